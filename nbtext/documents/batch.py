@@ -1,0 +1,40 @@
+"""What every reader gives: documents, many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nbtext.errors import InputError
+
+
+class Document(NamedTuple):
+    """One text with its name and, where it is known, its label."""
+
+    id: str
+    text: str
+    label: str | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """Documents as columns, all of the same length: what flows through nbtext.
+
+    A document that cannot be read keeps its place, with empty text, so that each input has its answer.
+    """
+
+    ids: list[str]
+    columns: tuple[list[str], ...]  # the texts, a list for each separate field; one list where they are joined
+    labels: list[str | None]
+    problems: dict[int, InputError] = field(default_factory=dict)  # row: why it could not be read
+    repaired_documents: int = 0  # documents in which invalid bytes were replaced
+    repaired_bytes: int = 0  # replacement characters (U+FFFD) that stand for them
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def documents(self) -> Iterator[Document]:
+        """Each document by itself, the texts of its fields on a line each."""
+        for identity, *texts, label in zip(self.ids, *self.columns, self.labels, strict=True):
+            yield Document(identity, "\n".join(texts), label)

@@ -1,0 +1,41 @@
+"""How sources are read: the options of that stage, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+FORMATS = ("dirs", "files", "jsonl", "csv", "tsv", "fasttext", "lines", "mbox", "matrix")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingSettings:
+    """Which bytes are documents, and which of their fields are text, label and id."""
+
+    input_format: str | None = field(
+        default=None, metadata={"choices": FORMATS, "help": "What SOURCE holds, where the guess is wrong."}
+    )
+    encoding: str = field(
+        default="utf-8", metadata={"help": "How the bytes spell text. A byte order mark (UTF-8, UTF-16) wins over it."}
+    )
+    encoding_errors: str = field(
+        default="replace",
+        metadata={
+            "choices": ("replace", "strict"),
+            "help": "Invalid bytes: replace them (and say how many), or refuse the document.",
+        },
+    )
+    text_field: tuple[str, ...] = field(
+        default=("text",),
+        metadata={
+            "help": "The column, JSON key or mail header that holds text; repeat it or separate names by commas. "
+            "A number counts the columns of a file without a header, from 1."
+        },
+    )
+    label_field: str = field(default="label", metadata={"help": "The column, JSON key or mail header of the label."})
+    id_field: str = field(default="id", metadata={"help": "The column, JSON key or mail header of the id."})
+    separate_fields: bool = field(
+        default=False, metadata={"help": "Keep the text fields apart, as features `field:word`, instead of joining them."}
+    )
+    max_document_bytes: int = field(
+        default=100_000_000, metadata={"help": "A longer document is refused, so that memory stays bounded."}
+    )

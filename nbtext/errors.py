@@ -1,0 +1,76 @@
+"""Every error that a user can cause.
+
+    NbtextError            exit 1
+    ├── InputError         a document, a source or a matrix that cannot be used
+    ├── ArtifactError      a model file that cannot be used
+    ├── ModelError         statistics that a model cannot be made of
+    ├── OutputError        a result that cannot be written
+    ├── MissingExtra       an optional library that is not installed
+    ├── SettingsError      exit 2: options that make no sense, alone or together
+    └── MissedBar          exit 3: a bar of --fail-under was missed
+
+Each is one line: where, what is wrong, what would help.
+"""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    """The text with everything that a terminal could obey spelled out as an escape, on one line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+
+
+class NbtextError(Exception):
+    """An error that the user can mend.
+
+    what   what is wrong, and what was wanted
+    where  the file (and line, as `path:17`) or the option that it concerns, "" where there is none
+    hint   what would help, "" where the message says it already
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        located = f"{self.where}: {self.what}" if self.where else self.what
+        return printable(f"{located}; {self.hint}" if self.hint else located)
+
+
+class InputError(NbtextError):
+    """A document, a source or a matrix that cannot be used."""
+
+
+class ArtifactError(NbtextError):
+    """A model file that cannot be used."""
+
+
+class ModelError(NbtextError):
+    """Statistics that a model cannot be made of."""
+
+
+class OutputError(NbtextError):
+    """A result that cannot be written."""
+
+
+class MissingExtra(NbtextError):
+    """An optional library that is not installed."""
+
+    def __init__(self, feature: str, *, library: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {library}", hint=f"install it with: pip install 'nbtext[{extra}]'")
+
+
+class SettingsError(NbtextError):
+    """Options that make no sense, alone or together."""
+
+    exit_code = 2
+
+
+class MissedBar(NbtextError):
+    """A bar of --fail-under was missed."""
+
+    exit_code = 3

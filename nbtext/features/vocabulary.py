@@ -1,0 +1,72 @@
+"""The names of the features, in the order of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Vocabulary:
+    """Sorted, distinct terms, kept as one UTF-8 blob so that a million of them are two arrays.
+
+    Sorted by code point, which is the order of their UTF-8 bytes as well; lone surrogates are kept as such
+    (`surrogatepass`), so that every Python string is a term.
+
+    blob     (n_bytes,) uint8, the terms one after the other
+    offsets  (n_features + 1,) int64, where each begins
+    """
+
+    __slots__ = ("__dict__", "blob", "offsets")
+
+    def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.blob = blob
+        self.offsets = offsets
+
+    @classmethod
+    def from_terms(cls, terms: Iterable[str]) -> Vocabulary:
+        """The vocabulary of these terms, sorted, each once."""
+        encoded = sorted({term.encode("utf-8", "surrogatepass") for term in terms})
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(term) for term in encoded], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.terms)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.blob, other.blob)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def term(self, column: int) -> str:
+        """The name of one feature."""
+        return self.blob[self.offsets[column] : self.offsets[column + 1]].tobytes().decode("utf-8", "surrogatepass")
+
+    @cached_property
+    def terms(self) -> list[str]:
+        """All names, in the order of the columns."""
+        data = self.blob.tobytes()
+        bounds = self.offsets.tolist()
+        return [
+            data[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip(bounds, bounds[1:], strict=False)
+        ]
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """The column of each term."""
+        return {term: column for column, term in enumerate(self.terms)}
+
+    def restricted(self, columns: NDArray[np.int64]) -> Vocabulary:
+        """The vocabulary of these columns only; `columns` ascends."""
+        lengths = np.diff(self.offsets)[columns]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        positions = np.repeat(self.offsets[columns] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Vocabulary(self.blob[positions], offsets)
