@@ -1,0 +1,29 @@
+"""What several rooms' tests need."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ARCHIVES = Path(os.environ.get("NBTEXT_TEST_CORPORA", Path(__file__).parents[2] / "shared" / "corpora"))
+UNPACKED = Path(__file__).parents[1] / ".corpora"
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Callable[[str], Path]:
+    """The folder of an unpacked real corpus by its name; the test is skipped where the archive is missing."""
+
+    def unpacked(name: str) -> Path:
+        folder, archive = UNPACKED / name, ARCHIVES / f"{name}.tar.xz"
+        if not folder.is_dir():
+            if not archive.is_file():
+                pytest.skip(f"{archive} is not there")
+            with tarfile.open(archive) as tar:
+                tar.extractall(UNPACKED, filter="data")
+        return folder
+
+    return unpacked
