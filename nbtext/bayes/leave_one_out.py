@@ -1,0 +1,37 @@
+"""What the model of all documents but one says of that one, for every training document at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.priors import Prior, log_prior
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.scorer import Floats
+from nbtext.bayes.statistics import Statistics
+
+
+def leave_one_out(
+    statistics: Statistics, sample: Sample, *, model: str, smoothing: float, prior: Prior = "empirical"
+) -> Floats:
+    """The scores of each document under the model of all others, as n separate refits would give them.
+
+    The vocabulary and the labels are kept as they are: a label's only document leaves a class of which nothing is
+    known, whose score is −∞ under the empirical prior.
+
+    statistics  of the whole corpus
+    sample      documents of that corpus, over the same features
+    returns     (n_documents, n_classes), log P(document, class) where the model is generative
+    """
+    event_model = EVENT_MODELS[model]
+    scorer = event_model.compile(statistics, smoothing=smoothing)
+    scores = scorer.scores(sample.indptr, sample.indices, sample.counts)
+    left_out = event_model.left_out(statistics, sample, scores, smoothing=smoothing)
+    left_out += log_prior(statistics.class_documents, prior)
+    if prior == "empirical":
+        n = statistics.n_documents
+        own = statistics.class_documents[sample.classes]
+        with np.errstate(divide="ignore"):  # the only document of its class leaves none: log 0 is meant
+            left_out += np.log(n / max(1, n - 1))
+            left_out[np.arange(len(sample)), sample.classes] += np.log((own - 1) / own)
+    return left_out

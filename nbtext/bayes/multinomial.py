@@ -1,0 +1,53 @@
+"""Multinomial Naive Bayes: a class writes a document word by word, each drawn from the class's bag with replacement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbtext.bayes.probability import log_share
+from nbtext.bayes.sample import Sample, own_counts
+from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.statistics import Statistics
+
+
+def multinomial(statistics: Statistics, *, smoothing: float) -> LinearScorer:
+    """Weigh each feature by how often a class uses it.
+
+    The weight is log P(feature | class) = log((t_kj + α) / (Σ_j t_kj + αV)): the share of the class's tokens that
+    are this feature, after `smoothing` imaginary sightings of every feature, so that none has probability zero.
+
+    statistics  counts of K classes and V features
+    smoothing   α >= 0; 0 is maximum likelihood, clipped
+    returns     the scorer of log P(document | class), without the prior and the multinomial coefficient
+    source      Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 13.2
+    """
+    totals = statistics.class_occurrences + smoothing * statistics.n_features
+    default = log_share(np.zeros(statistics.n_classes), totals, smoothing)
+    seen = log_share(statistics.occurrences, totals[statistics.classes], smoothing)
+    return LinearScorer(
+        np.zeros(statistics.n_classes),
+        default,
+        statistics.indptr,
+        statistics.classes,
+        seen - default[statistics.classes],
+    )
+
+
+def multinomial_left_out(statistics: Statistics, sample: Sample, scores: Floats, *, smoothing: float) -> Floats:
+    """The scores of documents under the model of all documents but themselves.
+
+    Only a document's own class has learned from it: there its counts leave the numerators, its length the
+    denominator.
+
+    statistics  of the whole corpus, the sample's documents included
+    scores      (n_documents, n_classes), what the scorer of `statistics` says
+    returns     the same with each document's own class scored anew
+    """
+    positions, classes = own_counts(statistics, sample)
+    lengths = sample.lengths
+    totals = statistics.class_occurrences[sample.classes] - lengths + smoothing * statistics.n_features
+    others = statistics.occurrences[positions] - sample.counts
+    logs = log_share(others, totals[sample.entry_documents], smoothing)
+    left_out = scores.copy()
+    left_out[np.arange(len(sample)), sample.classes] = sample.document_sums(sample.counts * logs)
+    return left_out

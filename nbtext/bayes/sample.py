@@ -1,0 +1,91 @@
+"""Training documents that leave-one-out looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.statistics import Statistics
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Documents as rows of counts, each with its class: compressed sparse rows, features ascending within a row.
+
+    indptr   (n_documents + 1,) int64
+    indices  (n_entries,) int32
+    counts   (n_entries,) int32 or float64, > 0
+    classes  (n_documents,) int32
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    counts: NDArray[np.int32] | NDArray[np.float64]
+    classes: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def entry_documents(self) -> NDArray[np.int64]:
+        """The document of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    def document_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sum of one value an entry, for each document: shape (n_documents,)."""
+        return np.bincount(self.entry_documents, weights=values, minlength=len(self))
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """Tokens of each document."""
+        return self.document_sums(self.counts.astype(np.float64))
+
+    def presence(self) -> Sample:
+        """The same documents with every count capped at one."""
+        return Sample(self.indptr, self.indices, np.ones_like(self.counts), self.classes)
+
+    def restricted(self, columns: NDArray[np.int64], n_features: int) -> Sample:
+        """The same documents over these of the features only; `columns` ascends."""
+        renumbered = np.full(n_features, -1, dtype=np.int32)
+        renumbered[columns] = np.arange(len(columns), dtype=np.int32)
+        indices = renumbered[self.indices]
+        kept = indices >= 0
+        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+        return Sample(running[self.indptr], indices[kept], self.counts[kept], self.classes)
+
+    def taken(self, documents: NDArray[np.int64]) -> Sample:
+        """These of the documents, in this order."""
+        lengths = np.diff(self.indptr)[documents]
+        indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+        entries = np.repeat(self.indptr[documents] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Sample(indptr, self.indices[entries], self.counts[entries], self.classes[documents])
+
+    def statistics(self, n_features: int, n_classes: int) -> Statistics:
+        """What these documents amount to."""
+        keys = self.indices.astype(np.int64) * n_classes + self.classes[self.entry_documents]
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
+        features, classes = np.divmod(keys[starts], max(1, n_classes))
+        exact = np.int64 if self.counts.dtype.kind == "i" else np.float64
+        counts = self.counts[order].astype(exact)
+        return Statistics(
+            np.bincount(self.classes, minlength=n_classes).astype(np.int64),
+            np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64),
+            classes.astype(np.int32),
+            np.diff(np.append(starts, len(keys))),
+            np.add.reduceat(counts, starts) if len(starts) else counts,
+        )
+
+
+def own_counts(statistics: Statistics, sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Where a document's features stand in the statistics of its own class.
+
+    returns  for each entry of the sample, the position of (feature, class of the document) among the entries of
+             the statistics, and the class
+    """
+    classes = sample.classes[sample.entry_documents]
+    keys = sample.indices.astype(np.int64) * statistics.n_classes + classes
+    return np.searchsorted(statistics.entry_keys, keys), classes

@@ -1,0 +1,48 @@
+"""How counts become a model: the options of that stage, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from nbtext.errors import SettingsError
+
+EVENT_MODELS = ("multinomial", "bernoulli", "complement")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Which event model reads the counts, with which smoothing and prior, and whether it is calibrated."""
+
+    model: str = field(
+        default="multinomial", metadata={"choices": EVENT_MODELS, "help": "How a class is thought to write documents."}
+    )
+    smoothing: float | None = field(
+        default=None,
+        metadata={
+            "help": "Imaginary sightings of each feature in each class (Laplace's alpha); "
+            "0 is maximum likelihood, `auto` the best by leave-one-out."
+        },
+    )
+    prior: str | tuple[float, ...] | None = field(
+        default=None,
+        metadata={
+            "help": "`empirical`, `uniform`, or a weight for each label in sorted order: 1,3. "
+            "The default is empirical; for complement uniform, as in its paper's classifier."
+        },
+    )
+    calibrate: bool = field(
+        default=True, metadata={"help": "Mend the probabilities by leave-one-out, so that 90 % means nine out of ten."}
+    )
+    normalize_weights: bool = field(
+        default=False, metadata={"help": "Complement: scale each class's weights to sum to one (Rennie et al. 2003)."}
+    )
+
+    def __post_init__(self) -> None:
+        if self.smoothing is not None and not (math.isfinite(self.smoothing) and self.smoothing >= 0):
+            raise SettingsError(f"{self.smoothing} is not a number >= 0", where="--smoothing")
+
+    @property
+    def effective_prior(self) -> str | tuple[float, ...]:
+        """The prior that is used where none is given."""
+        return self.prior if self.prior is not None else ("uniform" if self.model == "complement" else "empirical")

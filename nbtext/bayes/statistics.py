@@ -1,0 +1,148 @@
+"""The additive counts that every event model is a reading of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.errors import ModelError
+
+EXACT_FLOAT = 2**53  # float64 holds every whole number up to here
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What a corpus of K classes and V features amounts to: counts that add up, and can be taken out again.
+
+    Feature by feature, only where something was counted: feature j has the entries indptr[j]:indptr[j + 1],
+    one for each class that uses it, in ascending order of the class. Sums of whole counts are int64 and exact;
+    sums of weights (TF-IDF) are float64 and exact to rounding.
+
+    class_documents  (K,) int64, documents of each class, n_k
+    indptr           (V + 1,) int64
+    classes          (n_entries,) int32
+    documents        (n_entries,) int64, documents of class k that hold feature j, d_kj
+    occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class k, t_kj
+    """
+
+    class_documents: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    documents: NDArray[np.int64]
+    occurrences: NDArray[Any]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.class_documents)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_documents(self) -> int:
+        return int(self.class_documents.sum())
+
+    @property
+    def entry_features(self) -> NDArray[np.int64]:
+        """The feature of each entry."""
+        return np.repeat(np.arange(self.n_features), np.diff(self.indptr))
+
+    @property
+    def entry_keys(self) -> NDArray[np.int64]:
+        """A number for each entry, ascending: feature times K plus class."""
+        return self.entry_features * self.n_classes + self.classes
+
+    def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum of one value an entry, for each class: shape (K,), exact for whole numbers."""
+        if values.dtype.kind == "f" or values.sum() < EXACT_FLOAT:
+            return np.bincount(self.classes, weights=values, minlength=self.n_classes).astype(values.dtype)
+        sums = np.zeros(self.n_classes, dtype=values.dtype)
+        np.add.at(sums, self.classes, values)
+        return sums
+
+    def feature_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum of one value an entry, for each feature: shape (V,)."""
+        if values.dtype.kind == "f":  # differences of a running float sum would carry its rounding
+            return np.bincount(self.entry_features, weights=values, minlength=self.n_features)
+        running = np.concatenate((np.zeros(1, dtype=values.dtype), np.cumsum(values)))
+        return np.diff(running[self.indptr])
+
+    @property
+    def class_occurrences(self) -> NDArray[Any]:
+        """Tokens of each class, T_k: shape (K,)."""
+        return self.class_sums(self.occurrences)
+
+    @property
+    def document_frequencies(self) -> NDArray[np.int64]:
+        """Documents that hold each feature: shape (V,)."""
+        return self.feature_sums(self.documents)
+
+    def presence(self) -> Statistics:
+        """The same corpus with every count capped at one: a document has a feature or has it not."""
+        return replace(self, occurrences=self.documents)
+
+    def restricted(self, columns: NDArray[np.int64]) -> Statistics:
+        """The statistics of these features only; `columns` ascends."""
+        lengths = np.diff(self.indptr)[columns]
+        indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+        entries = np.repeat(self.indptr[columns] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Statistics(
+            self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries]
+        )
+
+    def aligned(
+        self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int
+    ) -> Statistics:
+        """The same counts among more features and classes.
+
+        columns  (V,), the new column of each feature, ascending
+        classes  (K,), the new number of each class, ascending
+        """
+        lengths = np.zeros(n_features, dtype=np.int64)
+        lengths[columns] = np.diff(self.indptr)
+        class_documents = np.zeros(n_classes, dtype=np.int64)
+        class_documents[classes] = self.class_documents
+        return Statistics(
+            class_documents,
+            np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths))),
+            classes.astype(np.int32)[self.classes],
+            self.documents,
+            self.occurrences,
+        )
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """The statistics of both corpora, which share their features and classes."""
+        return _combined(self, other, sign=1)
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        """The statistics without a part of the corpus; ModelError where that part was never counted."""
+        return _combined(self, other, sign=-1)
+
+
+def _combined(a: Statistics, b: Statistics, *, sign: int) -> Statistics:
+    """a + sign × b, entry by entry; entries that come to nothing vanish."""
+    if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
+        raise ValueError("statistics of unlike shape: align them first")
+    keys = np.concatenate((a.entry_keys, b.entry_keys))
+    order = np.argsort(keys, kind="stable")  # two sorted runs: merged in linear time
+    keys = keys[order]
+    first = np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]))
+    starts = np.flatnonzero(first)
+
+    def total(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+        values = np.concatenate((own, sign * others))[order]
+        return np.add.reduceat(values, starts) if len(starts) else values
+
+    documents = total(a.documents, b.documents)
+    occurrences = total(a.occurrences, b.occurrences)
+    class_documents = a.class_documents + sign * b.class_documents
+    if min(documents.min(initial=0), occurrences.min(initial=0), class_documents.min(initial=0)) < 0:
+        raise ModelError("some of these documents were never learned: their counts would fall below zero")
+    kept = documents > 0
+    features, classes = np.divmod(keys[starts][kept], max(1, a.n_classes))
+    indptr = np.searchsorted(features, np.arange(a.n_features + 1)).astype(np.int64)
+    return Statistics(class_documents, indptr, classes.astype(np.int32), documents[kept], occurrences[kept])
