@@ -1,0 +1,116 @@
+"""The analyzer and the counters of this room, compiled: what `_kernel.pyx` gives.
+
+Everything here means exactly what the plain Python twin means (analyzer.py, counting.py); the tests hold the two
+together. Only the provisional numbers of a growing counter may differ: after `arrange(rows, rank)` all is equal.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.features.rows import ClassCounts, Kept, Rows
+from nbtext.features.vocabulary import Vocabulary
+
+class Counter:
+    """Counts the features of texts: tokens by the default pattern, or windows of characters.
+
+    A vocabulary that is given stays fixed; else it grows, unless `hash_bits` replaces it by 2**hash_bits buckets.
+
+    analyzer       word, char or char_wb
+    fields         the names of the columns, whose features begin with `name:`; () for one column without a name.
+                   No `name:` may begin another one's (fields "a" and "a:b", or "a" twice): ValueError
+    normalize      what becomes of a word (lowercased, without accents): another one, or None to leave it out. Called at
+                   most once for each distinct word (and thread); not used for characters. A result that holds a
+                   character up to U+0020, or a colon where there are fields, is a ValueError
+    strip_accents  applied to whole texts that are not ASCII, after lowercasing
+    raises         ValueError: a setting makes no sense, or is one that only the reference can do
+    """
+
+    def __init__(
+        self,
+        *,
+        analyzer: str = "word",
+        ngrams: tuple[int, int] = (1, 1),
+        lowercase: bool = True,
+        fields: Sequence[str] = (),
+        normalize: Callable[[str], str | None] | None = None,
+        strip_accents: Callable[[str], str] | None = None,
+        hash_bits: int | None = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> None: ...
+    def rows(self, columns: Sequence[list[str]]) -> Rows:
+        """Count the features of each document.
+
+        A growing counter gives provisional columns, a fixed or hashed one the final ones; ascending within a row.
+        raises  RuntimeError: a growing counter is used by two threads at once
+        """
+
+    def tally(self, columns: Sequence[list[str]], classes: NDArray[np.int32], keep_below: int) -> Kept:
+        """Add each document's counts to its class; give back the rows of those whose hash is below `keep_below`.
+
+        A document of class -1 is passed over altogether: its words do not enter the vocabulary. The kept rows of a
+        growing counter are in no particular order within a row: `arrange` sorts them once their final columns are known.
+        """
+
+    def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
+        """The features so far, sorted, and the final column of each provisional one.
+
+        -1 stands where a provisional number is no feature (the single words that pairs are made of, with ngrams 2,2).
+        A fixed counter gives its own vocabulary. raises ValueError: hashed features have no names
+        """
+
+    def class_counts(self) -> ClassCounts:
+        """What `tally` has added up, by final column (2**hash_bits of them where features are hashed)."""
+
+    def scores(
+        self,
+        columns: Sequence[list[str]],
+        *,
+        tf: str,
+        idf: NDArray[np.float64] | None,
+        norm: str,
+        bias: NDArray[np.float64],
+        default: NDArray[np.float64],
+        base: NDArray[np.float64] | None,
+        base_scale: NDArray[np.float64] | None,
+        indptr: NDArray[np.int64],
+        classes: NDArray[np.int32],
+        deltas: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """Weigh and score each document without building a matrix; for a fixed or hashed counter.
+
+        tf, idf, norm  as in FeatureSettings, idf as an array (n_features,) or None
+        bias ...       the linear scorer, as for `score_rows`
+        returns        scores (n_documents, n_classes); occurrences of features in each document (n_documents,);
+                       how many of these the vocabulary holds (n_documents,)
+        """
+
+def arrange(rows: Rows, columns: NDArray[np.int32]) -> Rows:
+    """Renumber each feature j as columns[j], leave out those below 0, and sort within each row."""
+
+def merge_sorted(
+    blob_a: NDArray[np.uint8], offsets_a: NDArray[np.int64], blob_b: NDArray[np.uint8], offsets_b: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """The union of two sorted vocabularies (blob, offsets), and the column there of each feature of the one and the other."""
+
+def score_rows(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64] | NDArray[np.int32],
+    bias: NDArray[np.float64],
+    default: NDArray[np.float64],
+    base: NDArray[np.float64] | None,
+    base_scale: NDArray[np.float64] | None,
+    w_indptr: NDArray[np.int64],
+    w_classes: NDArray[np.int32],
+    w_deltas: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Scores (n_documents, n_classes) of rows by the sparse linear scorer.
+
+    The weight of feature j for class k is default[k] + base_scale[k] * base[j] + delta, where the deltas of feature j
+    are w_deltas[w_indptr[j]:w_indptr[j + 1]], for the classes that w_classes names.
+    """
+
+def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
+    """The content of each file, or the number of the system's error: EINVAL where it is no regular file, EFBIG above limit."""
