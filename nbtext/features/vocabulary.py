@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,12 @@ class Vocabulary:
     @classmethod
     def from_terms(cls, terms: Iterable[str]) -> Vocabulary:
         """The vocabulary of these terms, sorted, each once."""
-        encoded = sorted({term.encode("utf-8", "surrogatepass") for term in terms})
+        return cls.from_sorted(sorted(set(terms)))
+
+    @classmethod
+    def from_sorted(cls, terms: Iterable[str]) -> Vocabulary:
+        """The vocabulary of these terms, which are sorted and distinct already."""
+        encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(term) for term in encoded], out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
@@ -55,14 +61,16 @@ class Vocabulary:
         """All names, in the order of the columns."""
         data = self.blob.tobytes()
         bounds = self.offsets.tolist()
-        return [
-            data[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip(bounds, bounds[1:], strict=False)
-        ]
+        return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds)]
 
     @cached_property
     def columns(self) -> dict[str, int]:
         """The column of each term."""
         return {term: column for column, term in enumerate(self.terms)}
+
+    def columns_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
+        """The column of each of these terms, all of which are there."""
+        return np.fromiter(map(self.columns.__getitem__, terms), dtype=np.int32, count=len(terms))
 
     def restricted(self, columns: NDArray[np.int64]) -> Vocabulary:
         """The vocabulary of these columns only; `columns` ascends."""

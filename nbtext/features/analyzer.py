@@ -1,0 +1,196 @@
+"""The executable definition of a token, and of a feature, in plain Python."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
+from typing import Any
+
+from nbtext.errors import MissingExtra, SettingsError
+from nbtext.features.settings import FeatureSettings
+
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+# the same matches for every text: a match begins where a word does and is greedy, so both \b always hold
+SAME_MATCHES_SOONER = r"\w\w+"
+WHITE_SPACE = re.compile(r"\s\s+")
+LARGEST_MEMORY = 1_000_000  # distinct words of which is remembered what becomes of them
+
+
+class Analyzer:
+    """Turns a text into its features, for the same options exactly as scikit-learn's vectorizers do.
+
+    Words: the text, in lower case and without accents where that is asked for; its tokens; without the stop words;
+    stemmed; every run of `ngrams` tokens, joined by a space. Characters: every run of `ngrams` characters of the text,
+    in which two or more white-space characters count as one space; `char_wb` takes them from each word by itself,
+    with a space on both sides, and a word shorter than n once.
+
+    settings  the options; stop words, stems and the token pattern are for words only
+    raises    SettingsError: a token pattern that is none, a language without a stemmer, an option for words alone
+              among characters; MissingExtra: stemming without its library
+    source    scikit-learn 1.9, CountVectorizer.build_analyzer
+
+    >>> Analyzer(FeatureSettings(ngrams=(1, 2)))("Call me NOW!")
+    ['call', 'me', 'now', 'call me', 'me now']
+    """
+
+    def __init__(self, settings: FeatureSettings) -> None:
+        if settings.analyzer != "word":
+            _refuse_word_options(settings)
+        self._ngrams = settings.ngrams
+        self._lowercase = settings.lowercase
+        self._strip_accents = ACCENTS[settings.strip_accents]
+        self._find_tokens = token_pattern(settings).findall
+        self.normalizer = Normalizer(settings) if settings.stop_words or settings.stem is not None else None
+        self._prefixes = tuple(f"{name}:" for name in settings.fields)
+        self._features: Callable[[str], list[str]] = {
+            "word": self._word_features,
+            "char": self._character_ngrams,
+            "char_wb": self._bounded_ngrams,
+        }[settings.analyzer]
+
+    def __call__(self, text: str) -> list[str]:
+        """The features of one text, as often as they occur."""
+        if self._lowercase:
+            text = text.lower()
+        if self._strip_accents is not None:
+            text = self._strip_accents(text)
+        return self._features(text)
+
+    def document(self, texts: Sequence[str]) -> list[str]:
+        """The features of a document: of its one text, or of each of its fields as `field:feature`."""
+        if not self._prefixes:
+            (text,) = texts
+            return self(text)
+        return [prefix + feature for prefix, text in zip(self._prefixes, texts, strict=True) for feature in self(text)]
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of a text that is in lower case and stripped of accents already."""
+        tokens: list[str] = self._find_tokens(text)
+        if self.normalizer is None:
+            return tokens
+        return [word for word in map(self.normalizer.__getitem__, tokens) if word is not None]
+
+    def _word_features(self, text: str) -> list[str]:
+        tokens = self.tokens(text)
+        return tokens if self._ngrams == (1, 1) else word_ngrams(tokens, *self._ngrams)
+
+    def _character_ngrams(self, text: str) -> list[str]:
+        text = WHITE_SPACE.sub(" ", text)
+        shortest, longest = self._ngrams
+        return [
+            text[start : start + n]
+            for n in range(shortest, min(longest, len(text)) + 1)
+            for start in range(len(text) - n + 1)
+        ]
+
+    def _bounded_ngrams(self, text: str) -> list[str]:
+        shortest, longest = self._ngrams
+        return [ngram for word in text.split() for ngram in _padded_ngrams(f" {word} ", shortest, longest)]
+
+
+def word_ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
+    """Every run of `shortest` to `longest` tokens, joined by a space; the short ones come first."""
+    features = list(tokens) if shortest == 1 else []
+    for n in range(max(shortest, 2), min(longest, len(tokens)) + 1):
+        features.extend(map(" ".join, zip(*(tokens[start:] for start in range(n)), strict=False)))
+    return features
+
+
+def _padded_ngrams(word: str, shortest: int, longest: int) -> Iterable[str]:
+    """The runs of characters of a padded word; where it is not longer than n, itself, and only once."""
+    for n in range(shortest, longest + 1):
+        if len(word) <= n:
+            yield word
+            return
+        for start in range(len(word) - n + 1):
+            yield word[start : start + n]
+
+
+def token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
+    """The compiled token pattern; its one group, where it has one, is the token.
+
+    raises  SettingsError: no regular expression, or more than one capturing group
+    """
+    if settings.token_pattern in (None, TOKEN_PATTERN):
+        return re.compile(SAME_MATCHES_SOONER)
+    try:
+        pattern = re.compile(settings.token_pattern or "")
+    except (re.error, OverflowError, RecursionError) as error:
+        raise SettingsError(f"no regular expression: {error}", where="--token-pattern") from None
+    if pattern.groups > 1:
+        raise SettingsError(
+            f"{pattern.groups} capturing groups, where one at most can be the token",
+            where="--token-pattern",
+            hint="write (?:...) for the others",
+        )
+    return pattern
+
+
+def strip_accents_unicode(text: str) -> str:
+    """The text decomposed (NFKD) and without its combining characters; a text of ASCII as it is."""
+    if text.isascii():
+        return text
+    return "".join([c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)])
+
+
+def strip_accents_ascii(text: str) -> str:
+    """The text decomposed (NFKD) and without everything that is not ASCII then."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+
+
+ACCENTS: dict[str | None, Callable[[str], str] | None] = {
+    None: None,
+    "unicode": strip_accents_unicode,
+    "ascii": strip_accents_ascii,
+}
+
+
+class Normalizer(dict[str, str | None]):
+    """What becomes of each word: its stem, or None for a stop word. It is decided once; threads may share it."""
+
+    def __init__(self, settings: FeatureSettings) -> None:
+        super().__init__()
+        self._stop_words = frozenset(settings.stop_words)
+        self._stemmer = _stemmer(settings.stem) if settings.stem is not None else None
+        self._lock = Lock()  # a Snowball stemmer keeps its word in itself while it works
+
+    def decide(self, word: str) -> str | None:
+        """What becomes of a word that nobody has asked for yet."""
+        if word in self._stop_words:
+            return None
+        if self._stemmer is None:
+            return word
+        with self._lock:
+            return str(self._stemmer.stemWord(word))
+
+    def __missing__(self, word: str) -> str | None:
+        if len(self) >= LARGEST_MEMORY:
+            self.clear()
+        decision = self[word] = self.decide(word)
+        return decision
+
+
+def _stemmer(language: str) -> Any:
+    """Snowball's stemmer for a language."""
+    try:
+        import snowballstemmer
+    except ImportError:
+        raise MissingExtra("stemming", library="snowballstemmer", extra="stem") from None
+    if language not in snowballstemmer.algorithms():
+        languages = ", ".join(sorted(snowballstemmer.algorithms()))
+        raise SettingsError(f"no stemmer for {language}", where="--stem", hint=f"there is {languages}")
+    return snowballstemmer.stemmer(language)
+
+
+def _refuse_word_options(settings: FeatureSettings) -> None:
+    """Options for words say nothing about characters, so that giving them is a mistake."""
+    given = {
+        "--token-pattern": settings.token_pattern is not None,
+        "--stop-words": bool(settings.stop_words),
+        "--stem": settings.stem is not None,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise SettingsError("works on words only", where=option, hint="leave it out, or use --analyzer word")

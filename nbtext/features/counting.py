@@ -1,0 +1,137 @@
+"""The seam between text and counts: the compiled kernel where it can be had, else its twin in plain Python.
+
+The environment variable NBTEXT_KERNEL says `off` to use the twin, `require` to refuse to go on without the kernel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from nbtext.features.analyzer import ACCENTS, TOKEN_PATTERN, Analyzer
+from nbtext.features.reference import ReferenceCounter
+from nbtext.features.settings import FeatureSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nbtext.features.rows import ClassCounts, Kept, Rows
+    from nbtext.features.vocabulary import Vocabulary
+
+    Floats = NDArray[np.float64]
+
+
+def _has_kernel() -> bool:
+    wish = os.environ.get("NBTEXT_KERNEL", "")
+    if wish == "off":
+        return False
+    try:
+        import nbtext.features._kernel  # noqa: F401
+    except ImportError:
+        if wish == "require":
+            raise
+        return False
+    return True
+
+
+HAS_KERNEL = _has_kernel()
+if HAS_KERNEL:
+    from nbtext.features._kernel import arrange, merge_sorted, read_files, score_rows
+else:
+    from nbtext.features.twins import arrange, merge_sorted, read_files, score_rows
+
+__all__ = ["HAS_KERNEL", "Counter", "arrange", "counter", "kernel_name", "merge_sorted", "read_files", "score_rows"]
+
+
+def kernel_name() -> str:
+    """What does the counting, in the words of `nbtext --version`."""
+    return "compiled" if HAS_KERNEL else "pure Python (slower)"
+
+
+class Counter(Protocol):
+    """Counts the features of documents over a vocabulary that grows, is fixed, or is hashed away.
+
+    Documents come as columns: the texts of a field each, or of all fields together. A fixed or hashed counter may
+    be asked for rows and scores by several threads at once; a growing one, and every tally, belongs to one thread.
+    """
+
+    def rows(self, columns: Sequence[list[str]]) -> Rows:
+        """Count each document's features.
+
+        A fixed or hashed counter gives final columns, ascending within a row; features outside the vocabulary are
+        in n_tokens only. A growing one gives provisional columns, for `arrange` to sort out.
+        """
+
+    def tally(self, columns: Sequence[list[str]], classes: NDArray[np.int32], keep_below: int) -> Kept:
+        """Add each document's counts to its class; give back the rows of those whose hash is below a bound.
+
+        For a growing or hashed counter. A document of class -1 is passed over, its words with it. The hash depends
+        on the document's features and counts and on nothing else. The kept rows are for `arrange`, as above.
+
+        keep_below  from 0, which keeps none, to 2**64, which keeps all
+        """
+
+    def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
+        """The features so far, sorted, and the final column of each provisional one (-1 where it is no feature).
+
+        raises  ValueError: hashed features have no names
+        """
+
+    def class_counts(self) -> ClassCounts:
+        """What `tally` added up, by final column."""
+
+    def scores(  # noqa: PLR0913  the weighting and the scorer as plain arrays, for the kernel's sake
+        self,
+        columns: Sequence[list[str]],
+        *,
+        tf: str,
+        idf: Floats | None,
+        norm: str,
+        bias: Floats,
+        default: Floats,
+        base: Floats | None,
+        base_scale: Floats | None,
+        indptr: NDArray[np.int64],
+        classes: NDArray[np.int32],
+        deltas: Floats,
+    ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+        """Weigh and score each document at once, for a fixed or hashed counter.
+
+        tf, idf, norm  the weighting, idf an array (n_features,) or None
+        bias ...       the linear scorer, as for `score_rows`
+        returns        scores (n_documents, n_classes); tokens of each document; those that the vocabulary holds
+        """
+
+
+def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> Counter:
+    """A counter for these settings; its vocabulary grows where none is given and features are not hashed.
+
+    raises  SettingsError, MissingExtra: as for the Analyzer
+    """
+    if not HAS_KERNEL or not is_compilable(settings):
+        return ReferenceCounter(settings, vocabulary)
+    from nbtext.features._kernel import Counter as CompiledCounter
+
+    normalizer = Analyzer(settings).normalizer
+    return CompiledCounter(
+        analyzer=settings.analyzer,
+        ngrams=settings.ngrams,
+        lowercase=settings.lowercase,
+        fields=settings.fields,
+        normalize=normalizer.decide if normalizer is not None else None,
+        strip_accents=ACCENTS[settings.strip_accents],
+        hash_bits=settings.hash_bits,
+        vocabulary=vocabulary,
+    )
+
+
+def is_compilable(settings: FeatureSettings) -> bool:
+    """Whether the kernel can count these features: its tokens are the default ones, its fields easy to tell apart."""
+    prefixes = [f"{name}:" for name in settings.fields]
+    return settings.token_pattern in (None, TOKEN_PATTERN) and not any(
+        prefix.startswith(other)
+        for position, prefix in enumerate(prefixes)
+        for other in prefixes[:position] + prefixes[position + 1 :]
+    )

@@ -1,0 +1,84 @@
+"""Hashes of terms and documents: the same numbers here as in the kernel, on every machine."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.features.rows import Rows
+
+Hashes = NDArray[np.uint64]
+
+
+def fnv1a(data: bytes) -> int:
+    """FNV-1a, 64 bits.
+
+    source  Fowler, Noll & Vo, The FNV Non-Cryptographic Hash Algorithm, RFC 9923
+    """
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
+def murmur3(data: bytes) -> int:
+    """MurmurHash3 for x86, 32 bits, seed 0, without sign.
+
+    source  Appleby, MurmurHash3, 2011, MurmurHash3_x86_32
+    """
+    value, last = 0, len(data) & ~3
+    for (block,) in struct.iter_unpack("<I", data[:last]):
+        value ^= _scrambled(block)
+        value = ((value << 13 | value >> 19) * 5 + 0xE6546B64) & 0xFFFFFFFF
+    value ^= _scrambled(int.from_bytes(data[last:], "little")) ^ len(data)
+    value = (value ^ value >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    value = (value ^ value >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    return value ^ value >> 16
+
+
+def _scrambled(block: int) -> int:
+    block = block * 0xCC9E2D51 & 0xFFFFFFFF
+    return (block << 15 | block >> 17) * 0x1B873593 & 0xFFFFFFFF
+
+
+def mix64(values: Hashes) -> Hashes:
+    """Spread every bit of each value over all of its bits.
+
+    source  Appleby, MurmurHash3, 2011, fmix64
+    """
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        values = (values ^ (values >> np.uint64(33))) * np.uint64(factor)
+    return values ^ (values >> np.uint64(33))
+
+
+def term_hashes(terms: Iterable[str]) -> Hashes:
+    """The hash of each term: FNV-1a of its UTF-8 bytes, mixed."""
+    return mix64(np.array([fnv1a(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint64))
+
+
+def bucket_hashes(buckets: NDArray[np.int32]) -> Hashes:
+    """The hash of each feature that is but a bucket."""
+    return mix64(buckets.astype(np.uint64) + np.uint64(1))
+
+
+def document_hashes(rows: Rows, hashes: Hashes) -> Hashes:
+    """A hash of each row, shape (n_documents,): of its features and counts, whatever columns they are in.
+
+    hashes  (n_entries,), the hash of the feature of each entry
+    """
+    sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(hashes * rows.counts.astype(np.uint64))))
+    return mix64(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+
+
+def buckets(terms: Iterable[str], bits: int) -> NDArray[np.int32]:
+    """The column, from 0 to 2**bits - 1, that each term is hashed to.
+
+    It is the absolute value of the hash with sign; of -2**31 too, which every number of columns divides.
+
+    source  scikit-learn 1.9, FeatureHasher with alternate_sign=False
+    """
+    signed = np.array([murmur3(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint32)
+    return (np.abs(signed.view(np.int32).astype(np.int64)) % (1 << bits)).astype(np.int32)

@@ -1,0 +1,142 @@
+"""Counting in plain Python: what the kernel means."""
+
+from __future__ import annotations
+
+import collections
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.features.analyzer import Analyzer
+from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, term_hashes
+from nbtext.features.rows import ClassCounts, Kept, Rows, running_sums
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.tally import ClassTally
+from nbtext.features.twins import score_rows
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
+
+Floats = NDArray[np.float64]
+Columns = Sequence[list[str]]
+Numbering = Callable[[Iterable[str]], Iterable[int]]
+
+
+class ReferenceCounter:
+    """Counts the features of documents; `counting.Counter` says what its methods promise."""
+
+    def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
+        self._analyzer = Analyzer(settings)
+        self._hash_bits = settings.hash_bits
+        self._is_fixed = vocabulary is not None
+        self._vocabulary = vocabulary if vocabulary is not None else Vocabulary.from_sorted([])
+        self._rank = np.empty(0, dtype=np.int32)  # the column of each feature numbered when it was last worked out
+        self._numbers = _growing_numbers()
+        self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features numbered so far
+        self._tally = ClassTally()
+
+    def rows(self, columns: Columns) -> Rows:
+        """Count each document's features."""
+        return self._rows(columns).ordered()
+
+    def tally(self, columns: Columns, classes: NDArray[np.int32], keep_below: int) -> Kept:
+        """Add documents to their classes, and keep those whose hash is low."""
+        labelled = np.flatnonzero(classes >= 0)
+        if len(labelled) < len(classes):
+            columns = [[texts[document] for document in labelled] for texts in columns]
+        rows = self._rows(columns)
+        self._tally.add(rows, classes[labelled])
+        hashes = document_hashes(rows, self._entry_hashes(rows))
+        kept = np.flatnonzero(hashes <= np.uint64(keep_below - 1)) if keep_below else np.empty(0, dtype=np.int64)
+        return Kept(rows.taken(kept), labelled[kept].astype(np.int32), hashes[kept])
+
+    def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
+        """The features so far, sorted, and the column of each by its number; ValueError where they are hashed."""
+        if self._hash_bits is not None:
+            raise ValueError("hashed features have no names")
+        if self._is_fixed:
+            return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
+        if len(self._vocabulary) < len(self._numbers):
+            terms = sorted(self._numbers)
+            numbers = np.fromiter(map(self._numbers.__getitem__, terms), dtype=np.int64, count=len(terms))
+            self._vocabulary, self._rank = Vocabulary.from_sorted(terms), np.argsort(numbers).astype(np.int32)
+        return self._vocabulary, self._rank
+
+    def class_counts(self) -> ClassCounts:
+        """What `tally` added up, in the order of the columns."""
+        if self._hash_bits is not None:
+            return self._tally.class_counts(1 << self._hash_bits)
+        vocabulary, rank = self.vocabulary()
+        return self._tally.class_counts(len(vocabulary), rank)
+
+    def scores(  # noqa: PLR0913  as the kernel's
+        self,
+        columns: Columns,
+        *,
+        tf: str,
+        idf: Floats | None,
+        norm: str,
+        bias: Floats,
+        default: Floats,
+        base: Floats | None,
+        base_scale: Floats | None,
+        indptr: NDArray[np.int64],
+        classes: NDArray[np.int32],
+        deltas: Floats,
+    ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+        """Weigh and score documents: their scores, tokens, and tokens that the vocabulary holds."""
+        rows = self.rows(columns)
+        weights = Weighting(tf, norm, idf).weights(rows.indptr, rows.indices, rows.counts)
+        known = np.diff(running_sums(rows.counts)[rows.indptr])
+        scores = score_rows(
+            rows.indptr, rows.indices, weights, bias, default, base, base_scale, indptr, classes, deltas
+        )
+        return scores, rows.n_tokens, known
+
+    def _rows(self, columns: Columns) -> Rows:
+        """The rows of documents, each in the order in which its features were seen."""
+        documents = map(self._analyzer.document, zip(*columns, strict=True))
+        if self._hash_bits is not None:
+            numbers = _growing_numbers()  # for these documents only, so that memory stays bounded
+            rows = _counted(documents, lambda terms: map(numbers.__getitem__, terms))
+            return rows.renumbered(buckets(numbers, self._hash_bits)).ordered().merged()
+        if self._is_fixed:
+            column_of = self._vocabulary.columns.get
+            return _counted(documents, lambda terms: map(column_of, terms, repeat(-1))).known()
+        return _counted(documents, lambda terms: map(self._numbers.__getitem__, terms))
+
+    def _entry_hashes(self, rows: Rows) -> Hashes:
+        """The hash of each entry's feature."""
+        if self._hash_bits is not None:
+            return bucket_hashes(rows.indices)
+        n_new = len(self._numbers) - len(self._hashes)
+        if n_new:
+            newest_first = term_hashes(islice(reversed(self._numbers), n_new))
+            self._hashes = np.concatenate((self._hashes, newest_first[::-1]))
+        return self._hashes[rows.indices]
+
+
+def _growing_numbers() -> collections.defaultdict[str, int]:
+    """A numbering that gives each new term the next number when it is looked up."""
+    numbers: collections.defaultdict[str, int] = collections.defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
+def _counted(documents: Iterable[list[str]], numbers: Numbering) -> Rows:
+    """Count the features of each document, in the order of their first sight."""
+    indptr, indices, counts, n_tokens = array("q", [0]), array("i"), array("i"), array("q")
+    for features in documents:
+        times = collections.Counter(features)
+        indices.fromlist(list(numbers(times)))
+        counts.fromlist(list(times.values()))
+        indptr.append(len(indices))
+        n_tokens.append(len(features))
+    return Rows(
+        np.frombuffer(indptr, dtype=np.int64),
+        np.frombuffer(indices, dtype=np.int32),
+        np.frombuffer(counts, dtype=np.int32),
+        np.frombuffer(n_tokens, dtype=np.int64),
+    )

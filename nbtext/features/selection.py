@@ -1,0 +1,161 @@
+"""The choice of columns: limits to how many documents hold a feature, and how much it tells about the label."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.settings import FeatureSettings
+
+Floats = NDArray[np.float64]
+
+
+class FeatureCounts(Protocol):
+    """Counts for each feature and class, as ClassCounts and Statistics have them."""
+
+    @property
+    def indptr(self) -> NDArray[np.int64]: ...
+    @property
+    def classes(self) -> NDArray[np.int32]: ...
+    @property
+    def documents(self) -> NDArray[np.int64]: ...
+    @property
+    def occurrences(self) -> NDArray[Any]: ...
+
+
+def is_selective(settings: FeatureSettings) -> bool:
+    """Whether these settings can leave out a feature that occurs."""
+    has_lower_limit = settings.min_df > (1 if isinstance(settings.min_df, int) else 0)
+    has_upper_limit = isinstance(settings.max_df, int) or settings.max_df != 1
+    return has_lower_limit or has_upper_limit or settings.max_features is not None or settings.select is not None
+
+
+def selected_columns(
+    counts: FeatureCounts, class_documents: NDArray[np.int64], settings: FeatureSettings
+) -> NDArray[np.int64]:
+    """The columns to keep, ascending: first the limits of document frequency, then max_features, then select.
+
+    Equal features are kept in the order of their columns, which is that of their names. With tf `binary` a feature
+    is as frequent as the documents that hold it are many, and chi-squared sees these.
+
+    class_documents  (n_classes,), documents of each class, those without any feature included
+    raises           SettingsError: limits that make no sense; ModelError: no feature is left
+    source           scikit-learn 1.9, CountVectorizer._limit_features (where equal frequencies are cut anyhow)
+    """
+    if len(counts.indptr) == 1:
+        raise ModelError("the documents hold no feature", hint="a word has two letters at least, see --token-pattern")
+    frequencies = feature_sums(counts, counts.documents)
+    low, high = document_frequency_limits(settings, int(class_documents.sum()))
+    columns = np.flatnonzero((low <= frequencies) & (frequencies <= high))
+    if len(columns) == 0:
+        raise ModelError("no feature is left", hint="lower --min-df or raise --max-df")
+    occurrences = counts.documents if settings.tf == "binary" else counts.occurrences
+    if settings.max_features is not None:
+        columns = _best(columns, feature_sums(counts, occurrences), settings.max_features, option="--max-features")
+    if settings.select is not None:
+        criterion, n_best = settings.select
+        columns = _best(columns, _tell(counts, occurrences, class_documents, criterion), n_best, option="--select")
+    return columns
+
+
+def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tuple[float, float]:
+    """The fewest and the most documents that a feature may be in; a share is not rounded.
+
+    raises  SettingsError: a share that is not from 0 to 1, a number below 1, or limits that leave nothing between them
+    """
+    low = _document_limit(settings.min_df, n_documents, option="--min-df")
+    high = _document_limit(settings.max_df, n_documents, option="--max-df")
+    if high < low:
+        raise SettingsError(
+            f"{settings.max_df} of {n_documents} documents is less than --min-df {settings.min_df}", where="--max-df"
+        )
+    return low, high
+
+
+def _document_limit(limit: int | float, n_documents: int, *, option: str) -> float:
+    if isinstance(limit, int):
+        if limit < 1:
+            raise SettingsError(f"{limit} is less than 1", where=option, hint="write a share of the documents as 0.0")
+        return limit
+    if not 0 <= limit <= 1:
+        raise SettingsError(f"{limit} is no share from 0 to 1", where=option, hint="write a number without a point")
+    return limit * n_documents
+
+
+def _tell(
+    counts: FeatureCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64], criterion: str
+) -> Floats:
+    """How much each feature tells about the label, shape (n_features,)."""
+    if len(class_documents) < 2:
+        raise ModelError(f"{criterion} needs documents of two labels at least", where="--select")
+    if criterion == "mi":
+        return mutual_information(counts, class_documents)
+    if criterion == "chi2":
+        return chi_squared(counts, occurrences, class_documents)
+    raise SettingsError(f"unknown criterion {criterion}", where="--select", hint="write mi:N or chi2:N")
+
+
+def _best(columns: NDArray[np.int64], scores: Floats, n_best: int, *, option: str) -> NDArray[np.int64]:
+    """The columns with the highest scores, at most n_best, ascending; of equal ones the first."""
+    if n_best < 1:
+        raise SettingsError(f"{n_best} is less than 1", where=option)
+    order = np.argsort(-_rounded(scores[columns]), kind="stable")
+    return np.sort(columns[order[:n_best]])
+
+
+def _rounded(scores: Floats) -> Floats:
+    """Scores to 40 significant bits, so that equal ones are equal whatever the last bit of a logarithm."""
+    mantissas, exponents = np.frexp(scores)
+    return np.ldexp(np.round(mantissas * 2.0**40), exponents)
+
+
+def mutual_information(counts: FeatureCounts, class_documents: NDArray[np.int64]) -> Floats:
+    """The mutual information of each feature's presence in a document and the document's label, in nats.
+
+    I = Σ P(presence, class) · ln(P(presence, class) / (P(presence) P(class))), maximum-likelihood estimates.
+
+    returns  (n_features,), each >= 0
+    source   Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, equation 13.17 (there in bits)
+    """
+    n_documents = float(class_documents.sum())
+    in_class = class_documents[counts.classes].astype(np.float64)
+    holding = feature_sums(counts, counts.documents)
+    spread = np.repeat(holding, np.diff(counts.indptr))
+    entries = _share_of_information(counts.documents, spread, in_class, n_documents)
+    entries += _share_of_information(in_class - counts.documents, n_documents - spread, in_class, n_documents)
+    in_other_classes = n_documents - feature_sums(counts, in_class)  # where all documents lack the feature
+    others = _share_of_information(in_other_classes, n_documents - holding, in_other_classes, n_documents)
+    return np.maximum(feature_sums(counts, entries) + others, 0.0)
+
+
+def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_documents: float) -> Floats:
+    """P(a, b) ln(P(a, b) / (P(a) P(b))) from the numbers of documents; 0 where there is none."""
+    share = np.zeros(len(both))
+    some = both > 0
+    joint = both[some] / n_documents
+    share[some] = joint * np.log(joint / (one[some] / n_documents * (other[some] / n_documents)))
+    return share
+
+
+def chi_squared(counts: FeatureCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64]) -> Floats:
+    """How far the occurrences of each feature are from being spread over the classes as the documents are.
+
+    χ² = Σ (observed - expected)² / expected over the classes; one that never uses the feature adds what was expected.
+
+    occurrences  (n_entries,), counts (or presences, or weights >= 0) for each feature and class
+    returns      (n_features,)
+    source       scikit-learn 1.9, feature_selection.chi2
+    """
+    totals = feature_sums(counts, occurrences)
+    expected = np.repeat(totals, np.diff(counts.indptr)) * (class_documents / class_documents.sum())[counts.classes]
+    return totals + feature_sums(counts, (occurrences - expected) ** 2 / expected - expected)
+
+
+def feature_sums(counts: FeatureCounts, values: NDArray[Any]) -> Floats:
+    """The sum of one value an entry, for each feature: shape (n_features,), exact for whole numbers below 2**53."""
+    n_features = len(counts.indptr) - 1
+    features = np.repeat(np.arange(n_features), np.diff(counts.indptr))
+    return np.bincount(features, weights=values, minlength=n_features).astype(np.float64, copy=False)

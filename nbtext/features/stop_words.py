@@ -1,0 +1,86 @@
+"""Words to leave out, and lists of words from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nbtext.errors import InputError
+
+# English function words: the closed classes, which say how a sentence hangs together and not what it is about.
+# A list of our own, for scikit-learn's has words that tell topics apart (bill, cry, fire, system) and lacks pieces
+# of contractions (Nothman, Qin & Yurchak, Stop Word Lists in Free Open-source Software Packages, 2018).
+# The default token pattern tears contractions at the apostrophe: the pieces longer than a letter are here too.
+_ENGLISH = {
+    "articles and determiners": """
+        a an the this that these those each every either neither some any no all both half few fewer many more most
+        much less least several such other others another same own enough what whatever which whichever""",
+    "pronouns": """
+        i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers
+        herself it its itself they them their theirs themselves one oneself who whom whose whoever whomever
+        someone somebody something anyone anybody anything everyone everybody everything none nobody nothing""",
+    "prepositions": """
+        about above across after against along alongside amid among amongst around as at before behind below beneath
+        beside besides between beyond by despite down during except for from in inside into like near of off on onto
+        out outside over past per since than through throughout to toward towards under underneath unlike until till
+        up upon versus via with within without""",
+    "conjunctions": """
+        and or nor but yet so if unless whether because although though while whilst whereas lest once""",
+    "auxiliary verbs": """
+        am is are was were be been being have has had having do does did doing done can cannot could may might must
+        shall should will would ought""",
+    "adverbs of place, time, manner and degree": """
+        here there where wherever when whenever why how however now then again ever never always often sometimes
+        already still just only even also too very quite rather almost not thus hence therefore otherwise instead
+        else away back perhaps maybe indeed moreover furthermore nevertheless meanwhile
+        somehow somewhere anyhow anyway anywhere everywhere nowhere thereby therein whereby wherein""",
+    "pieces of contractions": """
+        ain aren couldn didn doesn don hadn hasn haven isn mightn mustn needn shan shouldn wasn weren won wouldn
+        ll re ve""",
+    "contractions": """
+        ain't aren't can't couldn't didn't doesn't don't hadn't hasn't haven't isn't mightn't mustn't needn't shan't
+        shouldn't wasn't weren't won't wouldn't i'm i've i'll i'd you're you've you'll you'd he's he'll he'd she's
+        she'll she'd it's it'll we're we've we'll we'd they're they've they'll they'd that's there's what's who's
+        let's""",
+}
+
+ENGLISH: tuple[str, ...] = tuple(sorted({word for words in _ENGLISH.values() for word in words.split()}))
+
+
+def stop_words(name: str) -> tuple[str, ...]:
+    """The list that --stop-words names: `english`, or a file with a word a line.
+
+    White space around a word is left out. Words are compared with tokens as they are: give them in lower case where
+    the text is lowercased, and without accents where they are stripped.
+    """
+    if name == "english":
+        return ENGLISH
+    return tuple(word for line in _lines(name) if (word := line.strip()))
+
+
+def vocabulary_terms(path: str) -> tuple[str, ...]:
+    """The features that a --vocabulary file names, one a line, in the order of the file.
+
+    A line is taken as it is, spaces included, for they belong to character n-grams; only empty lines are left out.
+
+    raises  InputError: the file cannot be read, is not UTF-8, or names no feature
+    """
+    terms = tuple(line for line in _lines(path) if line)
+    if not terms:
+        raise InputError("names no feature", where=path, hint="write one a line")
+    return terms
+
+
+def _lines(path: str) -> list[str]:
+    """The lines of a UTF-8 file, without their ends."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(
+            error.strerror or str(error), where=path, hint="a file with one word a line is wanted"
+        ) from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError("not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None
+    return text.replace("\r\n", "\n").split("\n")

@@ -1,0 +1,221 @@
+"""Texts to a sparse matrix, under scikit-learn's names for what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.documents.batch import Batch
+from nbtext.errors import InputError, ModelError
+from nbtext.features.counting import Counter, arrange, counter
+from nbtext.features.rows import ClassCounts, Rows, joined
+from nbtext.features.selection import is_selective, selected_columns
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.tally import ClassTally
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting, document_frequencies
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Documents = Iterable[str] | Iterable[Sequence[str]] | Iterable[Batch]
+AT_ONCE = 1024  # texts that are counted together
+
+
+class Vectorizer:
+    """Learns the features of a corpus, and turns documents into rows of a sparse matrix.
+
+    Documents are texts, or tuples of texts where `fields` names their parts, or batches of a reader.
+    A scikit-learn transformer; the settings' fields are its parameters.
+
+    settings    what a feature is, which of them count and how much; `options` are fields that differ from it
+    features_   Vocabulary after fit: the feature of each column; None where features are hashed
+    weighting_  Weighting after fit
+
+    >>> vectorizer = Vectorizer(min_df=2)
+    >>> vectorizer.fit_transform(["call me", "call now", "me too"]).toarray()
+    array([[1, 1],
+           [1, 0],
+           [0, 1]], dtype=int32)
+    >>> list(vectorizer.get_feature_names_out())
+    ['call', 'me']
+    """
+
+    features_: Vocabulary | None
+    weighting_: Weighting
+
+    def __init__(self, settings: FeatureSettings | None = None, **options: Any) -> None:
+        self.settings = replace(settings or FeatureSettings(), **options)
+        self._counter: Counter | None = None  # over the features learned
+
+    @classmethod
+    def fitted(cls, settings: FeatureSettings, features: Vocabulary | None, weighting: Weighting) -> Vectorizer:
+        """A vectorizer that learned these features and this weighting before."""
+        vectorizer = cls(settings)
+        vectorizer.features_, vectorizer.weighting_ = features, weighting
+        return vectorizer
+
+    def fit(self, raw_documents: Documents, y: Sequence[Any] | None = None) -> Vectorizer:
+        """Learn features and weighting from documents; see `fit_transform`."""
+        self.fit_transform(raw_documents, y)
+        return self
+
+    def fit_transform(self, raw_documents: Documents, y: Sequence[Any] | None = None) -> csr_array:
+        """Learn features and weighting from documents, and give their matrix.
+
+        y        the labels, which only `select` looks at; those of batches where none are given
+        returns  (n_documents, n_features), int32 for counts and ones, else float64; indices sorted within a row
+        raises   InputError: there is no document, one cannot be read, or a label is wanting; ModelError: there is
+                 no feature; SettingsError
+        """
+        features = self._given_vocabulary()
+        counting = counter(self.settings, features)
+        rows, labels = _counted(counting, raw_documents)
+        if len(rows) == 0:
+            raise InputError("there is no document to learn from")
+        classes = self._classes(list(y) if y is not None else labels, len(rows))
+        if features is None and self.settings.hash_bits is None:
+            features, rows = self._chosen(rows, classes, *counting.vocabulary())
+        frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
+        self.weighting_ = Weighting.fitted(self.settings, frequencies, n_documents=len(rows))
+        self.features_ = features
+        self._counter = None
+        return self._matrix(rows)
+
+    def transform(self, raw_documents: Documents) -> csr_array:
+        """The matrix of documents over the features learned; hashing, or a given vocabulary, needs no fit without idf.
+
+        raises  ModelError: nothing was learned yet; InputError: a document cannot be read
+        """
+        self._require_fit()
+        if self._counter is None:
+            self._counter = counter(self.settings, self.features_)
+        rows, _ = _counted(self._counter, raw_documents)
+        return self._matrix(rows)
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        self._require_fit()
+        return self._n_columns(self.features_)
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each feature."""
+        return self._named_features().columns
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the features, in the order of the columns; ModelError where they are hashed."""
+        return np.array(self._named_features().terms, dtype=object)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options, by name."""
+        return {field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
+
+    def set_params(self, **options: Any) -> Vectorizer:
+        """Change options; what was learned before should be learned again."""
+        self.settings = replace(self.settings, **options)
+        self._counter = None
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_counter": None}  # a counter belongs to its process
+
+    def _given_vocabulary(self) -> Vocabulary | None:
+        terms = self.settings.vocabulary
+        return Vocabulary.from_terms(terms) if terms is not None else None
+
+    def _n_columns(self, features: Vocabulary | None) -> int:
+        return len(features) if features is not None else 1 << (self.settings.hash_bits or 0)
+
+    def _named_features(self) -> Vocabulary:
+        self._require_fit()
+        if self.features_ is None:
+            raise ModelError("hashed features have no names")
+        return self.features_
+
+    def _require_fit(self) -> None:
+        if hasattr(self, "weighting_"):
+            return
+        is_fixed = self.settings.vocabulary is not None or self.settings.hash_bits is not None
+        if not is_fixed or self.settings.idf != "none":
+            raise ModelError("the vectorizer has learned nothing yet", hint="call fit first")
+        self.features_ = self._given_vocabulary()
+        self.weighting_ = Weighting(self.settings.tf, self.settings.norm)
+
+    def _classes(self, labels: list[Any], n_documents: int) -> NDArray[np.int32]:
+        """The class of each document; all of one where nothing is selected by class."""
+        if self.settings.select is None:
+            return np.zeros(n_documents, dtype=np.int32)
+        if len(labels) != n_documents:
+            raise InputError(f"{len(labels)} labels for {n_documents} documents")
+        if None in labels:
+            raise InputError(f"document {labels.index(None) + 1} has no label", hint="--select needs them all")
+        return np.unique(np.array(labels), return_inverse=True)[1].astype(np.int32)
+
+    def _chosen(
+        self, rows: Rows, classes: NDArray[np.int32], vocabulary: Vocabulary, rank: NDArray[np.int32]
+    ) -> tuple[Vocabulary, Rows]:
+        """The features that the settings choose, and the rows in their columns."""
+        if len(vocabulary) and not is_selective(self.settings):
+            return vocabulary, arrange(rows, rank)
+        counts = _class_counts(rows, classes, len(vocabulary), rank)
+        columns = selected_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
+        places = np.full(len(vocabulary), -1, dtype=np.int32)
+        places[columns] = np.arange(len(columns), dtype=np.int32)
+        return vocabulary.restricted(columns), arrange(rows, np.where(rank < 0, rank, places[rank]))
+
+    def _matrix(self, rows: Rows) -> csr_array:
+        from scipy.sparse import csr_array
+
+        weights = self.weighting_.weights(rows.indptr, rows.indices, rows.counts)
+        matrix = csr_array((weights, rows.indices, rows.indptr), shape=(len(rows), self.n_features))
+        matrix.has_canonical_format = True  # sorted, each column once: SciPy need not look
+        return matrix
+
+
+def _class_counts(rows: Rows, classes: NDArray[np.int32], n_features: int, rank: NDArray[np.int32]) -> ClassCounts:
+    tally = ClassTally()
+    tally.add(rows, classes)
+    return tally.class_counts(n_features, rank)
+
+
+def _counted(counting: Counter, raw_documents: Documents) -> tuple[Rows, list[str | None]]:
+    """The rows of all documents, and the labels that came with them."""
+    parts: list[Rows] = []
+    labels: list[str | None] = []
+    for columns, batch_labels in _columns(raw_documents):
+        parts.append(counting.rows(columns))
+        labels += batch_labels
+    return joined(parts), labels
+
+
+def _columns(raw_documents: Documents) -> Iterator[tuple[Sequence[list[str]], list[str | None]]]:
+    """Documents as columns of texts, some at a time, with their labels."""
+    if isinstance(raw_documents, str | bytes):
+        raise InputError("a list of texts is wanted, not one text")
+    waiting: list[Sequence[str]] = []
+    for document in [raw_documents] if isinstance(raw_documents, Batch) else raw_documents:
+        if isinstance(document, Batch):
+            for problem in document.problems.values():
+                raise problem
+            yield document.columns, document.labels
+            continue
+        waiting.append(_texts(document))
+        if len(waiting) == AT_ONCE:
+            yield [list(texts) for texts in zip(*waiting, strict=True)], [None] * len(waiting)
+            waiting = []
+    if waiting:
+        yield [list(texts) for texts in zip(*waiting, strict=True)], [None] * len(waiting)
+
+
+def _texts(document: object) -> Sequence[str]:
+    """The texts of a document that came as one text, or as several fields."""
+    texts = (document,) if isinstance(document, str) else document
+    if not isinstance(texts, tuple | list) or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"a document is {type(document).__name__}, not text", hint="decode or convert it before")
+    return texts
