@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +20,15 @@ class Sample:
     indices  (n_entries,) int32
     counts   (n_entries,) int32 or float64, > 0
     classes  (n_documents,) int32
+    hashes   (n_documents,) uint64, ascending: numbers that depend on the counts alone. A sample of k documents is
+             those with the k smallest, whatever the order in which documents came
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    counts: NDArray[np.int32] | NDArray[np.float64]
+    counts: NDArray[Any]
     classes: NDArray[np.int32]
+    hashes: NDArray[np.uint64]
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -44,7 +49,7 @@ class Sample:
 
     def presence(self) -> Sample:
         """The same documents with every count capped at one."""
-        return Sample(self.indptr, self.indices, np.ones_like(self.counts), self.classes)
+        return replace(self, counts=np.ones_like(self.counts))
 
     def restricted(self, columns: NDArray[np.int64], n_features: int) -> Sample:
         """The same documents over these of the features only; `columns` ascends."""
@@ -53,14 +58,24 @@ class Sample:
         indices = renumbered[self.indices]
         kept = indices >= 0
         running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
-        return Sample(running[self.indptr], indices[kept], self.counts[kept], self.classes)
+        return replace(self, indptr=running[self.indptr], indices=indices[kept], counts=self.counts[kept])
 
     def taken(self, documents: NDArray[np.int64]) -> Sample:
         """These of the documents, in this order."""
         lengths = np.diff(self.indptr)[documents]
         indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
         entries = np.repeat(self.indptr[documents] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Sample(indptr, self.indices[entries], self.counts[entries], self.classes[documents])
+        return Sample(
+            indptr, self.indices[entries], self.counts[entries], self.classes[documents], self.hashes[documents]
+        )
+
+    def smallest(self, size: int | None) -> Sample:
+        """The documents with the smallest hashes (all where size is None), in their order; equal ones by class."""
+        return self.taken(np.lexsort((self.classes, self.hashes))[:size])
+
+    def renumbered(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> Sample:
+        """The same documents with other numbers for features (in the same order) and classes."""
+        return replace(self, indices=columns[self.indices], classes=classes[self.classes])
 
     def statistics(self, n_features: int, n_classes: int) -> Statistics:
         """What these documents amount to."""
@@ -78,6 +93,19 @@ class Sample:
             np.diff(np.append(starts, len(keys))),
             np.add.reduceat(counts, starts) if len(starts) else counts,
         )
+
+
+def concatenated(samples: Sequence[Sample]) -> Sample:
+    """The documents of several samples, one after the other; none of no sample."""
+    ends = np.cumsum([0, *(sample.indptr[-1] for sample in samples)])
+    indptr = [sample.indptr[1:] + end for sample, end in zip(samples, ends, strict=False)]
+    return Sample(
+        np.concatenate((np.zeros(1, dtype=np.int64), *indptr)),
+        np.concatenate([np.zeros(0, dtype=np.int32), *(sample.indices for sample in samples)]),
+        np.concatenate([np.zeros(0, dtype=np.int32), *(sample.counts for sample in samples)]),
+        np.concatenate([np.zeros(0, dtype=np.int32), *(sample.classes for sample in samples)]),
+        np.concatenate([np.zeros(0, dtype=np.uint64), *(sample.hashes for sample in samples)]),
+    )
 
 
 def own_counts(statistics: Statistics, sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

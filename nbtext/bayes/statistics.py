@@ -94,9 +94,7 @@ class Statistics:
             self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries]
         )
 
-    def aligned(
-        self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int
-    ) -> Statistics:
+    def aligned(self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int) -> Statistics:
         """The same counts among more features and classes.
 
         columns  (V,), the new column of each feature, ascending

@@ -1,0 +1,5 @@
+"""`python -m nbtext`."""
+
+from nbtext.cli.main import main
+
+main()

@@ -1,0 +1,112 @@
+"""Choosing the smoothing, and saying what to expect of it, by leave-one-out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.leave_one_out import leave_one_out
+from nbtext.bayes.priors import Prior
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.scorer import Floats
+from nbtext.bayes.statistics import Statistics
+
+LAPLACE = 1.0  # where there is nothing to choose by
+# The search looks from 10^-3 to 10^1. Below, leave-one-out still finds gains wherever documents quote one another,
+# and they vanish on documents that do not (20 Newsgroups by date: 0.80 at 10^-3, 0.79 at 10^-6).
+DECADES = (-3, 1)
+REFINEMENTS = (1.0, 0.5, 0.25, 0.125)  # steps in decades; each goes on around the best of the one before
+SEARCH_SIZE = 2048  # documents that the search looks at: log-loss is smooth in log α, and so is its minimum
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What leave-one-out foretells of new documents of the same kind."""
+
+    documents: int  # how many it looked at
+    accuracy: float
+    log_loss: float  # in nats, of calibrated probabilities where the model is calibrated
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A smoothing with what leave-one-out says of it; None where no document could be left out."""
+
+    smoothing: float
+    calibration: Calibration | None = None
+    expectation: Expectation | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """A corpus as leave-one-out sees it under one event model and prior.
+
+    A label's only document is counted as wrong and otherwise passed over: with it, all that is known of its label
+    is left out.
+    """
+
+    statistics: Statistics
+    sample: Sample
+    lengths: NDArray[Any]  # (n_documents,), known tokens of each document of the sample, however they are weighted
+    model: str
+    prior: Prior
+
+    def choose(self, smoothing: float | None, *, calibrate: bool) -> Choice:
+        """The smoothing with the least calibrated log-loss (or the given one), its calibration and expectation.
+
+        Before calibration the loss says how overconfident a model is, not how well it tells the labels apart, and
+        would choose too much smoothing.
+        """
+        judged = self._judged()
+        if len(judged.sample) == 0 or self.statistics.n_classes < 2:
+            return Choice(LAPLACE if smoothing is None else smoothing)
+        best = judged.search() if smoothing is None else smoothing
+        scores = judged.scores(best)
+        lengths = judged.lengths
+        calibration = fit_calibration(scores, lengths, judged.sample.classes)
+        shown = calibration if calibrate else Calibration(1.0, 0.0)
+        log_posterior = shown.log_posterior(scores, lengths)
+        own = np.arange(len(judged.sample)), judged.sample.classes
+        right = (scores.argmax(axis=1) == judged.sample.classes).sum()
+        return Choice(
+            best,
+            calibration if calibrate else None,
+            Expectation(len(self.sample), float(right / len(self.sample)), float(-log_posterior[own].mean())),
+        )
+
+    def scores(self, smoothing: float) -> Floats:
+        """Left-out scores, shape (n_documents, n_classes)."""
+        return leave_one_out(self.statistics, self.sample, model=self.model, smoothing=smoothing, prior=self.prior)
+
+    def _judged(self) -> LeaveOneOut:
+        """Only the documents that are not alone in their class."""
+        company = self.statistics.class_documents[self.sample.classes] > 1
+        return self._of(np.flatnonzero(company)) if not company.all() else self
+
+    def _of(self, documents: NDArray[Any]) -> LeaveOneOut:
+        return LeaveOneOut(
+            self.statistics, self.sample.taken(documents), self.lengths[documents], self.model, self.prior
+        )
+
+    def search(self) -> float:
+        """The smoothing with the least calibrated log-loss on (at most SEARCH_SIZE of) the documents."""
+        searched = self._of(np.arange(min(len(self.sample), SEARCH_SIZE)))
+        losses: dict[float, float] = {}
+        lowest, highest = DECADES
+        exponents = np.arange(lowest, highest + 1, REFINEMENTS[0]).tolist()
+        for step in REFINEMENTS:
+            for exponent in exponents:
+                if exponent not in losses:
+                    losses[exponent] = searched._loss(10.0**exponent)
+            best = min(losses, key=lambda exponent: (losses[exponent], -exponent))
+            exponents = [best - step / 2, best + step / 2]
+        return float(10.0**best)
+
+    def _loss(self, smoothing: float) -> float:
+        scores, lengths = self.scores(smoothing), self.lengths
+        log_posterior = fit_calibration(scores, lengths, self.sample.classes).log_posterior(scores, lengths)
+        return float(-log_posterior[np.arange(len(self.sample)), self.sample.classes].mean())

@@ -1,0 +1,81 @@
+"""Counting a source in parallel: each thread takes pieces of it until none is left, and the tallies add up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import add
+
+from nbtext.classifier.tally import Tally, TallyBuilder
+from nbtext.documents.batch import Batch
+from nbtext.documents.source import Chunk, Source
+from nbtext.features.settings import FeatureSettings
+
+OnBatch = Callable[[Chunk, Batch], None]
+
+
+def tally_source(
+    source: Source,
+    settings: FeatureSettings,
+    *,
+    jobs: int,
+    sample_size: int | None,
+    on_batch: OnBatch | None = None,
+) -> Tally:
+    """Count every document of a source. The result does not depend on the number of threads.
+
+    jobs         threads, >= 1
+    sample_size  documents kept for leave-one-out; None keeps all
+    on_batch     is told of each chunk that was counted, one at a time
+    raises       InputError: a document cannot be read, or has no label
+    """
+    pieces = _Shared(source.chunks(), on_batch)
+
+    def count() -> Tally:
+        builder = TallyBuilder(settings, sample_size=sample_size)
+        try:
+            for chunk in pieces:
+                batch = chunk.batch()
+                builder.add(batch)
+                pieces.done(chunk, batch)
+        except BaseException:
+            pieces.stop()
+            raise
+        return builder.finish()
+
+    if jobs == 1:
+        return count()
+    from joblib import Parallel, delayed
+
+    try:
+        return reduce(add, Parallel(n_jobs=jobs, prefer="threads")(delayed(count)() for _ in range(jobs)))
+    finally:
+        pieces.stop()
+
+
+class _Shared:
+    """The chunks of a source, handed out to whichever thread asks."""
+
+    def __init__(self, chunks: Iterator[Chunk], on_batch: OnBatch | None) -> None:
+        self._chunks = chunks
+        self._on_batch = on_batch
+        self._lock = threading.Lock()
+        self._is_stopped = False
+
+    def __iter__(self) -> Iterator[Chunk]:
+        while True:
+            with self._lock:
+                chunk = None if self._is_stopped else next(self._chunks, None)
+            if chunk is None:
+                return
+            yield chunk
+
+    def done(self, chunk: Chunk, batch: Batch) -> None:
+        if self._on_batch is not None:
+            with self._lock:
+                self._on_batch(chunk, batch)
+
+    def stop(self) -> None:
+        """Nothing is handed out from here on."""
+        self._is_stopped = True

@@ -1,0 +1,34 @@
+"""What a classifier answers, for a batch of documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(slots=True, eq=False)
+class Predictions:
+    """One answer for each document, in order, as columns of the same length.
+
+    Where there is no answer (the document could not be read, holds no token, or nbtext abstains) the label is None
+    and a reason says why.
+    """
+
+    ids: list[str]
+    labels: list[str | None]
+    classes: tuple[str, ...]  # the labels that the model knows, sorted
+    probabilities: NDArray[np.float64]  # (n_documents, n_classes), rows that sum to one; NaN where it was not read
+    known: NDArray[np.float64]  # (n_documents,), the share of its tokens that the model knows; 0 where it has none
+    outliers: list[bool | None]  # unlike what the model learned; None where the model has no log p(x)
+    reasons: list[str | None]
+    true_labels: list[str | None]  # what the source says, where it says so
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def best(self) -> NDArray[np.float64]:
+        """The probability of each document's most probable label."""
+        return self.probabilities.max(axis=1) if len(self) else np.zeros(0)

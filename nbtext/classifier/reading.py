@@ -1,0 +1,111 @@
+"""Reading a tally as a model: which features, how weighted, with which smoothing, calibrated how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.priors import log_prior
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.smoothing import Choice, LeaveOneOut
+from nbtext.bayes.statistics import Statistics
+from nbtext.classifier.tally import SAMPLE_SIZE, Tally
+from nbtext.errors import ModelError
+from nbtext.features.selection import is_selective, selected_columns
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A tally read as a model.
+
+    features   the vocabulary that the scorer's columns stand for; None where they are hashed
+    weighting  what a document's counts are turned into before they are scored
+    scorer     of log P(document, class), the prior included
+    choice     the smoothing, and what leave-one-out says of it
+    """
+
+    features: Vocabulary | None
+    weighting: Weighting
+    scorer: LinearScorer
+    choice: Choice
+
+
+def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
+    """How many documents a tally must keep to be read like this: all (None) where weights are not plain counts."""
+    reads_presence = EVENT_MODELS[modelling.model].reads_presence
+    return SAMPLE_SIZE if features.is_counting or reads_presence else None
+
+
+def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings) -> Reading:
+    """Make a model of a tally.
+
+    raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
+    """
+    if tally.statistics.n_documents == 0:
+        raise ModelError("there is no document to learn from")
+    vocabulary, statistics, sample = _chosen(tally, features)
+    lengths = sample.lengths
+    weighting = _weighting(features, modelling, statistics)
+    statistics, sample = _weighted(statistics, sample, weighting)
+    prior = modelling.effective_prior
+    event_model = EVENT_MODELS[modelling.model]
+    left_out = LeaveOneOut(statistics, sample, lengths, modelling.model, prior)
+    choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate)
+    options = {"normalize_weights": True} if modelling.normalize_weights else {}
+    scorer = event_model.compile(statistics, smoothing=choice.smoothing, **options)
+    return Reading(vocabulary, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice)
+
+
+def _chosen(tally: Tally, features: FeatureSettings) -> tuple[Vocabulary | None, Statistics, Sample]:
+    """The features that the settings choose, with the statistics and the sample of these alone."""
+    vocabulary, statistics, sample = tally.vocabulary, tally.statistics, tally.sample
+    if vocabulary is not None and features.vocabulary is not None:
+        vocabulary, statistics, sample = _given(tally, Vocabulary.from_terms(features.vocabulary))
+    if vocabulary is None or not is_selective(features):
+        if statistics.n_features == 0:
+            raise ModelError(
+                "the documents hold no feature", hint="a word has two letters at least, see --token-pattern"
+            )
+        return vocabulary, statistics, sample
+    columns = selected_columns(statistics, statistics.class_documents, features)
+    return (
+        vocabulary.restricted(columns),
+        statistics.restricted(columns),
+        sample.restricted(columns, statistics.n_features),
+    )
+
+
+def _given(tally: Tally, given: Vocabulary) -> tuple[Vocabulary, Statistics, Sample]:
+    """Statistics and sample over a given vocabulary, some of which the documents may not hold."""
+    assert tally.vocabulary is not None
+    places = {term: column for column, term in enumerate(given.terms)}
+    columns = np.array([j for j, term in enumerate(tally.vocabulary.terms) if term in places], dtype=np.int64)
+    goals = np.array([places[tally.vocabulary.term(j)] for j in columns.tolist()], dtype=np.int32)
+    classes = np.arange(tally.statistics.n_classes, dtype=np.int32)
+    statistics = tally.statistics.restricted(columns).aligned(
+        goals, len(given), classes=classes, n_classes=len(classes)
+    )
+    return given, statistics, tally.sample.restricted(columns, tally.statistics.n_features).renumbered(goals, classes)
+
+
+def _weighting(features: FeatureSettings, modelling: ModelSettings, statistics: Statistics) -> Weighting:
+    if EVENT_MODELS[modelling.model].reads_presence:
+        return Weighting("binary")
+    return Weighting.fitted(features, statistics.document_frequencies, n_documents=statistics.n_documents)
+
+
+def _weighted(statistics: Statistics, sample: Sample, weighting: Weighting) -> tuple[Statistics, Sample]:
+    """Statistics and sample of the weights that the counts turn into."""
+    if weighting.is_counting:
+        return (statistics.presence(), sample.presence()) if weighting.tf == "binary" else (statistics, sample)
+    weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)
+    weighted = replace(sample, counts=weights)
+    return weighted.statistics(statistics.n_features, statistics.n_classes), weighted

@@ -1,0 +1,152 @@
+"""A corpus counted: everything that training needs, and what two corpora add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.sample import Sample, concatenated
+from nbtext.bayes.statistics import Statistics
+from nbtext.documents.batch import Batch
+from nbtext.errors import InputError
+from nbtext.features.counting import Counter, arrange, counter, merge_sorted
+from nbtext.features.rows import Kept, Rows
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+
+ALL_HASHES = 2**64  # above every document's hash
+SAMPLE_SIZE = 2**15  # documents that leave-one-out looks at: all of most corpora, some 50 MB of counts
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """The counts of a labelled corpus. Tallies of two corpora add up to the tally of both.
+
+    labels      sorted; class k is labels[k]
+    vocabulary  the features; None where they are hashed
+    statistics  over all of them
+    sample      the documents with the smallest hashes, at most `sample_size`; all where that is None
+    """
+
+    labels: tuple[str, ...]
+    vocabulary: Vocabulary | None
+    statistics: Statistics
+    sample: Sample
+    sample_size: int | None
+
+    def __add__(self, other: Tally) -> Tally:
+        labels = tuple(sorted({*self.labels, *other.labels}))
+        vocabulary, own_columns, other_columns = _united(self, other)
+        n_features = len(vocabulary) if vocabulary is not None else self.statistics.n_features
+        mine = _placed(self, own_columns, n_features, labels)
+        theirs = _placed(other, other_columns, n_features, labels)
+        return Tally(
+            labels,
+            vocabulary,
+            mine[0] + theirs[0],
+            concatenated((mine[1], theirs[1])).smallest(self.sample_size),
+            self.sample_size,
+        )
+
+
+def _united(a: Tally, b: Tally) -> tuple[Vocabulary | None, NDArray[np.int32], NDArray[np.int32]]:
+    """The vocabulary of both, and where the columns of each have gone."""
+    if a.vocabulary is None or b.vocabulary is None:
+        same = np.arange(a.statistics.n_features, dtype=np.int32)
+        return None, same, same
+    blob, offsets, columns_a, columns_b = merge_sorted(
+        a.vocabulary.blob, a.vocabulary.offsets, b.vocabulary.blob, b.vocabulary.offsets
+    )
+    return Vocabulary(blob, offsets), columns_a, columns_b
+
+
+def _placed(
+    tally: Tally, columns: NDArray[np.int32], n_features: int, labels: tuple[str, ...]
+) -> tuple[Statistics, Sample]:
+    """Statistics and sample among the features and labels of a larger corpus."""
+    classes = np.array([labels.index(label) for label in tally.labels], dtype=np.int32)
+    statistics = tally.statistics.aligned(columns, n_features, classes=classes, n_classes=len(labels))
+    return statistics, tally.sample.renumbered(columns, classes)
+
+
+class TallyBuilder:
+    """Counts batches of documents, in one thread."""
+
+    def __init__(self, settings: FeatureSettings, *, sample_size: int | None = SAMPLE_SIZE) -> None:
+        self._counter: Counter = counter(settings)
+        self._is_hashed = settings.hash_bits is not None
+        self._sample_size = sample_size
+        self._codes: dict[str, int] = {}
+        self._class_documents: list[int] = []
+        self._kept: list[Sample] = []
+        self._keep_below = ALL_HASHES
+
+    def add(self, batch: Batch) -> None:
+        """Count these documents; InputError where one has no label or could not be read."""
+        for problem in batch.problems.values():
+            raise problem
+        classes = np.array([self._code(label) for label in batch.labels], dtype=np.int32)
+        if (classes < 0).any():
+            identity = batch.ids[int(np.argmin(classes))]
+            raise InputError(
+                "the document has no label",
+                where=identity,
+                hint="put texts in folders named after their labels, or name the label's column with --label-field",
+            )
+        kept = self._counter.tally(batch.columns, classes, self._keep_below)
+        for code, number in enumerate(np.bincount(classes).tolist()):
+            self._class_documents[code] += number
+        self._keep(kept, classes)
+
+    def _code(self, label: str | None) -> int:
+        if label is None:
+            return -1
+        code = self._codes.setdefault(label, len(self._codes))
+        if code == len(self._class_documents):
+            self._class_documents.append(0)
+        return code
+
+    def _keep(self, kept: Kept, classes: NDArray[np.int32]) -> None:
+        rows = kept.rows
+        self._kept.append(Sample(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes))
+        size = self._sample_size
+        if size is not None and sum(map(len, self._kept)) > 2 * size:
+            kept_so_far = concatenated(self._kept)
+            by_name = self._sorted_codes()[kept_so_far.classes]
+            smallest = kept_so_far.taken(np.lexsort((by_name, kept_so_far.hashes))[:size])
+            self._keep_below = int(smallest.hashes[-1]) + 1
+            self._kept = [smallest]
+
+    def _sorted_codes(self) -> NDArray[np.int32]:
+        """For each label in order of first sight, its place in sorted order."""
+        places = np.empty(len(self._codes), dtype=np.int32)
+        places[[self._codes[label] for label in sorted(self._codes)]] = np.arange(len(places), dtype=np.int32)
+        return places
+
+    def finish(self) -> Tally:
+        """The tally of all that was added, its features and labels sorted."""
+        labels = tuple(sorted(self._codes))
+        sorted_codes = self._sorted_codes()
+        statistics = self._statistics(sorted_codes)
+        vocabulary, columns = None, np.arange(statistics.n_features, dtype=np.int32)
+        if not self._is_hashed:
+            vocabulary, columns = self._counter.vocabulary()
+        kept = concatenated(self._kept)
+        rows = arrange(Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns)
+        sample = Sample(rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes)
+        return Tally(labels, vocabulary, statistics, sample.smallest(self._sample_size), self._sample_size)
+
+    def _statistics(self, sorted_codes: NDArray[np.int32]) -> Statistics:
+        counts = self._counter.class_counts()
+        class_documents = np.zeros(len(sorted_codes), dtype=np.int64)
+        class_documents[sorted_codes] = self._class_documents
+        classes = sorted_codes[counts.classes]
+        order: NDArray[np.int64] | slice = slice(None)
+        if (np.diff(sorted_codes) < 0).any():  # within a feature, entries ascend by class
+            keys = np.repeat(np.arange(len(counts.indptr) - 1), np.diff(counts.indptr)) * len(sorted_codes) + classes
+            order = np.argsort(keys, kind="stable")
+        return Statistics(
+            class_documents, counts.indptr, classes[order], counts.documents[order], counts.occurrences[order]
+        )

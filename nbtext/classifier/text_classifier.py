@@ -1,0 +1,165 @@
+"""The one object that is trained, saved and asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import log_posterior
+from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.folding import OnBatch, tally_source
+from nbtext.classifier.predictions import Predictions
+from nbtext.classifier.reading import Reading, read, sample_size
+from nbtext.classifier.tally import Tally, TallyBuilder
+from nbtext.documents.batch import Batch
+from nbtext.documents.source import Source
+from nbtext.errors import InputError
+from nbtext.features.counting import Counter, counter
+from nbtext.features.settings import FeatureSettings
+
+NO_TOKEN = "the document holds no token"
+
+
+class TextClassifier:
+    """Learns labels from texts, and says how far each answer can be trusted.
+
+    A scikit-learn classifier over texts. Its parameters are the fields of FeatureSettings and ModelSettings.
+
+    classes_    (n_classes,), the labels, sorted
+    tally_      the counts it learned
+    reading_    the model that they were read as
+
+    >>> classifier = TextClassifier(model="bernoulli").fit(["red round", "yellow long"], ["apple", "banana"])
+    >>> classifier.predict(["red"]).tolist()
+    ['apple']
+    """
+
+    tally_: Tally
+    reading_: Reading
+
+    def __init__(self, **options: Any) -> None:
+        self.features = FeatureSettings()
+        self.modelling = ModelSettings()
+        self.set_params(**options)
+
+    @classmethod
+    def of(cls, features: FeatureSettings, modelling: ModelSettings) -> TextClassifier:
+        """A classifier with these settings, not trained yet."""
+        classifier = cls()
+        classifier.features, classifier.modelling = features, modelling
+        return classifier
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  scikit-learn's signature
+        """Every setting by its name."""
+        return {
+            field.name: getattr(settings, field.name)
+            for settings in (self.features, self.modelling)
+            for field in fields(settings)
+        }
+
+    def set_params(self, **options: Any) -> TextClassifier:
+        """Change settings by their names; TypeError where there is none of that name."""
+        names = {field.name for field in fields(self.features)}
+        self.features = replace(self.features, **{name: options[name] for name in options if name in names})
+        self.modelling = replace(self.modelling, **{name: options[name] for name in options if name not in names})
+        return self
+
+    def fit(self, X: Iterable[str], y: Sequence[str]) -> TextClassifier:
+        """Learn from texts X and their labels y, of the same length."""
+        texts = list(X)
+        ids = [str(number) for number in range(1, len(texts) + 1)]
+        builder = TallyBuilder(self.features, sample_size=sample_size(self.features, self.modelling))
+        builder.add(Batch(ids, (texts,), [str(label) for label in y]))
+        return self.fit_tally(builder.finish())
+
+    def fit_source(self, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None) -> TextClassifier:
+        """Learn from all documents of a source, in this many threads; the result does not depend on their number."""
+        self.features = replace(self.features, fields=source.field_names)
+        size = sample_size(self.features, self.modelling)
+        tally = tally_source(source, self.features, jobs=jobs, sample_size=size, on_batch=on_batch)
+        if not tally.labels:
+            raise InputError("there is no document to learn from")
+        return self.fit_tally(tally)
+
+    def fit_tally(self, tally: Tally) -> TextClassifier:
+        """Learn from counts."""
+        self.tally_ = tally
+        self.reading_ = read(tally, self.features, self.modelling)
+        self.__dict__.pop("_counter", None)
+        return self
+
+    @property
+    def classes_(self) -> NDArray[np.str_]:
+        return np.array(self.tally_.labels)
+
+    @cached_property
+    def _counter(self) -> Counter:
+        return counter(self.features, self.reading_.features)
+
+    def predict_batch(self, batch: Batch) -> Predictions:
+        """Answer every document of a batch, in order; one that cannot be answered says why."""
+        scores, n_tokens, n_known = self._scores(batch.columns)
+        probabilities = np.exp(self._log_posterior(scores, n_known))
+        best = probabilities.argmax(axis=1).tolist() if len(batch) else []
+        labels: list[str | None] = [self.tally_.labels[k] for k in best]
+        reasons: list[str | None] = [None] * len(batch)
+        for row in np.flatnonzero(n_tokens == 0).tolist():
+            labels[row], reasons[row] = None, NO_TOKEN
+        for row, problem in batch.problems.items():
+            labels[row], reasons[row] = None, str(problem)
+            probabilities[row] = np.nan
+        known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
+        return Predictions(
+            batch.ids,
+            labels,
+            self.tally_.labels,
+            probabilities,
+            known,
+            [None] * len(batch),
+            reasons,
+            batch.labels,
+        )
+
+    def predict(self, X: Iterable[str]) -> NDArray[np.str_]:
+        """The most probable label of each text, shape (n_documents,); of one without any word the likeliest beforehand."""
+        return self.classes_[self.predict_log_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """The probability of each label, shape (n_documents, n_classes), in the order of `classes_`."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """The natural logarithm of each label's probability, shape (n_documents, n_classes)."""
+        scores, _, n_known = self._scores((list(X),))
+        return self._log_posterior(scores, n_known)
+
+    def score(self, X: Iterable[str], y: Sequence[str]) -> float:
+        """The share of texts whose label is predicted right."""
+        return float((self.predict(X) == np.array(y)).mean())
+
+    def _scores(
+        self, columns: tuple[list[str], ...]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        weighting, scorer = self.reading_.weighting, self.reading_.scorer
+        return self._counter.scores(
+            columns,
+            tf=weighting.tf,
+            idf=weighting.idf,
+            norm=weighting.norm,
+            bias=scorer.bias,
+            default=scorer.default,
+            base=scorer.base,
+            base_scale=scorer.base_scale,
+            indptr=scorer.indptr,
+            classes=scorer.classes,
+            deltas=scorer.deltas,
+        )
+
+    def _log_posterior(self, scores: NDArray[np.float64], n_known: NDArray[np.int64]) -> NDArray[np.float64]:
+        calibration = self.reading_.choice.calibration
+        return log_posterior(scores) if calibration is None else calibration.log_posterior(scores, n_known)

@@ -1,0 +1,125 @@
+"""The `nbtext` command: finds the subcommand, and is the one place where errors are printed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from nbtext.errors import NbtextError, printable
+
+# group: command: (the first line of its help). Named here so that `nbtext --help` imports none of them.
+COMMANDS = {
+    "Do": {
+        "vectorize": "Turn texts into a sparse matrix file.",
+        "train": "Learn labels from texts, and save the model.",
+        "predict": "Label texts with a model.",
+        "evaluate": "Say how good a model is on labelled texts.",
+    },
+}
+
+
+class LazyGroup(click.Group):
+    """The group of all commands, each imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for commands in COMMANDS.values() for name in commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = getattr(importlib.import_module(f"nbtext.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if suggestion := _nearest(args[0], self.list_commands(ctx)):
+                error.message += f" Did you mean {suggestion}?"
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for group, commands in COMMANDS.items():
+            with formatter.section(group):
+                formatter.write_dl(list(commands.items()))
+
+
+def _nearest(word: str, words: list[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, words, n=1)), None)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if not is_wanted or ctx.resilient_parsing:
+        return
+    from nbtext import __version__
+    from nbtext.features.seam import kernel_name
+
+    click.echo(f"nbtext {__version__}\nkernel: {kernel_name()}")
+    ctx.exit()
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show it.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(debug: bool) -> None:
+    """Classify texts by Naive Bayes and its linear siblings, at the speed of counting their words.
+
+    \b
+    nbtext train    corpora/letters/train -o model.joblib
+    nbtext predict  corpora/letters/test  -m model.joblib
+    nbtext evaluate corpora/letters/test  -m model.joblib
+    """
+
+
+def main() -> None:
+    """Run the command line, and leave with its exit status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; print at most one line about an error, and give the exit status."""
+    try:
+        status = cli.main(arguments, prog_name="nbtext", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # whoever read our output has seen enough; what is left in the buffer has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        return _complain("interrupted", 130)
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        return _complain(*_explained(error))
+    return status if isinstance(status, int) else 0
+
+
+def _explained(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the exit status."""
+    if isinstance(error, NbtextError):
+        return str(error), error.exit_code
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        advice = f"; try: {context.command_path} --help" if context is not None else ""
+        return error.format_message().replace("\n", " ").rstrip(".") + advice, error.exit_code
+    if isinstance(error, MemoryError):
+        return "out of memory; use fewer --jobs, --hash-bits, or --min-df and --max-features", 1
+    if isinstance(error, OSError):
+        where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+        return f"{where}{error.strerror or error}", 1
+    return f"this should not have happened ({type(error).__name__}: {error}); `nbtext --debug` shows where", 1
+
+
+def _complain(sentence: str, status: int) -> int:
+    """One line on standard error, whatever the sentence is made of."""
+    try:
+        sys.stderr.write(f"nbtext: {printable(sentence)}\n")
+    except OSError:  # standard error is closed: the exit status says it all
+        pass
+    return status

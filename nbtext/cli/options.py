@@ -1,0 +1,122 @@
+"""Options of the commands: made of the settings records, so that each is spelled in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from typing import Any, TypeVar, get_type_hints
+
+import click
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.cli.types import PARSED
+from nbtext.documents.settings import ReadingSettings
+from nbtext.features.settings import WEIGHTINGS, FeatureSettings
+
+Command = Callable[..., Any]
+Settings = TypeVar("Settings", ReadingSettings, FeatureSettings, ModelSettings)
+
+
+class StagedCommand(click.Command):
+    """A command whose help groups its options by stage."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        stages: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                stages.setdefault(getattr(parameter, "stage", "Options"), []).append(record)
+        for stage, records in stages.items():
+            with formatter.section(stage):
+                formatter.write_dl(records)
+
+
+class StagedOption(click.Option):
+    """An option that belongs to a stage of the way from text to result."""
+
+    def __init__(self, *arguments: Any, stage: str = "Options", **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        self.stage = stage
+
+
+def option(*names: str, stage: str = "Options", **attributes: Any) -> Callable[[Command], Command]:
+    """A click option with its stage."""
+    return click.option(*names, cls=StagedOption, stage=stage, **attributes)
+
+
+def settings_options(record: type, stage: str, *, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
+    """An option for each field of a settings record that has a help text."""
+    hints = get_type_hints(record)
+
+    def decorate(command: Command) -> Command:
+        for field in reversed(fields(record)):
+            if "help" in field.metadata and field.name not in without:
+                command = _option_of(field, hints[field.name], stage)(command)
+        return command
+
+    return decorate
+
+
+def _option_of(field: Field[Any], hint: Any, stage: str) -> Callable[[Command], Command]:
+    flag = "--" + field.name.replace("_", "-")
+    attributes: dict[str, Any] = {"stage": stage, "help": field.metadata["help"], "default": None}
+    if hint is bool:
+        if field.default is True:
+            flag = f"{flag}/--no-{flag[2:]}"
+        return option(flag, field.name, is_flag=True, **attributes)
+    if field.name in PARSED:
+        attributes["type"] = PARSED[field.name]
+    elif "choices" in field.metadata:
+        attributes["type"] = click.Choice(field.metadata["choices"])
+    elif "int" in str(hint):
+        attributes["type"] = int
+    if field.default is not MISSING and field.default not in (None, ()):
+        shown = field.default if not isinstance(field.default, tuple) else ",".join(map(str, field.default))
+        attributes["help"] += f"  [default: {shown}]"
+    return option(flag, field.name, **attributes)
+
+
+def collected(record: type[Settings], options: dict[str, Any], **fixed: Any) -> Settings:
+    """The settings record that the options amount to; those not given keep the record's defaults."""
+    names = [field.name for field in fields(record)]
+    given = {name: options[name] for name in names if options.get(name) is not None}
+    if "weighting" in options and "tf" in names:
+        given = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[options["weighting"] or "counts"], strict=True)) | given
+    return record(**(given | fixed))
+
+
+def reading_options(command: Command) -> Command:
+    """How sources are read."""
+    return settings_options(ReadingSettings, "Reading")(command)
+
+
+def feature_options(command: Command) -> Command:
+    """How text becomes features."""
+    command = settings_options(FeatureSettings, "Features")(command)
+    return option(
+        "--weighting",
+        type=click.Choice(list(WEIGHTINGS)),
+        stage="Features",
+        help="Counts, presence, or TF-IDF: short for --tf, --idf and --norm.  [default: counts]",
+    )(command)
+
+
+def model_options(command: Command) -> Command:
+    """How counts become a model."""
+    return settings_options(ModelSettings, "Model")(command)
+
+
+def run_options(command: Command) -> Command:
+    """How the command goes about it."""
+    for decorate in (
+        option("--debug", is_flag=True, expose_value=False, stage="Running", help="Show the traceback of an error."),
+        option("--no-progress", is_flag=True, stage="Running", help="Show no progress bar."),
+        option("-q", "--quiet", is_flag=True, stage="Running", help="Say nothing but errors and results."),
+        option("-j", "--jobs", type=click.IntRange(min=1), stage="Running", help="Threads.  [default: all cores]"),
+    ):
+        command = decorate(command)
+    return command
+
+
+sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+model_option = option("-m", "--model-file", "model_file", metavar="MODEL", required=True, help="The model to ask.")

@@ -1,0 +1,92 @@
+"""How options are written on the command line, and what they mean to the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+class Parsed(click.ParamType):
+    """A value that a function makes of what was typed; ValueError says what is wrong with it."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self.parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _ngrams(text: str) -> tuple[int, int]:
+    shortest, _, longest = text.replace("-", ",").partition(",")
+    if not (shortest.strip().isdecimal() and (longest or shortest).strip().isdecimal()):
+        raise ValueError(f"{text!r} is no range; write 1,2 for words and pairs")
+    return int(shortest), int(longest or shortest)
+
+
+def _document_frequency(text: str) -> int | float:
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a number of documents nor a share like 0.5") from None
+
+
+def _smoothing(text: str) -> float | None:
+    if text == "auto":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither auto nor a number") from None
+
+
+def _prior(text: str) -> str | tuple[float, ...]:
+    if text in ("empirical", "uniform"):
+        return text
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r} is neither empirical, uniform nor numbers like 1,3") from None
+
+
+def _selection(text: str) -> tuple[str, int]:
+    criterion, _, number = text.partition(":")
+    if criterion not in ("mi", "chi2") or not number.isdecimal():
+        raise ValueError(f"{text!r} is not mi:N or chi2:N")
+    return criterion, int(number)
+
+
+def _stop_words(text: str) -> tuple[str, ...]:
+    from nbtext.features.stop_words import ENGLISH, read_words
+
+    return tuple(sorted(ENGLISH if text == "english" else read_words(text)))
+
+
+def _vocabulary(text: str) -> tuple[str, ...]:
+    from nbtext.features.stop_words import read_words
+
+    return tuple(sorted(set(read_words(text))))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+PARSED = {  # settings' fields whose values are not plain words or numbers
+    "ngrams": Parsed("N,N", _ngrams),
+    "min_df": Parsed("N", _document_frequency),
+    "max_df": Parsed("N", _document_frequency),
+    "smoothing": Parsed("auto|N", _smoothing),
+    "prior": Parsed("empirical|uniform|N,N…", _prior),
+    "select": Parsed("mi:N|chi2:N", _selection),
+    "stop_words": Parsed("english|FILE", _stop_words),
+    "vocabulary": Parsed("FILE", _vocabulary),
+    "text_field": Parsed("NAME[,NAME…]", _names),
+}

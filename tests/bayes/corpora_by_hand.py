@@ -1,0 +1,38 @@
+"""Small corpora as matrices, for the tests of this room."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.statistics import Statistics
+
+
+def sample_of(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> Sample:
+    """The documents of a dense matrix (n_documents, n_features)."""
+    rows, columns = np.nonzero(counts)
+    indptr = np.searchsorted(rows, np.arange(len(counts) + 1)).astype(np.int64)
+    numbers = np.arange(len(counts), dtype=np.uint64)
+    return Sample(
+        indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32), classes.astype(np.int32), numbers
+    )
+
+
+def statistics_of(counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> Statistics:
+    """What the documents of a dense matrix amount to."""
+    return sample_of(counts, classes).statistics(counts.shape[1], n_classes)
+
+
+@st.composite
+def labelled_matrices(
+    draw: st.DrawFn, *, fewest_a_class: int = 1, fewest_classes: int = 1, most: int = 4
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Counts (n_documents, n_features), the class of each document, and the number of classes."""
+    n_classes = draw(st.integers(fewest_classes, 4))
+    classes = list(range(n_classes)) * fewest_a_class + draw(st.lists(st.integers(0, n_classes - 1), max_size=6))
+    n_features = draw(st.integers(1, 6))
+    row = st.lists(st.integers(0, most), min_size=n_features, max_size=n_features)
+    counts = draw(st.lists(row, min_size=len(classes), max_size=len(classes)))
+    return np.array(counts), np.array(classes), n_classes

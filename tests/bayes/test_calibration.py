@@ -1,0 +1,51 @@
+"""A temperature that depends on the length mends overconfidence."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.scorer import log_posterior
+
+
+def overconfident(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores of documents whose labels are drawn from softmax(scores / (a · L^b))."""
+    random = np.random.default_rng(1)
+    lengths = random.integers(1, 500, n)
+    honest = random.normal(0, 1.5, (n, 4))
+    drawn = [random.choice(4, p=p) for p in np.exp(log_posterior(honest))]
+    return honest * (a * lengths**b)[:, None], lengths, np.array(drawn, dtype=np.int32)
+
+
+def test_recovers_the_temperature() -> None:
+    """Labels drawn at T(L) = 0.5 · L^0.8 give about that temperature back."""
+    found = fit_calibration(*overconfident(20_000, 0.5, 0.8))
+    assert abs(np.log(found.a / 0.5)) < 0.2
+    assert abs(found.b - 0.8) < 0.03
+
+
+def test_finds_the_minimum() -> None:
+    """No other a and b, found by a general minimizer, have less log-loss."""
+    scores, lengths, classes = overconfident(2000, 2.0, 0.3)
+
+    def loss(at: np.ndarray) -> float:
+        log_posterior = Calibration(float(np.exp(at[0])), float(at[1])).log_posterior(scores, lengths)
+        return float(-log_posterior[np.arange(len(classes)), classes].mean())
+
+    found = fit_calibration(scores, lengths, classes)
+    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 2000})
+    assert loss(np.array([np.log(found.a), found.b])) <= best.fun + 1e-8
+
+
+def test_extremes_are_finite() -> None:
+    """One document, labels that are always right or always wrong, equal scores: a and b stay finite numbers."""
+    for scores, classes in (
+        (np.array([[3.0, 0.0]]), [0]),
+        (np.array([[3.0, 0.0]]), [1]),
+        (np.zeros((5, 3)), [0, 1, 2, 0, 1]),
+        (np.array([[1e6, 0.0], [0.0, 1e6]]), [0, 1]),
+    ):
+        lengths = np.full(len(classes), 10)
+        found = fit_calibration(scores, lengths, np.array(classes, dtype=np.int32))
+        assert np.isfinite(found.log_posterior(scores, lengths)).all()

@@ -1,0 +1,91 @@
+"""The event models are scikit-learn's, and never overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import labelled_matrices, sample_of, statistics_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+
+from nbtext.bayes.complement import complement
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.priors import log_prior
+from nbtext.bayes.scorer import log_posterior
+from nbtext.errors import ModelError, SettingsError
+
+PEERS: dict[str, Any] = {"multinomial": MultinomialNB, "bernoulli": BernoulliNB, "complement": ComplementNB}
+SMOOTHINGS = st.sampled_from([1e-6, 0.01, 0.5, 1.0, 10.0])
+
+
+@pytest.mark.parametrize("name", EVENT_MODELS)
+@settings(max_examples=60, deadline=None)
+@given(corpus=labelled_matrices(fewest_classes=2), smoothing=SMOOTHINGS, is_uniform=st.booleans())
+def test_equals_scikit_learn(name: str, corpus: Any, smoothing: float, is_uniform: bool) -> None:
+    """Each event model's log-probabilities are scikit-learn's to 1e-9, with either prior."""
+    counts, classes, n_classes = corpus
+    peer = PEERS[name](alpha=smoothing, fit_prior=not is_uniform, force_alpha=True).fit(counts, classes)
+    model = EVENT_MODELS[name]
+    asked = sample_of(np.minimum(counts, 1) if model.reads_presence else counts, classes)
+    statistics = statistics_of(counts, classes, n_classes)
+    ignores_prior = name == "complement"
+    prior = log_prior(statistics.class_documents, "uniform" if is_uniform or ignores_prior else "empirical")
+    scorer = model.compile(statistics, smoothing=smoothing).with_prior(prior)
+    scores = scorer.scores(asked.indptr, asked.indices, asked.counts)
+    np.testing.assert_allclose(log_posterior(scores), peer.predict_log_proba(counts), rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(corpus=labelled_matrices(fewest_classes=2), smoothing=SMOOTHINGS)
+def test_normalized_complement_equals_scikit_learn(corpus: Any, smoothing: float) -> None:
+    """Complement's normalized weights are scikit-learn's `norm=True`."""
+    counts, classes, n_classes = corpus
+    if counts.shape[1] == 1:
+        return  # all of one feature: every logarithm is 0, and so is their sum
+    peer = ComplementNB(alpha=smoothing, norm=True, force_alpha=True).fit(counts, classes)
+    weights = complement(
+        statistics_of(counts, classes, n_classes), smoothing=smoothing, normalize_weights=True
+    ).weights()
+    np.testing.assert_allclose(weights, peer.feature_log_prob_, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", EVENT_MODELS)
+@settings(max_examples=40, deadline=None)
+@given(corpus=labelled_matrices(), smoothing=st.sampled_from([0.0, 1e-12, 1.0, 1e6]))
+def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) -> None:
+    """Sparse scoring is X @ weights.T + bias, and finite for any smoothing."""
+    counts, classes, n_classes = corpus
+    scorer = EVENT_MODELS[name].compile(statistics_of(counts, classes, n_classes), smoothing=smoothing)
+    asked = sample_of(counts, classes)
+    scores = scorer.scores(asked.indptr, asked.indices, asked.counts)
+    assert np.isfinite(scores).all()
+    np.testing.assert_allclose(scores, counts @ scorer.weights().T + scorer.bias, rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", EVENT_MODELS)
+def test_a_million_tokens(name: str) -> None:
+    """A document of a million tokens has probabilities that are numbers and sum to one."""
+    counts = np.array([[3, 0, 1], [0, 2, 1], [1, 1, 1]])
+    classes = np.array([0, 1, 1])
+    statistics = statistics_of(counts, classes, 2)
+    asked = sample_of(np.array([[1_000_000, 0, 0], [400_000, 600_000, 0]]), np.zeros(2, dtype=int))
+    for smoothing in (0.0, 1e-12, 1.0, 1e6):
+        scorer = EVENT_MODELS[name].compile(statistics, smoothing=smoothing)
+        posterior = np.exp(log_posterior(scorer.scores(asked.indptr, asked.indices, asked.counts)))
+        np.testing.assert_allclose(posterior.sum(axis=1), 1)
+
+
+def test_a_class_without_documents() -> None:
+    """A class with no document has no empirical prior, and the error says what would help."""
+    with pytest.raises(ModelError, match="--prior uniform"):
+        log_prior(np.array([3, 0]), "empirical")
+
+
+def test_a_prior_of_the_wrong_length() -> None:
+    """A given prior has one positive number for each label."""
+    for prior in ((1.0,), (1.0, 0.0), (1.0, float("nan"))):
+        with pytest.raises(SettingsError, match="2 positive numbers"):
+            log_prior(np.array([3, 1]), prior)

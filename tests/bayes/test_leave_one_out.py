@@ -1,0 +1,49 @@
+"""Leave-one-out is n refits, at the cost of one pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import labelled_matrices, sample_of, statistics_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.leave_one_out import leave_one_out
+from nbtext.bayes.priors import log_prior
+
+
+@pytest.mark.parametrize("name", EVENT_MODELS)
+@pytest.mark.parametrize("prior", ["empirical", "uniform"])
+@settings(max_examples=40, deadline=None)
+@given(
+    corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2),
+    smoothing=st.sampled_from([0.0, 0.001, 0.3, 1.0]),
+)
+def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> None:
+    """Each document's left-out scores are those of a model trained on all others, to 1e-9."""
+    counts, classes, n_classes = corpus
+    model = EVENT_MODELS[name]
+    asked = np.minimum(counts, 1) if model.reads_presence else counts
+    sample = sample_of(asked, classes)
+    statistics = statistics_of(asked, classes, n_classes)
+    found = leave_one_out(statistics, sample, model=name, smoothing=smoothing, prior=prior)
+    for i in range(len(counts)):
+        others = np.arange(len(counts)) != i
+        refitted = statistics_of(asked[others], classes[others], n_classes)
+        scorer = model.compile(refitted, smoothing=smoothing).with_prior(log_prior(refitted.class_documents, prior))
+        alone = sample_of(asked[[i]], classes[[i]])
+        expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_only_document_of_its_class() -> None:
+    """A label's only document leaves nothing behind: under the empirical prior its own score is −∞."""
+    counts, classes = np.array([[1, 0], [1, 1], [0, 1]]), np.array([0, 0, 1])
+    found = leave_one_out(
+        statistics_of(counts, classes, 2), sample_of(counts, classes), model="multinomial", smoothing=1
+    )
+    assert found[2, 1] == -np.inf
+    assert np.isfinite(found[:2]).all()
