@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from nbtext.errors import SettingsError
 from nbtext.features.analyzer import ACCENTS, TOKEN_PATTERN, Analyzer
 from nbtext.features.reference import ReferenceCounter
 from nbtext.features.settings import FeatureSettings
@@ -31,7 +32,9 @@ def _has_kernel() -> bool:
         import nbtext.features._kernel  # noqa: F401
     except ImportError:
         if wish == "require":
-            raise
+            raise SettingsError(
+                "the kernel is not compiled", where="NBTEXT_KERNEL=require", hint="install nbtext where a C compiler is"
+            ) from None
         return False
     return True
 

@@ -39,8 +39,8 @@ _ENGLISH = {
     "contractions": """
         ain't aren't can't couldn't didn't doesn't don't hadn't hasn't haven't isn't mightn't mustn't needn't shan't
         shouldn't wasn't weren't won't wouldn't i'm i've i'll i'd you're you've you'll you'd he's he'll he'd she's
-        she'll she'd it's it'll we're we've we'll we'd they're they've they'll they'd that's there's what's who's
-        let's""",
+        she'll she'd it's it'll we're we've we'll we'd they're they've they'll they'd that's there's
+        what's who's""",
 }
 
 ENGLISH: tuple[str, ...] = tuple(sorted({word for words in _ENGLISH.values() for word in words.split()}))
@@ -74,10 +74,9 @@ def _lines(path: str) -> list[str]:
     """The lines of a UTF-8 file, without their ends."""
     try:
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(
-            error.strerror or str(error), where=path, hint="a file with one word a line is wanted"
-        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        what = getattr(error, "strerror", None) or str(error)
+        raise InputError(what, where=path, hint="a file with one word a line is wanted") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

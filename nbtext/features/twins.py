@@ -65,13 +65,16 @@ def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
 def _content(path: bytes, limit: int) -> bytes | int:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe must not make us wait
-        with open(descriptor, "rb", buffering=0) as file:
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 return errno.EINVAL
             if status.st_size > limit:
                 return errno.EFBIG
-            content = file.readall()
+            with open(descriptor, "rb", buffering=0, closefd=False) as file:
+                content = file.readall()
+        finally:
+            os.close(descriptor)
     except OSError as error:
         return error.errno or errno.EIO
     return content if len(content) <= limit else errno.EFBIG

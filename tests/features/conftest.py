@@ -1,0 +1,19 @@
+"""What the tests of this room share: the choice of the kernel, and the case tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from nbtext.features import counting
+
+
+@pytest.fixture(scope="module", params=["compiled", "plain"])
+def counting_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every test that asks for it runs with the kernel, and with its twin in plain Python."""
+    if request.param == "compiled" and not counting.HAS_KERNEL:
+        pytest.skip("the kernel is not compiled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "HAS_KERNEL", request.param == "compiled")
+        yield request.param

@@ -1,0 +1,282 @@
+"""The counters: growing, fixed and hashed, with the kernel and without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.features import counting
+from nbtext.features.analyzer import Analyzer
+from nbtext.features.counting import arrange, counter, is_compilable, kernel_name
+from nbtext.features.hashing import buckets, mix64, term_hashes
+from nbtext.features.rows import Rows
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+
+ALL = 2**64
+WORDS = st.lists(st.sampled_from(["free", "call", "me", "now", "été", "ΟΔΟΣ", "a", "B2", "naïve!"]), max_size=8)
+TEXTS = st.lists(WORDS.map(" ".join) | st.text(max_size=12), max_size=8)
+SETTINGS = st.builds(
+    FeatureSettings,
+    analyzer=st.sampled_from(["word", "char", "char_wb"]),
+    ngrams=st.sampled_from([(1, 1), (1, 2), (2, 2), (2, 3), (3, 3)]),
+    lowercase=st.booleans(),
+    strip_accents=st.sampled_from([None, "unicode", "ascii"]),
+) | st.builds(
+    FeatureSettings,
+    ngrams=st.sampled_from([(1, 1), (1, 2), (2, 2)]),
+    stop_words=st.sampled_from([(), ("me", "ete", "été")]),
+    stem=st.sampled_from([None, "english"]),
+)
+
+
+def named(rows: Rows, names: list[str]) -> list[dict[str, int]]:
+    """What each row counts, by the names of its columns."""
+    counts = [(names[j], n) for j, n in zip(rows.indices.tolist(), rows.counts.tolist(), strict=True)]
+    return [dict(counts[start:stop]) for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+
+
+def is_ascending(rows: Rows) -> bool:
+    """Whether the columns ascend within each row."""
+    keys = np.repeat(np.arange(len(rows)) << 32, np.diff(rows.indptr)) + rows.indices
+    return bool((np.diff(keys) > 0).all())
+
+
+@given(texts=TEXTS, more=TEXTS, settings=SETTINGS)
+def test_growing_rows_count_what_the_analyzer_finds(
+    counting_kernel: str, texts: list[str], more: list[str], settings: FeatureSettings
+) -> None:
+    """Batch after batch; the vocabulary is sorted, and holds all features and nothing else."""
+    growing = counter(settings)
+    batches = [growing.rows([texts]), growing.rows([more])]
+    vocabulary, rank = growing.vocabulary()
+    expected = [Counter(Analyzer(settings)(text)) for text in texts + more]
+    arranged = [arrange(rows, rank) for rows in batches]
+    assert [row for rows in arranged for row in named(rows, vocabulary.terms)] == expected
+    assert [n for rows in batches for n in rows.n_tokens] == [document.total() for document in expected]
+    assert vocabulary.terms == sorted(set().union(*expected))
+    assert all(map(is_ascending, [*batches, *arranged]))
+
+
+@given(texts=TEXTS, known=TEXTS, settings=SETTINGS)
+def test_fixed_rows_count_only_what_is_known(
+    counting_kernel: str, texts: list[str], known: list[str], settings: FeatureSettings
+) -> None:
+    """Unknown features are in n_tokens alone."""
+    analyze = Analyzer(settings)
+    vocabulary = Vocabulary.from_terms(feature for text in known for feature in analyze(text))
+    rows = counter(settings, vocabulary).rows([texts])
+    expected = [Counter(analyze(text)) for text in texts]
+    assert named(rows, vocabulary.terms) == [
+        {feature: n for feature, n in document.items() if feature in vocabulary.columns} for document in expected
+    ]
+    assert rows.n_tokens.tolist() == [document.total() for document in expected]
+    assert is_ascending(rows)
+
+
+@given(texts=TEXTS, settings=SETTINGS, bits=st.sampled_from([1, 3, 20]))
+def test_hashed_rows_add_up_what_falls_together(
+    counting_kernel: str, texts: list[str], settings: FeatureSettings, bits: int
+) -> None:
+    """Each feature counts for its bucket."""
+    hashed = counter(FeatureSettings(**{**vars_of(settings), "hash_bits": bits}))
+    rows = hashed.rows([texts])
+    expected = [Counter(buckets(Analyzer(settings)(text), bits).tolist()) for text in texts]
+    assert named(rows, list(range(2**bits))) == expected
+    assert is_ascending(rows)
+    assert rows.n_tokens.tolist() == [document.total() for document in expected]
+    with pytest.raises(ValueError, match="hashed features have no names"):
+        hashed.vocabulary()
+
+
+def vars_of(settings: FeatureSettings) -> dict[str, object]:
+    return {name: getattr(settings, name) for name in settings.__dataclass_fields__}
+
+
+@given(data=st.data(), texts=TEXTS, settings=SETTINGS, bits=st.sampled_from([None, 2, 7]))
+def test_a_tally_adds_up_documents_by_class(
+    counting_kernel: str, data: st.DataObject, texts: list[str], settings: FeatureSettings, bits: int | None
+) -> None:
+    """Documents and occurrences of each feature and class; a document of class -1 leaves no trace."""
+    classes = data.draw(st.lists(st.integers(-1, 3), min_size=len(texts), max_size=len(texts)))
+    counting = counter(FeatureSettings(**{**vars_of(settings), "hash_bits": bits}))
+    half = len(texts) // 2
+    for part in (slice(0, half), slice(half, None)):
+        kept = counting.tally([texts[part]], np.array(classes[part], dtype=np.int32), ALL)
+        assert kept.documents.tolist() == [i for i, label in enumerate(classes[part]) if label >= 0]
+    analyze = Analyzer(settings)
+    documents: Counter[tuple[int | str, int]] = Counter()
+    occurrences: Counter[tuple[int | str, int]] = Counter()
+    for text, label in zip(texts, classes, strict=True):
+        features: list[int | str] = [*(analyze(text) if bits is None else buckets(analyze(text), bits).tolist())]
+        if label >= 0:
+            documents.update((feature, label) for feature in set(features))
+            occurrences.update((feature, label) for feature in features)
+    names = counting.vocabulary()[0].terms if bits is None else list(range(2**bits))
+    counts = counting.class_counts()
+    assert len(counts.indptr) == len(names) + 1
+    entries = [(names[j], int(counts.classes[e])) for j in range(len(names)) for e in range(*counts.indptr[j : j + 2])]
+    assert entries == sorted(documents)
+    assert counts.documents.tolist() == [documents[entry] for entry in entries]
+    assert counts.occurrences.tolist() == [occurrences[entry] for entry in entries]
+    assert [part.dtype for part in counts] == [np.int64, np.int32, np.int64, np.int64]
+    if bits is None:
+        assert names == sorted({feature for feature, _ in documents})
+
+
+@given(texts=TEXTS, settings=SETTINGS)
+def test_a_document_hash_depends_on_its_counts_alone(
+    counting_kernel: str, texts: list[str], settings: FeatureSettings
+) -> None:
+    """mix64 of the sum of its terms' hashes, whichever documents were counted before."""
+    growing = counter(settings)
+    growing.rows([["other words before, été"]])
+    kept = growing.tally([texts], np.zeros(len(texts), dtype=np.int32), ALL)
+    for text, value in zip(texts, kept.hashes.tolist(), strict=True):
+        counts = Counter(Analyzer(settings)(text))
+        total = sum(n * h for n, h in zip(counts.values(), term_hashes(counts).tolist(), strict=True)) % 2**64
+        assert value == mix64(np.array([total], dtype=np.uint64))[0]
+
+
+@pytest.mark.parametrize("bits", [None, 10])
+def test_a_tally_keeps_the_documents_below_the_bound(counting_kernel: str, bits: int | None) -> None:
+    """All below 2**64, none below 0, and no others in between; their rows are theirs."""
+    texts = [f"word{i} call me {i}" for i in range(50)]
+    settings = FeatureSettings(hash_bits=bits)
+    classes = np.arange(50, dtype=np.int32) % 3 - 1
+    everything = counter(settings).tally([texts], classes, ALL)
+    assert len(counter(settings).tally([texts], classes, 0).rows) == 0
+    bound = int(np.median(everything.hashes))
+    growing = counter(settings)
+    kept = growing.tally([texts], classes, bound)
+    below = everything.hashes < bound
+    assert kept.documents.tolist() == everything.documents[below].tolist()
+    assert kept.hashes.tolist() == everything.hashes[below].tolist()
+    names = growing.vocabulary() if bits is None else None
+    rows = arrange(kept.rows, names[1]) if names else kept.rows
+    alone = counter(settings, names[0] if names else None).rows([[texts[i] for i in kept.documents]])
+    assert [part.tolist() for part in rows] == [part.tolist() for part in alone]
+
+
+def test_fields_are_counted_apart(counting_kernel: str) -> None:
+    """The same word in two fields is two features."""
+    growing = counter(FeatureSettings(fields=("subject", "body"), ngrams=(1, 2)))
+    rows = growing.rows([["free money", ""], ["call", "free"]])
+    vocabulary, rank = growing.vocabulary()
+    assert vocabulary.terms == ["body:call", "body:free", "subject:free", "subject:free money", "subject:money"]
+    assert arrange(rows, rank).indices.tolist() == [0, 2, 3, 4, 1]
+
+
+@pytest.mark.parametrize(
+    ("tf", "norm", "has_idf"),
+    [("count", "none", False), ("binary", "none", False), ("log", "l2", True), ("relative", "l1", True)],
+)
+@pytest.mark.parametrize("bits", [None, 4])
+def test_scores_are_those_of_the_weighted_rows(
+    counting_kernel: str, tf: str, norm: str, has_idf: bool, bits: int | None
+) -> None:
+    """Counting, weighing and scoring at once is the same as one after the other; tokens and known ones are told."""
+    texts = ["free call me me", "", "call unknown words", "nothing that is known", "me " * 30]
+    settings = FeatureSettings(hash_bits=bits)
+    vocabulary = Vocabulary.from_terms(["call", "free", "me", "never"]) if bits is None else None
+    n_features = 4 if bits is None else 2**bits
+    random = np.random.default_rng(2)
+    deltas = random.normal(size=(n_features, 3)) * (random.random((n_features, 3)) < 0.5)
+    features, classes = deltas.nonzero()
+    bias, default, base_scale = random.normal(size=(3, 3))
+    base, idf = random.normal(size=n_features), random.random(n_features) + 0.5 if has_idf else None
+    scores, n_tokens, n_known = counter(settings, vocabulary).scores(
+        [texts],
+        tf=tf,
+        idf=idf,
+        norm=norm,
+        bias=bias,
+        default=default,
+        base=base,
+        base_scale=base_scale,
+        indptr=np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64),
+        classes=classes.astype(np.int32),
+        deltas=deltas[features, classes],
+    )
+    rows = counter(settings, vocabulary).rows([texts])
+    dense = np.zeros((len(texts), n_features))
+    dense[np.repeat(np.arange(len(texts)), np.diff(rows.indptr)), rows.indices] = rows.counts
+    known = dense.sum(axis=1)
+    if tf == "binary":
+        dense = (dense > 0).astype(float)
+    elif tf == "log":
+        dense = np.where(dense > 0, 1 + np.log(np.maximum(dense, 1)), 0)
+    elif tf == "relative":
+        dense /= np.maximum(known, 1)[:, None]
+    dense = dense * idf if idf is not None else dense
+    lengths = {"none": 1, "l1": np.abs(dense).sum(axis=1), "l2": np.sqrt((dense**2).sum(axis=1))}[norm]
+    dense /= np.where(lengths == 0, 1, lengths)[:, None] if norm != "none" else 1
+    weights = default[:, None] + np.outer(base_scale, base) + deltas.T
+    np.testing.assert_allclose(scores, dense @ weights.T + bias, rtol=1e-12, atol=1e-12)
+    assert n_tokens.tolist() == rows.n_tokens.tolist()
+    assert n_known.tolist() == known.tolist()
+
+
+def test_a_document_scores_the_same_alone_and_in_a_batch(counting_kernel: str) -> None:
+    """To the last bit."""
+    random = np.random.default_rng(3)
+    words = [f"word{i}" for i in range(50)]
+    texts = [" ".join(random.choice(words, size=n)) for n in range(20)]
+    scorer = {
+        "bias": random.normal(size=2),
+        "default": random.normal(size=2),
+        "base": None,
+        "base_scale": None,
+        "indptr": np.arange(0, 102, 2),
+        "classes": np.tile(np.arange(2, dtype=np.int32), 50),
+        "deltas": random.normal(size=100),
+    }
+    fixed = counter(FeatureSettings(), Vocabulary.from_terms(words))
+    together, _, _ = fixed.scores([texts], tf="log", idf=None, norm="l2", **scorer)
+    alone = [fixed.scores([[text]], tf="log", idf=None, norm="l2", **scorer)[0][0] for text in texts]
+    assert together.tolist() == np.array(alone).tolist()
+
+
+def test_custom_patterns_and_ambiguous_fields_are_for_the_reference() -> None:
+    """The kernel knows the default token, and fields whose names cannot be taken for each other's beginnings."""
+    assert is_compilable(FeatureSettings(token_pattern=r"(?u)\b\w\w+\b", fields=("subject", "body")))
+    assert not is_compilable(FeatureSettings(token_pattern=r"\w+"))
+    assert not is_compilable(FeatureSettings(fields=("a", "a:b")))
+    assert not is_compilable(FeatureSettings(fields=("a", "a")))
+
+
+def test_the_kernel_has_a_name(counting_kernel: str) -> None:
+    """As `nbtext --version` shows it."""
+    assert kernel_name() == {"compiled": "compiled", "plain": "pure Python (slower)"}[counting_kernel]
+
+
+@pytest.mark.parametrize(
+    ("wish", "status", "said"), [("off", 0, "pure Python (slower)"), ("require", 1, "the kernel is not compiled")]
+)
+def test_the_environment_can_refuse_the_kernel_or_its_absence(wish: str, status: int, said: str) -> None:
+    """NBTEXT_KERNEL=off counts in plain Python; with =require a missing kernel is an error."""
+    program = (
+        "import sys; sys.modules['nbtext.features._kernel'] = None\n"
+        "from nbtext.features.counting import kernel_name; print(kernel_name())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "NBTEXT_KERNEL": wish},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, said in run.stdout + run.stderr) == (status, True), run
+
+
+def test_the_seam_is_what_was_found() -> None:
+    """The functions are the kernel's where there is one, else the twins'."""
+    module = "nbtext.features._kernel" if counting.HAS_KERNEL else "nbtext.features.twins"
+    assert counting.arrange is vars(sys.modules[module])["arrange"]

@@ -1,0 +1,99 @@
+"""Rows of counts, and the tally of them by class."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.features import tally as room
+from nbtext.features.rows import Rows, joined
+from nbtext.features.tally import ClassTally
+
+DOCUMENTS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=12)
+
+
+def rows_of(documents: list[dict[int, int]]) -> Rows:
+    """Rows with the entries of each document as they come."""
+    return Rows(
+        np.cumsum([0, *map(len, documents)], dtype=np.int64),
+        np.array([j for document in documents for j in document], dtype=np.int32),
+        np.array([n for document in documents for n in document.values()], dtype=np.int32),
+        np.array([sum(document.values()) for document in documents], dtype=np.int64),
+    )
+
+
+def documents_of(rows: Rows) -> list[list[tuple[int, int]]]:
+    """What is in each row, in order."""
+    pairs = list(zip(rows.indices.tolist(), rows.counts.tolist(), strict=True))
+    return [pairs[start:stop] for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+
+
+@given(DOCUMENTS, st.data())
+def test_taken_rows_are_those_documents(documents: list[dict[int, int]], data: st.DataObject) -> None:
+    """Any documents, in any order, more than once."""
+    chosen = data.draw(st.lists(st.sampled_from(range(len(documents))))) if documents else []
+    taken = rows_of(documents).taken(np.array(chosen, dtype=np.int64))
+    assert documents_of(taken) == [list(documents[i].items()) for i in chosen]
+    assert taken.n_tokens.tolist() == [sum(documents[i].values()) for i in chosen]
+
+
+@given(DOCUMENTS)
+def test_ordered_rows_hold_the_same_by_ascending_column(documents: list[dict[int, int]]) -> None:
+    """Nothing else changes."""
+    assert documents_of(rows_of(documents).ordered()) == [sorted(document.items()) for document in documents]
+
+
+@given(DOCUMENTS)
+def test_merged_rows_add_up_what_shares_a_column(documents: list[dict[int, int]]) -> None:
+    """Ten features in three columns."""
+    merged = rows_of(documents).renumbered(np.arange(10, dtype=np.int32) % 3).ordered().merged()
+    sums = [{j: sum(n for i, n in d.items() if i % 3 == j) for j in sorted({i % 3 for i in d})} for d in documents]
+    assert documents_of(merged) == [list(document.items()) for document in sums]
+    assert merged.counts.dtype == np.int32
+    assert merged.indptr.dtype == np.int64
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_joined_rows_follow_each_other(first: list[dict[int, int]], second: list[dict[int, int]]) -> None:
+    """As if they had been counted together."""
+    both = joined([rows_of(first), rows_of(second)])
+    assert documents_of(both) == documents_of(rows_of(first + second))
+    assert both.n_tokens.tolist() == rows_of(first + second).n_tokens.tolist()
+
+
+def test_no_rows_join_to_none() -> None:
+    """Nothing from nothing, of the right types."""
+    nothing = joined([])
+    assert len(nothing) == 0
+    assert [part.dtype for part in nothing] == [np.int64, np.int32, np.int32, np.int64]
+
+
+@pytest.mark.parametrize("block", [1, 7, 1_000_000])
+def test_a_tally_is_the_sum_by_feature_and_class(block: int) -> None:
+    """However often it folds in between."""
+
+    @given(DOCUMENTS, st.randoms(use_true_random=False))
+    def check(documents: list[dict[int, int]], random: st.random.Random) -> None:
+        classes = [random.randrange(3) for _ in documents]
+        tally = ClassTally()
+        for document, label in zip(documents, classes, strict=True):
+            tally.add(rows_of([document]), np.array([label], dtype=np.int32))
+        rank = np.array(random.sample(range(10), 10), dtype=np.int32)
+        counts = tally.class_counts(10, rank)
+        expected: dict[tuple[int, int], list[int]] = {}
+        for document, label in zip(documents, classes, strict=True):
+            for feature, count in document.items():
+                sums = expected.setdefault((int(rank[feature]), label), [0, 0])
+                sums[0] += 1
+                sums[1] += count
+        features = np.repeat(np.arange(10), np.diff(counts.indptr))
+        entries = zip(features, counts.classes, counts.documents, counts.occurrences, strict=True)
+        assert [(int(j), int(k), int(d), int(t)) for j, k, d, t in entries] == [
+            (*key, *sums) for key, sums in sorted(expected.items())
+        ]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "BLOCK", block)
+        check()

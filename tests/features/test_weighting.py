@@ -1,0 +1,132 @@
+"""Weighting: term frequency, inverse document frequency and norm."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from nbtext.features.settings import (
+    INVERSE_DOCUMENT_FREQUENCIES,
+    NORMS,
+    TERM_FREQUENCIES,
+    FeatureSettings,
+)
+from nbtext.features.weighting import Weighting
+
+CASES = json.loads((Path(__file__).parent / "cases" / "weighting.json").read_text("utf-8"))
+COUNTS = st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
+    lambda shape: arrays(np.int32, shape, elements=st.sampled_from([0, 0, 1, 2, 7]))
+)
+
+
+def value_of(formula: str) -> float:
+    return float(eval(formula, {"log": math.log, "sqrt": math.sqrt}))  # the arithmetic of our own case table
+
+
+def fitted(counts: np.ndarray, **options: str) -> Weighting:
+    return Weighting.fitted(FeatureSettings(**options), (counts > 0).sum(axis=0), n_documents=len(counts))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["label"])
+def test_weights_are_those_of_the_table(case: dict[str, Any]) -> None:
+    """Each case by its arithmetic."""
+    counts = np.array(case["input"], dtype=np.int32)
+    weighting = fitted(counts, **case["options"])
+    expected = [[value_of(formula) for formula in row] for row in case["expected"]]
+    np.testing.assert_allclose(weighting.apply(csr_array(counts)).toarray(), expected, rtol=1e-14, atol=1e-15)
+    if "idf" in case:
+        np.testing.assert_allclose(weighting.idf, [value_of(formula) for formula in case["idf"]], rtol=1e-14)
+
+
+@given(counts=COUNTS, is_log=st.booleans(), has_idf=st.booleans(), norm=st.sampled_from(NORMS))
+def test_weights_are_those_of_scikit_learn(counts: np.ndarray, is_log: bool, has_idf: bool, norm: str) -> None:
+    """For all that both have, to 1e-12."""
+    ours = fitted(counts, tf="log" if is_log else "count", idf="smooth" if has_idf else "none", norm=norm)
+    theirs = TfidfTransformer(sublinear_tf=is_log, use_idf=has_idf, norm=None if norm == "none" else norm)
+    expected = theirs.fit_transform(csr_array(counts)).toarray()
+    np.testing.assert_allclose(ours.apply(csr_array(counts)).toarray(), expected, rtol=1e-12, atol=0)
+
+
+@given(counts=COUNTS)
+def test_plain_idf_is_scikit_learns_without_its_one(counts: np.ndarray) -> None:
+    """With smooth_idf=False scikit-learn adds 1 to ln(N/df)."""
+    counts = counts[:, (counts > 0).any(axis=0)]
+    if counts.shape[1]:
+        theirs = TfidfTransformer(smooth_idf=False).fit(csr_array(counts)).idf_
+        np.testing.assert_allclose(fitted(counts, idf="plain").idf, theirs - 1, rtol=1e-12, atol=1e-14)
+
+
+@given(
+    counts=COUNTS,
+    tf=st.sampled_from(TERM_FREQUENCIES),
+    idf=st.sampled_from(INVERSE_DOCUMENT_FREQUENCIES),
+    norm=st.sampled_from(NORMS),
+)
+def test_weights_are_finite_and_keep_their_places(counts: np.ndarray, tf: str, idf: str, norm: str) -> None:
+    """Every combination gives finite float64 weights, or whole int32 ones, where the counts were."""
+    weighting = fitted(counts, tf=tf, idf=idf, norm=norm)
+    matrix = csr_array(counts)
+    weighted = weighting.apply(matrix)
+    assert weighted.indices.tolist() == matrix.indices.tolist()
+    assert weighted.indptr.tolist() == matrix.indptr.tolist()
+    assert np.isfinite(weighted.data).all()
+    assert weighted.dtype == (np.int32 if weighting.is_counting else np.float64)
+    assert weighting.is_counting == FeatureSettings(tf=tf, idf=idf, norm=norm).is_counting
+
+
+@given(counts=COUNTS, tf=st.sampled_from(TERM_FREQUENCIES), norm=st.sampled_from(NORMS))
+def test_a_document_weighs_the_same_alone_and_in_a_batch(counts: np.ndarray, tf: str, norm: str) -> None:
+    """To the last bit."""
+    weighting = fitted(counts, tf=tf, idf="smooth", norm=norm)
+    together = weighting.apply(csr_array(counts)).toarray()
+    alone = [weighting.apply(csr_array(counts[[i]])).toarray()[0] for i in range(len(counts))]
+    assert together.tolist() == np.array(alone).tolist()
+
+
+def test_the_counts_stay_as_they_were() -> None:
+    """Weights are new numbers."""
+    counts = csr_array(np.array([[2, 1], [3, 0]], dtype=np.int32))
+    fitted(counts.toarray(), tf="log", idf="smooth", norm="l2").apply(counts)
+    assert counts.data.tolist() == [2, 1, 3]
+
+
+def test_the_mean_row_sum_is_the_mutual_information_of_documents_and_terms() -> None:
+    """I(D;T) from the joint distribution, where a term's documents are equally likely given the term.
+
+    Draw a document uniformly, then one of its terms: P(d, t) = TF(t; d) / N. In these documents of two distinct terms
+    each, P(d | t) = 1 / df(t), as the derivation assumes, and I(D;T) = Σ P(d, t) ln(P(d, t) / (P(d) P(t))).
+    Source: Straka, NPFL129, lecture 8, TF-IDF as Mutual Information.
+    """
+    counts = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1]], dtype=np.int32)
+    joint = counts / 2 / 5
+    products = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    information = (joint[joint > 0] * np.log(joint[joint > 0] / products[joint > 0])).sum()
+    weights = fitted(counts, tf="relative", idf="plain").apply(csr_array(counts))
+    assert weights.sum(axis=1).mean() == pytest.approx(information, rel=1e-14)
+
+
+@given(counts=COUNTS)
+def test_the_mean_row_sum_is_the_information_about_the_document(counts: np.ndarray) -> None:
+    """For any corpus: the mean over documents of Σ_t P(t|d) (I(d) - I(d|t)), I(d) = ln N and I(d|t) = ln df(t).
+
+    Source: as above; a document without any term tells nothing.
+    """
+    frequencies = (counts > 0).sum(axis=0)
+    totals = counts.sum(axis=1)
+    information = 0.0
+    for document, total in zip(counts, totals, strict=True):
+        for count, frequency in zip(document, frequencies, strict=True):
+            if count:
+                information += count / total * (math.log(len(counts)) - math.log(frequency)) / len(counts)
+    weights = fitted(counts, tf="relative", idf="plain").apply(csr_array(counts))
+    assert weights.sum(axis=1).mean() == pytest.approx(information, rel=1e-12, abs=1e-13)
