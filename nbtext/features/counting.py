@@ -1,17 +1,12 @@
-"""The seam between text and counts: the compiled kernel where it can be had, else its twin in plain Python.
-
-The environment variable NBTEXT_KERNEL says `off` to use the twin, `require` to refuse to go on without the kernel.
-"""
+"""The seam between text and counts: the compiled kernel where it is there, else its twin in plain Python."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from nbtext.errors import SettingsError
 from nbtext.features.analyzer import ACCENTS, TOKEN_PATTERN, Analyzer
-from nbtext.features.reference import ReferenceCounter
+from nbtext.features.availability import HAS_KERNEL, kernel_name
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -24,33 +19,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def _has_kernel() -> bool:
-    wish = os.environ.get("NBTEXT_KERNEL", "")
-    if wish == "off":
-        return False
-    try:
-        import nbtext.features._kernel  # noqa: F401
-    except ImportError:
-        if wish == "require":
-            raise SettingsError(
-                "the kernel is not compiled", where="NBTEXT_KERNEL=require", hint="install nbtext where a C compiler is"
-            ) from None
-        return False
-    return True
-
-
-HAS_KERNEL = _has_kernel()
 if HAS_KERNEL:
     from nbtext.features._kernel import arrange, merge_sorted, read_files, score_rows
 else:
     from nbtext.features.twins import arrange, merge_sorted, read_files, score_rows
 
 __all__ = ["HAS_KERNEL", "Counter", "arrange", "counter", "kernel_name", "merge_sorted", "read_files", "score_rows"]
-
-
-def kernel_name() -> str:
-    """What does the counting, in the words of `nbtext --version`."""
-    return "compiled" if HAS_KERNEL else "pure Python (slower)"
 
 
 class Counter(Protocol):
@@ -114,6 +88,8 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     raises  SettingsError, MissingExtra: as for the Analyzer
     """
     if not HAS_KERNEL or not is_compilable(settings):
+        from nbtext.features.reference import ReferenceCounter
+
         return ReferenceCounter(settings, vocabulary)
     from nbtext.features._kernel import Counter as CompiledCounter
 

@@ -46,28 +46,28 @@ _ENGLISH = {
 ENGLISH: tuple[str, ...] = tuple(sorted({word for words in _ENGLISH.values() for word in words.split()}))
 
 
+def read_words(path: str) -> tuple[str, ...]:
+    """What a file lists, one a line, in its order: the features of a --vocabulary file.
+
+    A line is taken as it is, spaces included, for they belong to character n-grams; only empty lines are left out.
+
+    raises  InputError: the file cannot be read, is not UTF-8, or lists nothing
+    """
+    words = tuple(line for line in _lines(path) if line)
+    if not words:
+        raise InputError("the file lists nothing", where=path, hint="write one word a line")
+    return words
+
+
 def stop_words(name: str) -> tuple[str, ...]:
     """The list that --stop-words names: `english`, or a file with a word a line.
 
     White space around a word is left out. Words are compared with tokens as they are: give them in lower case where
     the text is lowercased, and without accents where they are stripped.
+
+    raises  InputError: as `read_words`
     """
-    if name == "english":
-        return ENGLISH
-    return tuple(word for line in _lines(name) if (word := line.strip()))
-
-
-def vocabulary_terms(path: str) -> tuple[str, ...]:
-    """The features that a --vocabulary file names, one a line, in the order of the file.
-
-    A line is taken as it is, spaces included, for they belong to character n-grams; only empty lines are left out.
-
-    raises  InputError: the file cannot be read, is not UTF-8, or names no feature
-    """
-    terms = tuple(line for line in _lines(path) if line)
-    if not terms:
-        raise InputError("names no feature", where=path, hint="write one a line")
-    return terms
+    return ENGLISH if name == "english" else tuple(word for line in read_words(name) if (word := line.strip()))
 
 
 def _lines(path: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections import Counter
 
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext.features import counting
 from nbtext.features.analyzer import Analyzer
-from nbtext.features.counting import arrange, counter, is_compilable, kernel_name
+from nbtext.features.counting import arrange, counter, is_compilable
 from nbtext.features.hashing import buckets, mix64, term_hashes
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
@@ -250,30 +248,6 @@ def test_custom_patterns_and_ambiguous_fields_are_for_the_reference() -> None:
     assert not is_compilable(FeatureSettings(token_pattern=r"\w+"))
     assert not is_compilable(FeatureSettings(fields=("a", "a:b")))
     assert not is_compilable(FeatureSettings(fields=("a", "a")))
-
-
-def test_the_kernel_has_a_name(counting_kernel: str) -> None:
-    """As `nbtext --version` shows it."""
-    assert kernel_name() == {"compiled": "compiled", "plain": "pure Python (slower)"}[counting_kernel]
-
-
-@pytest.mark.parametrize(
-    ("wish", "status", "said"), [("off", 0, "pure Python (slower)"), ("require", 1, "the kernel is not compiled")]
-)
-def test_the_environment_can_refuse_the_kernel_or_its_absence(wish: str, status: int, said: str) -> None:
-    """NBTEXT_KERNEL=off counts in plain Python; with =require a missing kernel is an error."""
-    program = (
-        "import sys; sys.modules['nbtext.features._kernel'] = None\n"
-        "from nbtext.features.counting import kernel_name; print(kernel_name())"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "NBTEXT_KERNEL": wish},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (run.returncode, said in run.stdout + run.stderr) == (status, True), run
 
 
 def test_the_seam_is_what_was_found() -> None:

@@ -10,7 +10,7 @@ import pytest
 from nbtext.errors import InputError
 from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.stop_words import ENGLISH, stop_words, vocabulary_terms
+from nbtext.features.stop_words import ENGLISH, read_words, stop_words
 
 
 def test_the_english_list_is_sorted_lower_case_and_distinct() -> None:
@@ -39,15 +39,13 @@ def test_a_stop_word_file_has_a_word_a_line(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes(b"\xef\xbb\xbfthe\r\n\n  und \n# the\n\t\n\xc3\xa9t\xc3\xa9\x0bx\nlast")
     assert stop_words(str(path)) == ("the", "und", "# the", "été\x0bx", "last")
-    path.write_bytes(b"\n\n")
-    assert stop_words(str(path)) == ()
 
 
 def test_a_vocabulary_file_keeps_its_spaces(tmp_path: Path) -> None:
     """They belong to n-grams of characters; only empty lines are left out."""
     path = tmp_path / "features.txt"
     path.write_bytes(b" th\n\nfree money\n  \nb\r\nfree\n")
-    assert vocabulary_terms(str(path)) == (" th", "free money", "  ", "b", "free")
+    assert read_words(str(path)) == (" th", "free money", "  ", "b", "free")
 
 
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
@@ -56,12 +54,12 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"words\.txt: No such file or directory"):
         stop_words(str(path))
     with pytest.raises(InputError, match="Is a directory"):
-        vocabulary_terms(str(tmp_path))
+        read_words(str(tmp_path))
     path.write_bytes(b"free\nbl\xfc\n")
     with pytest.raises(InputError, match=r"words\.txt:2: not UTF-8"):
         stop_words(str(path))
     path.write_bytes(b"\n")
-    with pytest.raises(InputError, match=r"words\.txt: names no feature"):
-        vocabulary_terms(str(path))
+    with pytest.raises(InputError, match=r"words\.txt: the file lists nothing"):
+        read_words(str(path))
     with pytest.raises(InputError, match="embedded null byte"):
         stop_words("a\0b")

@@ -1,0 +1,48 @@
+"""Whether the kernel is there, and what the user is told of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from nbtext.features.availability import HAS_KERNEL, kernel_name
+
+
+def test_the_kernel_has_a_name() -> None:
+    """As `nbtext --version` shows it."""
+    assert kernel_name() == ("compiled" if HAS_KERNEL else "pure Python (slower)")
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ("off", "pure Python (slower)"),
+        ("", "pure Python (slower)"),
+        ("require", "SettingsError NBTEXT_KERNEL=require: the kernel is not compiled"),
+    ],
+)
+def test_without_a_kernel_plain_python_counts_unless_it_is_required(wish: str, said: str) -> None:
+    """And NumPy is not imported to say so."""
+    program = (
+        "import sys; sys.modules['nbtext.features._kernel'] = None\n"
+        "try:\n    from nbtext.features.availability import kernel_name; print(kernel_name(), 'numpy' in sys.modules)\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, env={**os.environ, "NBTEXT_KERNEL": wish}, capture_output=True, text=True, check=True)
+    assert run.stdout.startswith(said)
+    assert "True" not in run.stdout
+
+
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
+def test_a_kernel_that_is_there_can_be_switched_off() -> None:
+    """NBTEXT_KERNEL=off counts in plain Python all the same."""
+    program = "from nbtext.features.counting import kernel_name, arrange; print(kernel_name(), arrange.__module__)"
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(
+        command, env={**os.environ, "NBTEXT_KERNEL": "off"}, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "pure Python (slower) nbtext.features.twins\n"
