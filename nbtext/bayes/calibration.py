@@ -90,4 +90,4 @@ def _solved(curvature: Floats, gradient: Floats) -> Floats:
     smallest = np.linalg.eigvalsh(curvature)[0]
     if smallest <= 1e-12:
         curvature = curvature + (1e-6 - smallest) * np.eye(2)
-    return np.linalg.solve(curvature, gradient)
+    return np.asarray(np.linalg.solve(curvature, gradient), dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nbtext.bayes.probability import CLIP
 from nbtext.bayes.sample import Sample
@@ -83,7 +84,7 @@ def complement_left_out(statistics: Statistics, sample: Sample, scores: Floats, 
 
 def _complement_totals(statistics: Statistics, smoothing: float) -> Floats:
     tokens = statistics.class_occurrences
-    return tokens.sum() - tokens + smoothing * statistics.n_features  # type: ignore[no-any-return]
+    return np.asarray(tokens.sum() - tokens + smoothing * statistics.n_features, dtype=np.float64)
 
 
 def _log_count(counts: Floats, smoothing: float, floor: Floats | float = CLIP) -> Floats:
@@ -93,7 +94,7 @@ def _log_count(counts: Floats, smoothing: float, floor: Floats | float = CLIP) -
     return np.log(np.maximum(np.maximum(counts, floor), CLIP))
 
 
-def _within(widths: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _within(widths: NDArray[np.int64]) -> NDArray[np.int64]:
     """0, 1, … widths[0] − 1, 0, 1, … widths[1] − 1, and so on."""
     starts = np.cumsum(widths) - widths
-    return np.arange(widths.sum()) - np.repeat(starts, widths)
+    return np.asarray(np.arange(widths.sum()) - np.repeat(starts, widths))

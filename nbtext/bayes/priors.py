@@ -30,4 +30,4 @@ def log_prior(class_documents: NDArray[np.int64], prior: Prior) -> NDArray[np.fl
                 f"{len(class_documents)} positive numbers are wanted, one for each label in sorted order",
                 where="--prior",
             )
-    return np.log(weights) - np.log(weights.sum())
+    return np.asarray(np.log(weights) - np.log(weights.sum()))

@@ -16,6 +16,6 @@ def log_share(counts: NDArray[Any], totals: NDArray[Any], smoothing: float) -> N
     Where smoothing is 0 this is the maximum-likelihood estimate, clipped; nothing out of nothing counts as 0.
     """
     if smoothing > 0:
-        return np.log(counts + smoothing) - np.log(totals)
+        return np.asarray(np.log(counts + smoothing) - np.log(totals), dtype=np.float64)
     share = np.divide(counts, totals, out=np.zeros(np.broadcast(counts, totals).shape), where=totals > 0)
-    return np.log(np.clip(share, CLIP, 1 - CLIP))
+    return np.asarray(np.log(np.clip(share, CLIP, 1 - CLIP)), dtype=np.float64)

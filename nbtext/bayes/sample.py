@@ -40,7 +40,7 @@ class Sample:
 
     def document_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sum of one value an entry, for each document: shape (n_documents,)."""
-        return np.bincount(self.entry_documents, weights=values, minlength=len(self))
+        return np.bincount(self.entry_documents, weights=values, minlength=len(self)).astype(np.float64)
 
     @property
     def lengths(self) -> NDArray[np.float64]:
@@ -57,7 +57,7 @@ class Sample:
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
         indices = renumbered[self.indices]
         kept = indices >= 0
-        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept, dtype=np.int64)))
         return replace(self, indptr=running[self.indptr], indices=indices[kept], counts=self.counts[kept])
 
     def taken(self, documents: NDArray[np.int64]) -> Sample:

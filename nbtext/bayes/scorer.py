@@ -65,4 +65,4 @@ class LinearScorer:
 def log_posterior(scores: Floats) -> Floats:
     """Scores normalised to log-probabilities over the classes, row by row, safe from overflow and underflow."""
     shifted = scores - scores.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

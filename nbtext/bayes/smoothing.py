@@ -103,7 +103,7 @@ class LeaveOneOut:
                 if exponent not in losses:
                     losses[exponent] = searched._loss(10.0**exponent)
             best = min(losses, key=lambda exponent: (losses[exponent], -exponent))
-            exponents = [best - step / 2, best + step / 2]
+            exponents = [max(lowest, best - step / 2), min(highest, best + step / 2)]
         return float(10.0**best)
 
     def _loss(self, smoothing: float) -> float:

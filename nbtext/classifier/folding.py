@@ -6,12 +6,18 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import reduce
 from operator import add
+from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Chunk, Source
 from nbtext.features.settings import FeatureSettings
 
+if TYPE_CHECKING:
+    from nbtext.classifier.predictions import Predictions
+    from nbtext.classifier.text_classifier import TextClassifier
+
+Answer = TypeVar("Answer")
 OnBatch = Callable[[Chunk, Batch], None]
 
 
@@ -49,7 +55,8 @@ def tally_source(
     from joblib import Parallel, delayed
 
     try:
-        return reduce(add, Parallel(n_jobs=jobs, prefer="threads")(delayed(count)() for _ in range(jobs)))
+        tallies: list[Tally] = Parallel(n_jobs=jobs, prefer="threads")(delayed(count)() for _ in range(jobs))
+        return reduce(add, tallies)
     finally:
         pieces.stop()
 
@@ -79,3 +86,32 @@ class _Shared:
     def stop(self) -> None:
         """Nothing is handed out from here on."""
         self._is_stopped = True
+
+
+def predict_source(
+    classifier: TextClassifier, source: Source, *, jobs: int, on_batch: OnBatch | None = None
+) -> Iterator[Predictions]:
+    """Answer every document of a source, in order, a batch at a time.
+
+    Text from a pipe is answered as it comes, in this thread; else a few batches are read ahead in `jobs` threads.
+    """
+
+    def answer(chunk: Chunk) -> tuple[Chunk, Batch, Predictions]:
+        batch = chunk.batch()
+        return chunk, batch, classifier.predict_batch(batch)
+
+    for chunk, batch, predictions in _in_order(answer, source.chunks(), jobs=1 if source.is_live else jobs):
+        if on_batch is not None:
+            on_batch(chunk, batch)
+        yield predictions
+
+
+def _in_order(answer: Callable[[Chunk], Answer], chunks: Iterator[Chunk], *, jobs: int) -> Iterator[Answer]:
+    """The answer to each chunk, in order."""
+    if jobs == 1:
+        return map(answer, chunks)
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=jobs, prefer="threads", return_as="generator", pre_dispatch="2*n_jobs")
+    answers: Iterator[Answer] = parallel(delayed(answer)(chunk) for chunk in chunks)
+    return answers

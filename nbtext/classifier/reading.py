@@ -27,12 +27,14 @@ class Reading:
     """A tally read as a model.
 
     features   the vocabulary that the scorer's columns stand for; None where they are hashed
+    columns    which of the tally's features (or of the given vocabulary) these are; None: all of them
     weighting  what a document's counts are turned into before they are scored
     scorer     of log P(document, class), the prior included
     choice     the smoothing, and what leave-one-out says of it
     """
 
     features: Vocabulary | None
+    columns: NDArray[np.int64] | None
     weighting: Weighting
     scorer: LinearScorer
     choice: Choice
@@ -51,7 +53,8 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings) -> R
     """
     if tally.statistics.n_documents == 0:
         raise ModelError("there is no document to learn from")
-    vocabulary, statistics, sample = _chosen(tally, features)
+    tally, columns = chosen(over_vocabulary(tally, features), features)
+    statistics, sample = tally.statistics, tally.sample
     lengths = sample.lengths
     weighting = _weighting(features, modelling, statistics)
     statistics, sample = _weighted(statistics, sample, weighting)
@@ -61,39 +64,39 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings) -> R
     choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate)
     options = {"normalize_weights": True} if modelling.normalize_weights else {}
     scorer = event_model.compile(statistics, smoothing=choice.smoothing, **options)
-    return Reading(vocabulary, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice)
+    return Reading(
+        tally.vocabulary, columns, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice
+    )
 
 
-def _chosen(tally: Tally, features: FeatureSettings) -> tuple[Vocabulary | None, Statistics, Sample]:
-    """The features that the settings choose, with the statistics and the sample of these alone."""
-    vocabulary, statistics, sample = tally.vocabulary, tally.statistics, tally.sample
-    if vocabulary is not None and features.vocabulary is not None:
-        vocabulary, statistics, sample = _given(tally, Vocabulary.from_terms(features.vocabulary))
-    if vocabulary is None or not is_selective(features):
-        if statistics.n_features == 0:
+def chosen(tally: Tally, features: FeatureSettings) -> tuple[Tally, NDArray[np.int64] | None]:
+    """The tally of the features that the settings choose alone, and their columns (None: all of them)."""
+    if tally.vocabulary is None or not is_selective(features):
+        if tally.statistics.n_features == 0:
             raise ModelError(
                 "the documents hold no feature", hint="a word has two letters at least, see --token-pattern"
             )
-        return vocabulary, statistics, sample
-    columns = selected_columns(statistics, statistics.class_documents, features)
-    return (
-        vocabulary.restricted(columns),
-        statistics.restricted(columns),
-        sample.restricted(columns, statistics.n_features),
-    )
+        return tally, None
+    columns = selected_columns(tally.statistics, tally.statistics.class_documents, features)
+    return tally.restricted(columns), columns
 
 
-def _given(tally: Tally, given: Vocabulary) -> tuple[Vocabulary, Statistics, Sample]:
-    """Statistics and sample over a given vocabulary, some of which the documents may not hold."""
-    assert tally.vocabulary is not None
+def over_vocabulary(tally: Tally, features: FeatureSettings) -> Tally:
+    """The tally over the vocabulary that the settings give, some of which the documents may not hold."""
+    if tally.vocabulary is None or features.vocabulary is None:
+        return tally
+    given = Vocabulary.from_terms(features.vocabulary)
     places = {term: column for column, term in enumerate(given.terms)}
     columns = np.array([j for j, term in enumerate(tally.vocabulary.terms) if term in places], dtype=np.int64)
-    goals = np.array([places[tally.vocabulary.term(j)] for j in columns.tolist()], dtype=np.int32)
-    classes = np.arange(tally.statistics.n_classes, dtype=np.int32)
-    statistics = tally.statistics.restricted(columns).aligned(
-        goals, len(given), classes=classes, n_classes=len(classes)
+    known = tally.restricted(columns)
+    goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
+    classes = np.arange(len(tally.labels), dtype=np.int32)
+    return replace(
+        known,
+        vocabulary=given,
+        statistics=known.statistics.aligned(goals, len(given), classes=classes, n_classes=len(classes)),
+        sample=known.sample.renumbered(goals, classes),
     )
-    return given, statistics, tally.sample.restricted(columns, tally.statistics.n_features).renumbered(goals, classes)
 
 
 def _weighting(features: FeatureSettings, modelling: ModelSettings, statistics: Statistics) -> Weighting:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,37 @@ class Tally:
     statistics: Statistics
     sample: Sample
     sample_size: int | None
+
+    def restricted(self, columns: NDArray[np.int64]) -> Tally:
+        """The tally of these features only; `columns` ascends."""
+        return replace(
+            self,
+            vocabulary=self.vocabulary.restricted(columns) if self.vocabulary is not None else None,
+            statistics=self.statistics.restricted(columns),
+            sample=self.sample.restricted(columns, self.statistics.n_features),
+        )
+
+    def without(self, documents: NDArray[np.bool_]) -> Tally:
+        """The tally less these documents of its sample; labels that no other document has vanish.
+
+        documents  (n_sampled,), whether each document of the sample is taken out
+        """
+        taken = self.sample.taken(np.flatnonzero(documents))
+        statistics = self.statistics - taken.statistics(self.statistics.n_features, len(self.labels))
+        remaining = np.flatnonzero(statistics.class_documents)
+        numbers = np.full(len(self.labels), -1, dtype=np.int32)
+        numbers[remaining] = np.arange(len(remaining), dtype=np.int32)
+        sample = self.sample.taken(np.flatnonzero(~documents))
+        return replace(
+            self,
+            labels=tuple(self.labels[k] for k in remaining),
+            statistics=replace(
+                statistics,
+                class_documents=statistics.class_documents[remaining],
+                classes=numbers[statistics.classes],
+            ),
+            sample=replace(sample, classes=numbers[sample.classes]),
+        )
 
     def __add__(self, other: Tally) -> Tally:
         labels = tuple(sorted({*self.labels, *other.labels}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
@@ -39,8 +39,8 @@ class TextClassifier:
     ['apple']
     """
 
-    tally_: Tally
     reading_: Reading
+    labels: tuple[str, ...]
 
     def __init__(self, **options: Any) -> None:
         self.features = FeatureSettings()
@@ -54,7 +54,7 @@ class TextClassifier:
         classifier.features, classifier.modelling = features, modelling
         return classifier
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  scikit-learn's signature
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every setting by its name."""
         return {
             field.name: getattr(settings, field.name)
@@ -88,14 +88,23 @@ class TextClassifier:
 
     def fit_tally(self, tally: Tally) -> TextClassifier:
         """Learn from counts."""
-        self.tally_ = tally
-        self.reading_ = read(tally, self.features, self.modelling)
-        self.__dict__.pop("_counter", None)
+        reading = read(tally, self.features, self.modelling)
+        return self.restore(tally.labels, reading, lambda: tally)
+
+    def restore(self, labels: tuple[str, ...], reading: Reading, tally: Callable[[], Tally]) -> TextClassifier:
+        """Become what was learned before; the tally is called for only when it is needed."""
+        self.labels, self.reading_, self._tally = labels, reading, tally
+        for cached in ("tally_", "_counter"):
+            self.__dict__.pop(cached, None)
         return self
+
+    @cached_property
+    def tally_(self) -> Tally:
+        return self._tally()
 
     @property
     def classes_(self) -> NDArray[np.str_]:
-        return np.array(self.tally_.labels)
+        return np.array(self.labels)
 
     @cached_property
     def _counter(self) -> Counter:
@@ -106,7 +115,7 @@ class TextClassifier:
         scores, n_tokens, n_known = self._scores(batch.columns)
         probabilities = np.exp(self._log_posterior(scores, n_known))
         best = probabilities.argmax(axis=1).tolist() if len(batch) else []
-        labels: list[str | None] = [self.tally_.labels[k] for k in best]
+        labels: list[str | None] = [self.labels[k] for k in best]
         reasons: list[str | None] = [None] * len(batch)
         for row in np.flatnonzero(n_tokens == 0).tolist():
             labels[row], reasons[row] = None, NO_TOKEN
@@ -117,7 +126,7 @@ class TextClassifier:
         return Predictions(
             batch.ids,
             labels,
-            self.tally_.labels,
+            self.labels,
             probabilities,
             known,
             [None] * len(batch),
@@ -126,8 +135,8 @@ class TextClassifier:
         )
 
     def predict(self, X: Iterable[str]) -> NDArray[np.str_]:
-        """The most probable label of each text, shape (n_documents,); of one without any word the likeliest beforehand."""
-        return self.classes_[self.predict_log_proba(X).argmax(axis=1)]
+        """The most probable label of each text, shape (n_documents,); without a known word, the likeliest."""
+        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """The probability of each label, shape (n_documents, n_classes), in the order of `classes_`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -58,7 +59,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     if not is_wanted or ctx.resilient_parsing:
         return
     from nbtext import __version__
-    from nbtext.features.seam import kernel_name
+    from nbtext.features.availability import kernel_name
 
     click.echo(f"nbtext {__version__}\nkernel: {kernel_name()}")
     ctx.exit()
@@ -118,8 +119,6 @@ def _explained(error: Exception) -> tuple[str, int]:
 
 def _complain(sentence: str, status: int) -> int:
     """One line on standard error, whatever the sentence is made of."""
-    try:
+    with contextlib.suppress(OSError):  # standard error is closed: the exit status says it all
         sys.stderr.write(f"nbtext: {printable(sentence)}\n")
-    except OSError:  # standard error is closed: the exit status says it all
-        pass
     return status

@@ -119,4 +119,6 @@ def run_options(command: Command) -> Command:
 
 
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-model_option = option("-m", "--model-file", "model_file", metavar="MODEL", required=True, help="The model to ask.")
+model_option = option(
+    "-m", "--model", metavar="MODEL", required=True, help="The model file to ask; - is standard input."
+)

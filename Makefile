@@ -1,0 +1,58 @@
+# nbtext: `make demo` shows what it does, `make test` proves it, `make check` is what CI runs.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+CODE    = nbtext tests corpora
+
+.PHONY: demo test check format lint types tests twin docs bench corpora clean
+
+demo: $(VENV)/.nbtext
+	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
+	$(BIN)/nbtext evaluate corpora/letters/test -m $(VENV)/letters.joblib
+	echo "I was charged twice for the same order and want my money back." | $(BIN)/nbtext predict - -m $(VENV)/letters.joblib
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -q
+
+check: format lint types tests twin docs
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format --check $(CODE)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check $(CODE)
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+# with the compiled kernel: that it is missing would be a failure
+tests: $(VENV)/.dev
+	NBTEXT_KERNEL=require $(BIN)/python -m pytest -q
+
+# and once more what counts, with its twin in plain Python
+twin: $(VENV)/.dev
+	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q tests/features tests/bayes tests/classifier tests/cli
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m pytest -q --doctest-modules nbtext tests/docs
+
+bench: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/run.py
+
+corpora: $(VENV)/.nbtext
+	$(BIN)/python corpora/fetch.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/features/_kernel.pyx nbtext/features/kernel/*) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml $(wildcard nbtext/features/_kernel.pyx nbtext/features/kernel/*) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ $(VENV)/.nbtext
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info nbtext/features/_kernel.c nbtext/features/*.so

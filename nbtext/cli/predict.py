@@ -1,0 +1,54 @@
+"""`nbtext predict`: a reliable filter, one record for each document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nbtext.cli.options import StagedCommand, collected, model_option, option, reading_options, run_options, sources
+from nbtext.cli.running import jobs_or_all, reading
+from nbtext.documents.settings import ReadingSettings
+
+
+@click.command(
+    cls=StagedCommand,
+    epilog="Example: nbtext predict corpora/letters/test -m letters.joblib --to jsonl\n\n"
+    "Streams: memory holds the model and a few batches of documents.",
+)
+@sources
+@model_option
+@option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
+@option(
+    "--to",
+    "form",
+    type=click.Choice(["table", "tsv", "csv", "jsonl", "json", "markdown"]),
+    help="The form of the records.  [default: a table on a terminal, else tsv]",
+)
+@reading_options
+@run_options
+def predict(
+    sources: tuple[str, ...],
+    model: str,
+    output: str,
+    form: str | None,
+    jobs: int | None,
+    quiet: bool,
+    no_progress: bool,
+    **options: Any,
+) -> None:
+    """Label texts with a model: one record for each document, in their order.
+
+    A document that cannot be read, or holds no token, gets its record too: an empty label, and the reason.
+    """
+    from nbtext.artifact.model import load_model
+    from nbtext.classifier.folding import predict_source
+    from nbtext.report.records import write_predictions
+
+    classifier = load_model(model)
+    with reading(sources, collected(ReadingSettings, options), quiet=quiet, no_progress=no_progress) as (
+        source,
+        on_batch,
+    ):
+        predictions = predict_source(classifier, source, jobs=jobs_or_all(jobs), on_batch=on_batch)
+        write_predictions(predictions, output, form=form)

@@ -1,0 +1,65 @@
+"""What every command does around its one job: threads, progress, and notes about what was read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nbtext.documents.source import Chunk, Source, open_source
+from nbtext.errors import SettingsError, printable
+
+if TYPE_CHECKING:
+    from nbtext.classifier.folding import OnBatch
+    from nbtext.documents.batch import Batch
+    from nbtext.documents.settings import ReadingSettings
+
+
+def jobs_or_all(jobs: int | None) -> int:
+    """As many threads as asked for, else as many as there are cores that this process may use."""
+    return jobs if jobs is not None else len(os.sched_getaffinity(0))
+
+
+def say(sentence: str, *, quiet: bool = False) -> None:
+    """A line for people, on standard error."""
+    if not quiet:
+        sys.stderr.write(printable(sentence) + "\n")
+
+
+def output_or_pipe(output: str | None) -> str:
+    """Where a binary result goes: the named file, or standard output where that is no terminal."""
+    if output is not None:
+        return output
+    if sys.stdout.isatty():
+        raise SettingsError("where should the result go?", where="-o", hint="name a file, or pipe it on with -o -")
+    return "-"
+
+
+@contextmanager
+def reading(
+    sources: tuple[str, ...], settings: ReadingSettings, *, quiet: bool, no_progress: bool
+) -> Iterator[tuple[Source, OnBatch]]:
+    """The documents of a command, and a callback that shows how far it is; at the end says what was odd about them."""
+    from nbtext.report.progress import progress
+
+    source = open_source(sources, settings)
+    repaired_documents = repaired_bytes = 0
+    with progress(source.size, unit=source.unit, is_wanted=not (quiet or no_progress)) as advance:
+
+        def on_batch(chunk: Chunk, batch: Batch) -> None:
+            nonlocal repaired_documents, repaired_bytes
+            advance(chunk.size)
+            repaired_documents += batch.repaired_documents
+            repaired_bytes += batch.repaired_bytes
+
+        yield source, on_batch
+    for reason, number in sorted(source.skipped.items()):
+        say(f"skipped: {reason}: {number:,}", quiet=quiet)
+    if repaired_documents:
+        say(
+            f"replaced {repaired_bytes:,} invalid bytes in {repaired_documents:,} documents; "
+            "name their --encoding, or refuse them with --encoding-errors strict",
+            quiet=quiet,
+        )

@@ -1,0 +1,62 @@
+"""`nbtext train`: texts in, a model out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.cli.options import (
+    StagedCommand,
+    collected,
+    feature_options,
+    model_options,
+    option,
+    reading_options,
+    run_options,
+    sources,
+)
+from nbtext.cli.running import jobs_or_all, output_or_pipe, reading, say
+from nbtext.documents.settings import ReadingSettings
+from nbtext.features.settings import FeatureSettings
+
+
+@click.command(
+    cls=StagedCommand,
+    epilog="Example: nbtext train corpora/letters/train -o letters.joblib\n\n"
+    "Memory grows with the vocabulary and the labels, not with the corpus (with TF-IDF weights, with the corpus too).",
+)
+@sources
+@option("-o", "--output", metavar="MODEL", help="The model file to write; - is standard output.")
+@reading_options
+@feature_options
+@model_options
+@run_options
+def train(
+    sources: tuple[str, ...],
+    output: str | None,
+    jobs: int | None,
+    quiet: bool,
+    no_progress: bool,
+    **options: Any,
+) -> None:
+    """Learn labels from texts, and save the model.
+
+    SOURCE is a directory (DIR/LABEL/**/FILE), a file (.jsonl, .csv, .tsv, .txt, .mbox, .eml, a matrix .npz; each also
+    .gz, .bz2, .xz, .zst), or - for standard input.
+    """
+    from nbtext.artifact.model import save_model
+    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.report.training import trained
+
+    target = output_or_pipe(output)
+    features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
+    classifier = TextClassifier.of(features, modelling)
+    with reading(sources, collected(ReadingSettings, options), quiet=quiet, no_progress=no_progress) as (
+        source,
+        on_batch,
+    ):
+        classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch)
+    save_model(classifier, target)
+    say(trained(classifier), quiet=quiet)

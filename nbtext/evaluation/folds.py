@@ -1,0 +1,77 @@
+"""Cross-validation from one reading of the text: each fold is taken out of the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import log_posterior
+from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.predictions import Predictions
+from nbtext.classifier.reading import over_vocabulary, read
+from nbtext.classifier.tally import Tally
+from nbtext.errors import SettingsError
+from nbtext.features.settings import FeatureSettings
+
+
+def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
+    """The fold of each document, 0 to n_folds - 1: the documents of each class dealt out in a shuffled order.
+
+    classes  (n_documents,)
+    raises   SettingsError: there are fewer documents than folds, or fewer folds than two
+    """
+    if not 2 <= n_folds <= len(classes):
+        raise SettingsError(
+            f"{n_folds} folds of {len(classes)} documents make no sense", where="--folds", hint="10 is usual"
+        )
+    shuffled = np.random.default_rng(seed).permutation(len(classes))
+    by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
+    folds = np.empty(len(classes), dtype=np.int64)
+    folds[by_class] = np.arange(len(classes)) % n_folds  # on from class to class, so that folds are equally large
+    return folds
+
+
+def cross_validate(
+    tally: Tally, folds: NDArray[np.int64], *, features: FeatureSettings, modelling: ModelSettings
+) -> Iterator[Predictions]:
+    """What models trained on the other folds say of each fold, smoothing and calibration chosen by the others alone.
+
+    The vocabulary is that of all folds, as in leave-one-out; limits, selection and weights are of the others alone.
+
+    tally  with every document in its sample
+    folds  (n_documents,), the fold of each document of the sample
+    """
+    everything = over_vocabulary(tally, features)
+    modelling_features = replace(features, vocabulary=None)
+    for fold in np.unique(folds):
+        is_held_out = folds == fold
+        training = everything.without(is_held_out)
+        reading = read(training, modelling_features, modelling)
+        held_out = everything.sample.taken(np.flatnonzero(is_held_out))
+        if reading.columns is not None:
+            held_out = held_out.restricted(reading.columns, everything.statistics.n_features)
+        weights = reading.weighting.weights(held_out.indptr, held_out.indices, held_out.counts)
+        scores = reading.scorer.scores(held_out.indptr, held_out.indices, weights)
+        calibration = reading.choice.calibration
+        lengths = held_out.lengths
+        log_probabilities = log_posterior(scores) if calibration is None else calibration.log_posterior(scores, lengths)
+        yield _predictions(log_probabilities, training.labels, [tally.labels[k] for k in held_out.classes])
+
+
+def _predictions(
+    log_probabilities: NDArray[np.float64], labels: tuple[str, ...], true_labels: list[str]
+) -> Predictions:
+    n = len(true_labels)
+    return Predictions(
+        [""] * n,
+        [labels[k] for k in log_probabilities.argmax(axis=1)],
+        labels,
+        np.exp(log_probabilities),
+        np.ones(n),
+        [None] * n,
+        [None] * n,
+        list(true_labels),
+    )
