@@ -1,0 +1,103 @@
+"""Tallies of parts add up to the tally of the whole, in any order and any number of parts."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.classifier.tally import Tally, TallyBuilder
+from nbtext.documents.batch import Batch
+from nbtext.errors import InputError
+from nbtext.features.settings import FeatureSettings
+
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(" ".join)
+DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä", "c\n"])), min_size=1, max_size=12)
+
+
+def tally_of(
+    documents: list[tuple[str, str]], features: FeatureSettings = FeatureSettings(), *, sample_size: int | None = None
+) -> Tally:
+    """The tally of some documents, added one by one."""
+    builder = TallyBuilder(features, sample_size=sample_size)
+    for text, label in documents:
+        builder.add(Batch(["id"], ([text],), [label]))
+    return builder.finish()
+
+
+def assert_equal(a: Tally, b: Tally) -> None:
+    """The same labels, features, counts and sample, to the last bit."""
+    assert a.labels == b.labels
+    assert a.vocabulary == b.vocabulary
+    for mine, theirs in ((a.statistics, b.statistics), (a.sample, b.sample)):
+        for field in fields(mine):
+            np.testing.assert_array_equal(getattr(mine, field.name), getattr(theirs, field.name), err_msg=field.name)
+
+
+@settings(max_examples=60, deadline=None)
+@given(first=DOCUMENTS, second=DOCUMENTS, size=st.sampled_from([None, 1, 3]), ngrams=st.sampled_from([(1, 1), (1, 2)]))
+def test_a_sum_is_the_whole(first: list[tuple[str, str]], second: list[tuple[str, str]], size: int | None, ngrams: tuple[int, int]) -> None:
+    """tally(a) + tally(b) is tally(a and b), the sample included, whichever comes first."""
+    features = FeatureSettings(ngrams=ngrams)
+    whole = tally_of(first + second, features, sample_size=size)
+    a, b = (tally_of(part, features, sample_size=size) for part in (first, second))
+    assert_equal(a + b, whole)
+    assert_equal(b + a, whole)
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents=DOCUMENTS, seed=st.randoms(use_true_random=False), size=st.sampled_from([None, 2]))
+def test_order_is_irrelevant(documents: list[tuple[str, str]], seed: object, size: int | None) -> None:
+    """The same documents in another order give the same tally."""
+    shuffled = list(documents)
+    seed.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert_equal(tally_of(documents, sample_size=size), tally_of(shuffled, sample_size=size))
+
+
+def test_hashed_features_add_up() -> None:
+    """Hashed tallies have no vocabulary and still add up."""
+    features = FeatureSettings(hash_bits=4)
+    documents = [("apple pear", "a"), ("pear plum plum", "b"), ("fig", "a")]
+    whole = tally_of(documents, features)
+    assert whole.vocabulary is None
+    assert whole.statistics.n_features == 16
+    assert_equal(tally_of(documents[:1], features) + tally_of(documents[1:], features), whole)
+
+
+def test_a_sample_of_equal_documents_stays_small() -> None:
+    """A thousand equal documents fill a sample no further than its size, by label."""
+    tally = tally_of([("", "b")] * 500 + [("", "a")] * 500, sample_size=10)
+    assert len(tally.sample) == 10
+    assert tally.labels[tally.sample.classes[0]] == "a"
+    assert tally.statistics.class_documents.tolist() == [500, 500]
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents=DOCUMENTS, data=st.data())
+def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.DataObject) -> None:
+    """A tally without some documents counts as the tally of the others does."""
+    whole = tally_of(documents)
+    size = len(documents)
+    out = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(lambda flags: not all(flags))))
+    rest = whole.without(out)
+    hashes = whole.sample.hashes[~out]
+    np.testing.assert_array_equal(rest.sample.hashes, hashes)
+    counted = rest.sample.statistics(rest.statistics.n_features, len(rest.labels))
+    for name in ("class_documents", "documents", "occurrences", "classes", "indptr"):
+        np.testing.assert_array_equal(getattr(rest.statistics, name), getattr(counted, name), err_msg=name)
+
+
+def test_a_document_without_label() -> None:
+    """Training on a document without a label names it and says what would help."""
+    with pytest.raises(InputError, match=r"inbox/7\.txt: the document has no label; .*--label-field"):
+        TallyBuilder(FeatureSettings()).add(Batch(["a", "inbox/7.txt"], (["x", "y"],), ["spam", None]))
+
+
+def test_a_document_that_cannot_be_read() -> None:
+    """Training stops at the first document that cannot be read."""
+    batch = Batch(["a"], ([""],), [None], {0: InputError("broken JSON", where="mail.jsonl:17")})
+    with pytest.raises(InputError, match=r"mail\.jsonl:17: broken JSON"):
+        TallyBuilder(FeatureSettings()).add(batch)
