@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING, Protocol
 
 from nbtext.features.analyzer import ACCENTS, TOKEN_PATTERN, Analyzer
@@ -23,6 +24,8 @@ if HAS_KERNEL:
     from nbtext.features._kernel import arrange, merge_sorted, read_files, score_rows
 else:
     from nbtext.features.twins import arrange, merge_sorted, read_files, score_rows
+
+LONGEST_COMPILED = 2**31  # tokens or characters
 
 __all__ = ["HAS_KERNEL", "Counter", "arrange", "counter", "kernel_name", "merge_sorted", "read_files", "score_rows"]
 
@@ -53,7 +56,7 @@ class Counter(Protocol):
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
         """The features so far, sorted, and the final column of each provisional one (-1 where it is no feature).
 
-        raises  ValueError: hashed features have no names
+        Hashed features have no names: there the vocabulary is empty, and each column final already.
         """
 
     def class_counts(self) -> ClassCounts:
@@ -107,10 +110,10 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
 
 def is_compilable(settings: FeatureSettings) -> bool:
-    """Whether the kernel can count these features: its tokens are the default ones, its fields easy to tell apart."""
+    """Whether the kernel can count these features: default tokens, fields that are easy to tell apart, no vast n."""
     prefixes = [f"{name}:" for name in settings.fields]
-    return settings.token_pattern in (None, TOKEN_PATTERN) and not any(
-        prefix.startswith(other)
-        for position, prefix in enumerate(prefixes)
-        for other in prefixes[:position] + prefixes[position + 1 :]
+    return (
+        settings.token_pattern in (None, TOKEN_PATTERN)
+        and settings.ngrams[1] < LONGEST_COMPILED
+        and not any(one.startswith(other) for one, other in permutations(prefixes, 2))
     )

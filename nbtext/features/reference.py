@@ -53,9 +53,9 @@ class ReferenceCounter:
         return Kept(rows.taken(kept), labelled[kept].astype(np.int32), hashes[kept])
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """The features so far, sorted, and the column of each by its number; ValueError where they are hashed."""
+        """The features so far, sorted, and the column of each by its number; of hashed features none has a name."""
         if self._hash_bits is not None:
-            raise ValueError("hashed features have no names")
+            return self._vocabulary, np.arange(1 << self._hash_bits, dtype=np.int32)
         if self._is_fixed:
             return self._vocabulary, np.arange(len(self._vocabulary), dtype=np.int32)
         if len(self._vocabulary) < len(self._numbers):

@@ -58,8 +58,8 @@ def score_rows(  # noqa: PLR0913, PLR0917  plain arrays, for the kernel's sake
 
 
 def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
-    """The content of each file, or the number of its error: EINVAL for no regular file, EFBIG above the limit."""
-    return [_content(path, limit) for path in paths]
+    """The content of each file, or an error's number: EISDIR or EINVAL for no regular file, EFBIG above limit."""
+    return [errno.EINVAL if b"\0" in path else _content(path, limit) for path in paths]
 
 
 def _content(path: bytes, limit: int) -> bytes | int:
@@ -68,7 +68,7 @@ def _content(path: bytes, limit: int) -> bytes | int:
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                return errno.EINVAL
+                return errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
             if status.st_size > limit:
                 return errno.EFBIG
             with open(descriptor, "rb", buffering=0, closefd=False) as file:
@@ -78,3 +78,34 @@ def _content(path: bytes, limit: int) -> bytes | int:
     except OSError as error:
         return error.errno or errno.EIO
     return content if len(content) <= limit else errno.EFBIG
+
+
+def take_rows(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[np.int32], picked: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """The rows of these numbers, in this order: (indptr, indices, counts)."""
+    lengths = np.diff(indptr)[picked]
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    entries = np.repeat(indptr[picked] - ends[:-1], lengths) + np.arange(ends[-1])
+    return ends, indices[entries], counts[entries]
+
+
+def entry_positions(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    row_classes: NDArray[np.int32],
+    w_indptr: NDArray[np.int64],
+    w_classes: NDArray[np.int32],
+) -> NDArray[np.int64]:
+    """For each entry of the rows, where (its feature, its row's class) stands among a feature-major list of entries.
+
+    raises  ValueError: it is not there
+    """
+    features = np.repeat(np.arange(len(w_indptr) - 1), np.diff(w_indptr))
+    n_classes = max(row_classes.max(initial=0), w_classes.max(initial=0)) + 1
+    listed = features * n_classes + w_classes
+    wanted = indices.astype(np.int64) * n_classes + np.repeat(row_classes, np.diff(indptr))
+    positions = np.searchsorted(listed, wanted)
+    if len(wanted) and not np.array_equal(listed[np.minimum(positions, len(listed) - 1)], wanted):
+        raise ValueError("the rows are no part of these entries")
+    return positions
