@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbtext.bayes.probability import log_share
-from nbtext.bayes.sample import Sample, own_counts
+from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
 
@@ -28,8 +28,8 @@ def bernoulli(statistics: Statistics, *, smoothing: float) -> LinearScorer:
     default = log_share(nowhere, totals, smoothing) - default_absent
 
     of_class = statistics.classes
-    absent = log_share(documents[of_class] - statistics.documents, totals[of_class], smoothing)
-    present = log_share(statistics.documents, totals[of_class], smoothing)
+    absent = log_share(documents[of_class] - statistics.documents, totals, smoothing, of=of_class)
+    present = log_share(statistics.documents, totals, smoothing, of=of_class)
     bias = statistics.n_features * default_absent + statistics.class_sums(absent - default_absent[of_class])
     return LinearScorer(bias, default, statistics.indptr, of_class, present - absent - default[of_class])
 
@@ -44,18 +44,18 @@ def bernoulli_left_out(statistics: Statistics, sample: Sample, scores: Floats, *
     scores      (n_documents, n_classes), what the scorer of `statistics` says
     returns     the same with each document's own class scored anew
     """
-    positions, classes = own_counts(statistics, sample)
+    positions = sample.own_entries(statistics)
     others = statistics.class_documents - 1
     totals = others + 2 * smoothing
     nobody_has = log_share(others, totals, smoothing)
 
     of_class = statistics.classes
     lacking = others[of_class] - statistics.documents  # -1: every document of the class has it, so each one left out
-    without = log_share(np.maximum(lacking, 0), totals[of_class], smoothing)
+    without = log_share(np.maximum(lacking, 0), totals, smoothing, of=of_class)
     empty_document = statistics.n_features * nobody_has + statistics.class_sums(without - nobody_has[of_class])
 
     has = statistics.documents[positions] - 1
-    present = log_share(has, totals[classes], smoothing)
+    present = log_share(has, totals, smoothing, of=statistics.classes[positions])
     left_out = scores.copy()
     left_out[np.arange(len(sample)), sample.classes] = empty_document[sample.classes] + sample.document_sums(
         present - without[positions]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbtext.bayes.probability import log_share
-from nbtext.bayes.sample import Sample, own_counts
+from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
 
@@ -23,7 +23,7 @@ def multinomial(statistics: Statistics, *, smoothing: float) -> LinearScorer:
     """
     totals = statistics.class_occurrences + smoothing * statistics.n_features
     default = log_share(np.zeros(statistics.n_classes), totals, smoothing)
-    seen = log_share(statistics.occurrences, totals[statistics.classes], smoothing)
+    seen = log_share(statistics.occurrences, totals, smoothing, of=statistics.classes)
     return LinearScorer(
         np.zeros(statistics.n_classes),
         default,
@@ -43,11 +43,9 @@ def multinomial_left_out(statistics: Statistics, sample: Sample, scores: Floats,
     scores      (n_documents, n_classes), what the scorer of `statistics` says
     returns     the same with each document's own class scored anew
     """
-    positions, classes = own_counts(statistics, sample)
-    lengths = sample.lengths
-    totals = statistics.class_occurrences[sample.classes] - lengths + smoothing * statistics.n_features
-    others = statistics.occurrences[positions] - sample.counts
-    logs = log_share(others, totals[sample.entry_documents], smoothing)
+    totals = statistics.class_occurrences[sample.classes] - sample.lengths + smoothing * statistics.n_features
+    others = statistics.occurrences[sample.own_entries(statistics)] - sample.counts
+    logs = log_share(others, totals, smoothing, of=sample.entry_documents)
     left_out = scores.copy()
     left_out[np.arange(len(sample)), sample.classes] = sample.document_sums(sample.counts * logs)
     return left_out

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.statistics import Statistics
+from nbtext.features.counting import entry_positions, take_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +31,12 @@ class Sample:
     counts: NDArray[Any]
     classes: NDArray[np.int32]
     hashes: NDArray[np.uint64]
+    _located: tuple[Statistics, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.classes)
 
-    @property
+    @cached_property
     def entry_documents(self) -> NDArray[np.int64]:
         """The document of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
@@ -42,7 +45,7 @@ class Sample:
         """The sum of one value an entry, for each document: shape (n_documents,)."""
         return np.bincount(self.entry_documents, weights=values, minlength=len(self)).astype(np.float64)
 
-    @property
+    @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """Tokens of each document."""
         return self.document_sums(self.counts.astype(np.float64))
@@ -62,12 +65,18 @@ class Sample:
 
     def taken(self, documents: NDArray[np.int64]) -> Sample:
         """These of the documents, in this order."""
-        lengths = np.diff(self.indptr)[documents]
-        indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-        entries = np.repeat(self.indptr[documents] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Sample(
-            indptr, self.indices[entries], self.counts[entries], self.classes[documents], self.hashes[documents]
-        )
+        rows = take_rows(self.indptr, self.indices, self.counts, documents)
+        return Sample(*rows, self.classes[documents], self.hashes[documents])
+
+    def own_entries(self, statistics: Statistics) -> NDArray[np.int64]:
+        """For each entry, the position of (its feature, the class of its document) in statistics of the corpus."""
+        if self._located is None or self._located[0] is not statistics:
+            positions = entry_positions(
+                self.indptr, self.indices, self.classes, statistics.indptr, statistics.classes
+            )
+            object.__setattr__(self, "_located", (statistics, positions))  # a memory, no part of the value
+            return positions
+        return self._located[1]
 
     def smallest(self, size: int | None) -> Sample:
         """The documents with the smallest hashes (all where size is None), in their order; equal ones by class."""
@@ -106,14 +115,3 @@ def concatenated(samples: Sequence[Sample]) -> Sample:
         np.concatenate([np.zeros(0, dtype=np.int32), *(sample.classes for sample in samples)]),
         np.concatenate([np.zeros(0, dtype=np.uint64), *(sample.hashes for sample in samples)]),
     )
-
-
-def own_counts(statistics: Statistics, sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where a document's features stand in the statistics of its own class.
-
-    returns  for each entry of the sample, the position of (feature, class of the document) among the entries of
-             the statistics, and the class
-    """
-    classes = sample.classes[sample.entry_documents]
-    keys = sample.indices.astype(np.int64) * statistics.n_classes + classes
-    return np.searchsorted(statistics.entry_keys, keys), classes

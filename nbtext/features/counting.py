@@ -21,13 +21,24 @@ if TYPE_CHECKING:
 
 
 if HAS_KERNEL:
-    from nbtext.features._kernel import arrange, merge_sorted, read_files, score_rows
+    from nbtext.features._kernel import arrange, entry_positions, merge_sorted, read_files, score_rows, take_rows
 else:
-    from nbtext.features.twins import arrange, merge_sorted, read_files, score_rows
+    from nbtext.features.twins import arrange, entry_positions, merge_sorted, read_files, score_rows, take_rows
 
 LONGEST_COMPILED = 2**31  # tokens or characters
 
-__all__ = ["HAS_KERNEL", "Counter", "arrange", "counter", "kernel_name", "merge_sorted", "read_files", "score_rows"]
+__all__ = [
+    "HAS_KERNEL",
+    "Counter",
+    "arrange",
+    "counter",
+    "entry_positions",
+    "kernel_name",
+    "merge_sorted",
+    "read_files",
+    "score_rows",
+    "take_rows",
+]
 
 
 class Counter(Protocol):

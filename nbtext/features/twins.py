@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +82,8 @@ def _content(path: bytes, limit: int) -> bytes | int:
 
 
 def take_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[np.int32], picked: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """The rows of these numbers, in this order: (indptr, indices, counts)."""
     lengths = np.diff(indptr)[picked]
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
