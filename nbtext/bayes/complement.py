@@ -21,7 +21,7 @@ def complement(statistics: Statistics, *, smoothing: float, normalize_weights: b
     documents gain nothing by their length.
 
     statistics  counts of K classes and V features
-    smoothing   α >= 0; at 0, a feature that no other class uses has the probability 1e-14
+    smoothing   α >= 0; at 0, a feature that no other class uses counts as 1e-14 of a sighting
     returns     the scorer, without the prior
     source      Rennie, Shih, Teevan, Karger, Tackling the Poor Assumptions of Naive Bayes Text Classifiers, 2003,
                 sections 3.1 and 3.2
@@ -31,7 +31,7 @@ def complement(statistics: Statistics, *, smoothing: float, normalize_weights: b
     others = np.repeat(everywhere, np.diff(statistics.indptr)) - statistics.occurrences
     base = -_log_count(everywhere, smoothing)
     default = np.log(np.maximum(totals, CLIP))
-    deltas = -_log_count(others, smoothing, floor=CLIP * totals[statistics.classes]) - base[statistics.entry_features]
+    deltas = -_log_count(others, smoothing) - base[statistics.entry_features]
     scale = np.ones(statistics.n_classes)
     if normalize_weights:
         sums = base.sum() + statistics.n_features * default + statistics.class_sums(deltas)
@@ -71,9 +71,8 @@ def complement_left_out(statistics: Statistics, sample: Sample, scores: Floats, 
         document = np.repeat(sample.entry_documents[block], width)
         classes = statistics.classes[entries]
         without = np.repeat(everywhere[block], width)
-        floor = CLIP * totals[document, classes]
         others = without - statistics.occurrences[entries]
-        change = _log_count(without, smoothing) - _log_count(others, smoothing, floor=floor)
+        change = _log_count(without, smoothing) - _log_count(others, smoothing)
         weighted = np.repeat(sample.counts[block], width) * change
         flat += np.bincount(document * statistics.n_classes + classes, weights=weighted, minlength=len(flat))
 
@@ -87,11 +86,9 @@ def _complement_totals(statistics: Statistics, smoothing: float) -> Floats:
     return np.asarray(tokens.sum() - tokens + smoothing * statistics.n_features, dtype=np.float64)
 
 
-def _log_count(counts: Floats, smoothing: float, floor: Floats | float = CLIP) -> Floats:
-    """log(counts + smoothing), and of the floor where there is neither."""
-    if smoothing > 0:
-        return np.log(np.maximum(counts, 0) + smoothing)
-    return np.log(np.maximum(np.maximum(counts, floor), CLIP))
+def _log_count(counts: Floats, smoothing: float) -> Floats:
+    """log(counts + smoothing), and of a trace where there is neither."""
+    return np.log(np.maximum(counts + smoothing, smoothing or CLIP))
 
 
 def _within(widths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -71,9 +71,7 @@ class Sample:
     def own_entries(self, statistics: Statistics) -> NDArray[np.int64]:
         """For each entry, the position of (its feature, the class of its document) in statistics of the corpus."""
         if self._located is None or self._located[0] is not statistics:
-            positions = entry_positions(
-                self.indptr, self.indices, self.classes, statistics.indptr, statistics.classes
-            )
+            positions = entry_positions(self.indptr, self.indices, self.classes, statistics.indptr, statistics.classes)
             object.__setattr__(self, "_located", (statistics, positions))  # a memory, no part of the value
             return positions
         return self._located[1]

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import leave_one_out
+from nbtext.bayes.outliers import threshold
 from nbtext.bayes.priors import Prior
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
@@ -39,6 +41,7 @@ class Choice:
     smoothing: float
     calibration: Calibration | None = None
     expectation: Expectation | None = None
+    outlier_threshold: float | None = None  # log-likelihood per token, in nats
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,11 @@ class LeaveOneOut:
     lengths: NDArray[Any]  # (n_documents,), known tokens of each document of the sample, however they are weighted
     model: str
     prior: Prior
+
+    @property
+    def has_likelihood(self) -> bool:
+        """Whether scores are log p(document, class): of a generative model, over counts or presence."""
+        return EVENT_MODELS[self.model].is_generative and self.sample.counts.dtype.kind == "i"
 
     def choose(self, smoothing: float | None, *, calibrate: bool) -> Choice:
         """The smoothing with the least calibrated log-loss (or the given one), its calibration and expectation.
@@ -76,6 +84,7 @@ class LeaveOneOut:
             best,
             calibration if calibrate else None,
             Expectation(len(self.sample), float(right / len(self.sample)), float(-log_posterior[own].mean())),
+            threshold(scores, lengths) if self.has_likelihood else None,
         )
 
     def scores(self, smoothing: float) -> Floats:

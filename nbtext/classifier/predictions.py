@@ -21,7 +21,7 @@ class Predictions:
     classes: tuple[str, ...]  # the labels that the model knows, sorted
     probabilities: NDArray[np.float64]  # (n_documents, n_classes), rows that sum to one; NaN where it was not read
     known: NDArray[np.float64]  # (n_documents,), the share of its tokens that the model knows; 0 where it has none
-    outliers: list[bool | None]  # unlike what the model learned; None where the model has no log p(x)
+    outliers: list[bool | None]  # unlike what the model learned; None where that cannot be told
     reasons: list[str | None]
     true_labels: list[str | None]  # what the source says, where it says so
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.outliers import log_likelihood_per_token, with_unknown_tokens
 from nbtext.bayes.scorer import log_posterior
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.folding import OnBatch, tally_source
@@ -129,10 +131,20 @@ class TextClassifier:
             self.labels,
             probabilities,
             known,
-            [None] * len(batch),
+            self._outliers(scores, n_tokens, n_known),
             reasons,
             batch.labels,
         )
+
+    def _outliers(
+        self, scores: NDArray[np.float64], n_tokens: NDArray[np.int64], n_known: NDArray[np.int64]
+    ) -> list[bool | None]:
+        lowest = self.reading_.choice.outlier_threshold
+        if lowest is None:
+            return [None] * len(scores)
+        complete = with_unknown_tokens(scores, self.reading_.scorer.default, n_tokens - n_known)
+        likelihoods = log_likelihood_per_token(complete, n_tokens)
+        return [None if math.isnan(likelihood) else likelihood < lowest for likelihood in likelihoods.tolist()]
 
     def predict(self, X: Iterable[str]) -> NDArray[np.str_]:
         """The most probable label of each text, shape (n_documents,); without a known word, the likeliest."""

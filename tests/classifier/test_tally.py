@@ -39,7 +39,9 @@ def assert_equal(a: Tally, b: Tally) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS, size=st.sampled_from([None, 1, 3]), ngrams=st.sampled_from([(1, 1), (1, 2)]))
-def test_a_sum_is_the_whole(first: list[tuple[str, str]], second: list[tuple[str, str]], size: int | None, ngrams: tuple[int, int]) -> None:
+def test_a_sum_is_the_whole(
+    first: list[tuple[str, str]], second: list[tuple[str, str]], size: int | None, ngrams: tuple[int, int]
+) -> None:
     """tally(a) + tally(b) is tally(a and b), the sample included, whichever comes first."""
     features = FeatureSettings(ngrams=ngrams)
     whole = tally_of(first + second, features, sample_size=size)
@@ -81,7 +83,9 @@ def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.D
     """A tally without some documents counts as the tally of the others does."""
     whole = tally_of(documents)
     size = len(documents)
-    out = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(lambda flags: not all(flags))))
+    out = np.array(
+        data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(lambda flags: not all(flags)))
+    )
     rest = whole.without(out)
     hashes = whole.sample.hashes[~out]
     np.testing.assert_array_equal(rest.sample.hashes, hashes)

@@ -1,0 +1,41 @@
+"""Documents unlike any that the model learned from: log p(x) for each token, all classes together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import Floats
+
+QUANTILE = 0.01  # the share of left-out training documents that would be called outliers
+
+
+def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
+    """log p(x) / L = log Σ_k p(x, k) / L in nats, shape (n_documents,); NaN for a document without tokens.
+
+    Unlike log p(x) itself it can be compared between documents of any length.
+
+    scores   (n_documents, n_classes), log p(x, k)
+    lengths  (n_documents,), tokens
+    """
+    highest = scores.max(axis=1)
+    total = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
+    per_token: Floats = np.divide(total, lengths, out=np.full(len(scores), np.nan), where=lengths > 0)
+    return per_token
+
+
+def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]) -> Floats:
+    """The scores with each token that the vocabulary lacks counted as a feature that no class has used.
+
+    default  (n_classes,), the weight of such a feature
+    """
+    return np.asarray(scores + n_unknown[:, None] * default)
+
+
+def threshold(left_out: Floats, lengths: NDArray[Any]) -> float | None:
+    """The log-likelihood per token below which a document is an outlier; None where no document has a token."""
+    judged = log_likelihood_per_token(left_out, lengths)
+    judged = judged[np.isfinite(judged)]
+    return float(np.quantile(judged, QUANTILE)) if len(judged) else None
