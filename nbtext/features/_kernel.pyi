@@ -5,6 +5,7 @@ together. Only the provisional numbers of a growing counter may differ: after `a
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,3 +115,17 @@ def score_rows(
 
 def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
     """The content of each file, or the number of the system's error: EINVAL where it is no regular file, EFBIG above limit."""
+
+def take_rows(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """The rows of these numbers, in this order: (indptr, indices, counts)."""
+
+def entry_positions(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    row_classes: NDArray[np.int32],
+    w_indptr: NDArray[np.int64],
+    w_classes: NDArray[np.int32],
+) -> NDArray[np.int64]:
+    """For each entry of the rows, where (its feature, its row's class) stands among a feature-major list of entries."""

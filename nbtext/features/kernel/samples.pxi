@@ -27,7 +27,7 @@ def take_rows(indptr, indices, counts, picked):
     np.cumsum(np.diff(indptr)[picked], out=ends[1:])
     if len(picked) and not 0 <= picked.min() <= picked.max() < len(indptr) - 1:
         raise ValueError("there is no such row")
-    taken_indices, taken_counts = np.empty(ends[-1], dtype=np.int32), np.empty(ends[-1], dtype=counts.dtype)
+    taken_indices, taken_counts = np.empty(ends[len(picked)], dtype=np.int32), np.empty(ends[len(picked)], dtype=counts.dtype)
     cdef const int64_t[::1] bounds = ends
     cdef int32_t[::1] to_indices = taken_indices, to_counts
     cdef double[::1] to_weights

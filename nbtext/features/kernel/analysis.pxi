@@ -1,0 +1,185 @@
+# What a feature is: the settings of a counter, its words and its n-grams.
+
+cdef enum Analyzer:
+    WORDS
+    CHARACTERS
+    PADDED
+
+cdef struct Prefix:
+    const uint8_t* letters  # the name of a field and a colon
+    size_t length
+    uint64_t state  # of FNV-1a after these
+
+ANALYZERS = {"word": WORDS, "char": CHARACTERS, "char_wb": PADDED}
+
+
+@cython.final
+cdef class Analysis:
+    """Settings, and the tables of words and n-grams. Where these do not grow, threads may share it."""
+
+    cdef:
+        Analyzer analyzer
+        size_t shortest  # of the n-grams
+        size_t longest
+        bint lowercase
+        bint joins_words  # whether features are more than single words or windows of characters
+        object normalize
+        object strip_accents
+        list names  # bytes, the prefixes
+        Buffer prefixes  # Prefix, one a field; a single empty one where fields have no names
+        size_t n_fields
+        bint has_names
+        uint32_t n_buckets  # 0 where features are not hashed
+        bint is_growing
+        Words words
+        Tree tree
+        Buffer columns  # uint32_t, by node of a fixed vocabulary: its column + 1, 0 where it is no feature
+
+    def __init__(self, analyzer, ngrams, lowercase, fields, normalize, strip_accents, hash_bits, vocabulary):
+        if analyzer not in ANALYZERS:
+            raise ValueError(f"no analyzer: {analyzer!r}")
+        self.analyzer = ANALYZERS[analyzer]
+        self.shortest, self.longest = ngrams
+        if not 1 <= self.shortest <= self.longest:
+            raise ValueError(f"no n-grams: {ngrams!r}")
+        if hash_bits is not None and not (1 <= hash_bits <= 30 and vocabulary is None):
+            raise ValueError(f"no hashing: {hash_bits!r} bits")
+        self.lowercase = lowercase
+        self.joins_words = self.analyzer == WORDS and self.longest > 1
+        self.normalize = normalize if self.analyzer == WORDS else None
+        self.strip_accents = strip_accents
+        self.n_buckets = 0 if hash_bits is None else 1 << <int> hash_bits
+        self.is_growing = vocabulary is None and hash_bits is None
+        self.take_names(fields)
+        make_room(&self.words, 1, 16)
+        if vocabulary is not None:
+            self.take_vocabulary(vocabulary)
+
+    def __dealloc__(self):
+        empty_words(&self.words)
+        fell(&self.tree)
+        release(&self.prefixes)
+        release(&self.columns)
+
+    cdef int take_names(self, fields) except -1:
+        cdef Prefix* prefixes
+        cdef size_t i
+        names = [f"{name}:".encode("utf-8", "surrogatepass") for name in fields]
+        if any(a.startswith(b) for i, a in enumerate(names) for k, b in enumerate(names) if i != k):
+            raise ValueError(f"names of fields that begin each other: {fields!r}")
+        if len(names) > MOST_FIELDS:
+            raise ValueError(f"{len(names)} fields")
+        self.has_names = bool(names)
+        self.names = names or [b""]
+        self.n_fields = len(self.names)
+        reserve(&self.prefixes, self.n_fields, sizeof(Prefix))
+        prefixes = <Prefix*> self.prefixes.data
+        for i in range(self.n_fields):
+            prefixes[i].letters, prefixes[i].length = <const uint8_t*> PyBytes_AS_STRING(self.names[i]), len(self.names[i])
+            prefixes[i].state = fnv1a(FNV_START, prefixes[i].letters, prefixes[i].length)
+        return 0
+
+    cdef int take_vocabulary(self, vocabulary) except -1:
+        """Find out which words and n-grams the terms of a fixed vocabulary are."""
+        cdef const uint8_t[::1] blob = vocabulary.blob
+        cdef const int64_t[::1] offsets = vocabulary.offsets
+        cdef const int64_t* bounds = &offsets[0]
+        cdef size_t i, n_terms = len(offsets) - 1, n_letters = len(blob)
+        cdef Buffer letters = Buffer(NULL, 0)
+        check_terms(vocabulary.blob, vocabulary.offsets)
+        try:
+            reserve(&letters, n_letters + 16, 1)  # keys are read beyond the end of a word
+            if n_letters:
+                memcpy(letters.data, &blob[0], n_letters)
+            with nogil:
+                memset(<uint8_t*> letters.data + n_letters, 0, 16)
+                reserve_zeros(&self.columns, 2 * n_terms + 1, sizeof(uint32_t))
+                if self.joins_words or self.has_names:
+                    make_room_for_pairs(&self.tree, n_terms)
+                else:
+                    make_room(&self.words, n_terms, n_letters)
+                for i in range(n_terms):
+                    add_term(self, <uint8_t*> letters.data, bounds[i], bounds[i + 1], <uint32_t> i)
+        finally:
+            release(&letters)
+        return 0
+
+
+cdef int add_term(Analysis a, const uint8_t* letters, size_t start, size_t end, uint32_t column) except -1 nogil:
+    """Make the node of a term of a fixed vocabulary. A term that begins with no field's name is nowhere met."""
+    cdef const Prefix* prefixes = <const Prefix*> a.prefixes.data
+    cdef size_t field
+    cdef uint32_t node
+    for field in range(a.n_fields):
+        if end - start >= prefixes[field].length and not memcmp(letters + start, prefixes[field].letters, prefixes[field].length):
+            node = add_path(a, letters, start + prefixes[field].length, end, field)
+            reserve_zeros(&a.columns, a.tree.count, sizeof(uint32_t))
+            (<uint32_t*> a.columns.data)[node] = column + 1
+    return 0
+
+
+cdef uint32_t add_path(Analysis a, const uint8_t* letters, size_t start, size_t end, size_t field) except? 0xFFFFFFFE nogil:
+    """The node of a term, made word by word where it is made of several."""
+    cdef size_t stop
+    cdef uint32_t word, node = <uint32_t> (FIELD - field) if a.has_names else WORD
+    while True:
+        stop = start
+        while stop < end and not (a.joins_words and letters[stop] == c' '):
+            stop += 1
+        word = add_word(&a.words, &a.tree, letters, start, stop)
+        node = word if node == WORD else add_child(&a.tree, node, word)
+        if stop == end:
+            return node
+        start = stop + 1
+
+
+cdef uint32_t add_child(Tree* tree, uint32_t node, uint32_t word) except? 0xFFFFFFFE nogil:
+    make_room_for_pairs(tree, 1)
+    return child(tree, pair_hash(node, word), node, word, True)
+
+
+cdef uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, size_t start, size_t stop) except? 0xFFFFFFFE nogil:
+    """The node of a word; a new one where there was none. 16 bytes from its start can be read."""
+    cdef Token token
+    cdef WordSlot* slot
+    if stop - start > MOST_NODES:
+        too_much("a word of more than 2**31 bytes")
+    make_room(words, 1, stop - start)
+    make_room_for_nodes(tree, 1)
+    token.start, token.length = 0, <uint32_t> (stop - start)
+    take_key(&token, letters + start)
+    slot = seek(words, &token, letters + start)
+    if slot.size == 0:
+        put_word(words, slot, &token, letters + start, add_node(tree, WORD, <uint32_t> words.count))
+    return slot.value
+
+
+cdef uint64_t text_hash(Analysis a, const Usage* usages, size_t i) noexcept nogil:
+    """The hash of the text of a node; that of its parent is known."""
+    cdef const Node* node = <const Node*> a.tree.nodes.data + i
+    cdef size_t length
+    cdef const uint8_t* letters
+    cdef uint64_t state = FNV_START
+    if node.parent == BUCKET:
+        return mix64(<uint64_t> node.word + 1)
+    if node.parent == WORD:
+        letters = word_letters(&a.words, node.word, &length)
+        return mix64(fnv1a(state, letters, length))
+    if node.parent < MOST_NODES:
+        state = fnv1a(unmix64(usages[node.parent].hash), <const uint8_t*> b" ", 1)
+    else:
+        state = (<const Prefix*> a.prefixes.data)[FIELD - node.parent].state
+    letters = word_letters(&a.words, (<const Node*> a.tree.nodes.data)[node.word].word, &length)
+    return mix64(fnv1a(state, letters, length))
+
+
+cdef int add_usages(Analysis a, Usages* usages) except -1 nogil:
+    """Have a usage for each node of the tree."""
+    cdef Usage* all_usages
+    cdef size_t i
+    reserve(&usages.usages, a.tree.count, sizeof(Usage))
+    all_usages = <Usage*> usages.usages.data
+    for i in range(usages.count, a.tree.count):
+        all_usages[i] = Usage(text_hash(a, all_usages, i), 0, 0, 0, 0)
+    usages.count = a.tree.count
+    return 0

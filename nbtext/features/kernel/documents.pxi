@@ -1,0 +1,126 @@
+# What happens to the counts of a document: they become a row, or part of a class, or scores.
+
+cdef struct Weighting:
+    Frequency tf
+    Norm norm
+    const double* idf  # NULL where rarity does not count
+
+
+cdef int count_document(Analysis a, Scratch s) except -1 nogil:
+    """Make the document's entries, by final column and sorted; by node, in no order, where the vocabulary grows."""
+    if a.n_buckets:
+        return count_buckets(s)
+    count_nodes(s, a.tree.count)
+    if a.is_growing:
+        return 0
+    number_columns(a, s)
+    return sort_entries(<uint64_t*> s.entries.data, s.n_entries, &s.spare)
+
+
+cdef void number_columns(Analysis a, Scratch s) noexcept nogil:
+    """Give the entries their columns in a fixed vocabulary."""
+    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
+    cdef uint64_t* entries = <uint64_t*> s.entries.data
+    cdef size_t i
+    for i in range(s.n_entries):
+        entries[i] = <uint64_t> (columns[feature_of(entries[i])] - 1) << 32 | count_of(entries[i])
+
+
+cdef uint64_t tally_document(Analysis a, Scratch s, Usages* usages, uint32_t group) except? 0xFFFFFFFFFFFFFFFF nogil:
+    """Add the document to its class; return its hash."""
+    cdef const uint32_t* nodes = <const uint32_t*> s.features.data
+    if group >= MOST_GROUPS:
+        too_much("more than 2**24 classes")
+    if a.n_buckets:
+        find_buckets(a, s)
+        nodes = <const uint32_t*> s.nodes.data
+    add_usages(a, usages)
+    return add_features(usages, nodes, s.n_features, group + 1)
+
+
+cdef int find_buckets(Analysis a, Scratch s) except -1 nogil:
+    """Find the nodes of hashed features, which only those that are met have."""
+    cdef uint32_t* nodes
+    cdef size_t i
+    reserve(&s.nodes, s.n_features, sizeof(uint32_t))
+    nodes = <uint32_t*> s.nodes.data
+    for i in range(s.n_features):
+        nodes[i] = BUCKET
+    return descend(&a.tree, nodes, <const uint32_t*> s.features.data, s.n_features, True)
+
+
+cdef int weigh_document(Scratch s, const Weighting* weighting) except -1 nogil:
+    """Write the columns and weights of the entries to `indices` and `values`."""
+    cdef const uint64_t* entries = <const uint64_t*> s.entries.data
+    cdef int32_t* indices
+    cdef double* values
+    cdef size_t i
+    reserve(&s.indices, s.n_entries, sizeof(int32_t))
+    reserve(&s.values, s.n_entries, sizeof(double))
+    indices, values = <int32_t*> s.indices.data, <double*> s.values.data
+    for i in range(s.n_entries):
+        indices[i] = <int32_t> feature_of(entries[i])
+    weigh(values, entries, s.n_entries, weighting.tf)
+    if weighting.idf != NULL:
+        for i in range(s.n_entries):
+            values[i] *= weighting.idf[indices[i]]
+    if weighting.norm != NONE:
+        normalize_weights(values, s.n_entries, weighting.norm)
+    return 0
+
+
+cdef int list_field(Listing* listing, Analysis a, size_t field) except -1 nogil:
+    """List the features of a field."""
+    cdef const Prefix* prefix = <const Prefix*> a.prefixes.data + field
+    cdef const uint64_t* first = <const uint64_t*> listing.first_child.data
+    cdef const uint32_t* roots = <const uint32_t*> listing.words_in_order.data
+    cdef uint32_t shortest = <uint32_t> min(a.shortest, <size_t> MOST_NODES) if a.joins_words else 1
+    cdef size_t i, start = 0, stop = a.words.count
+    if a.has_names:
+        roots = <const uint32_t*> listing.children.data
+        start, stop = first[a.tree.count + field], first[a.tree.count + field + 1]
+    begin_path(listing, prefix.letters, prefix.length)
+    for i in range(start, stop):
+        list_features(listing, &a.tree, &a.words, roots[i], 1, shortest)
+    return 0
+
+
+cdef order_of_columns(Analysis a, size_t n_columns):
+    """The node of each column, where the columns are fixed or hashed; UNKNOWN for one without."""
+    order = np.full(n_columns, UNKNOWN, dtype=np.uint32)
+    cdef uint32_t[::1] nodes = order
+    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
+    cdef const Node* buckets = <const Node*> a.tree.nodes.data
+    cdef size_t node
+    for node in range(a.tree.count):
+        if a.n_buckets:
+            nodes[buckets[node].word] = <uint32_t> node
+        elif columns[node]:
+            nodes[columns[node] - 1] = <uint32_t> node
+    return order
+
+
+cdef int list_shares(const Usages* usages, order, indptr, classes, documents, occurrences) except -1:
+    """Write the sums of every class for each feature in order."""
+    cdef const uint32_t[::1] nodes = order
+    cdef int64_t[::1] ends = indptr, d = documents, t = occurrences
+    cdef int32_t[::1] k = classes
+    cdef const Usage* all_usages = <const Usage*> usages.usages.data
+    cdef Buffer entries = Buffer(NULL, 0)
+    cdef Buffer spare = Buffer(NULL, 0)
+    cdef size_t column, n_shares, n_columns = len(order), count = 0
+    try:
+        with nogil:
+            for column in range(n_columns):
+                if column + AHEAD < n_columns and nodes[column + AHEAD] < usages.count:
+                    nb_prefetch(&all_usages[nodes[column + AHEAD]])
+                if nodes[column] < usages.count:
+                    n_shares = write_shares(usages, &all_usages[nodes[column]], &k[count], &d[count], &t[count])
+                    if n_shares > 1:
+                        sort_shares(&k[count], &d[count], &t[count], n_shares, &entries, &spare)
+                    count += n_shares
+                ends[column + 1] = count
+    finally:
+        release(&entries)
+        release(&spare)
+    return 0

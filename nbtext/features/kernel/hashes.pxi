@@ -1,0 +1,83 @@
+# Hashes: of words, secret, for the tables; of terms, public, for documents and buckets.
+
+cdef uint64_t SECRET_A, SECRET_B, SECRET_C, SECRET_D  # so that nobody can write words that collide
+
+
+cdef void choose_secrets():
+    global SECRET_A, SECRET_B, SECRET_C, SECRET_D
+    # odd, so that no product loses bits
+    SECRET_A, SECRET_B, SECRET_C, SECRET_D = (value | 1 for value in struct.unpack("=4Q", os.urandom(32)))
+
+
+cdef inline uint64_t short_hash(uint64_t low, uint64_t high, uint64_t length) noexcept nogil:
+    """The hash of a word of up to 16 bytes, which are in `low` and `high`."""
+    return nb_folded(nb_folded(low ^ SECRET_A, high ^ SECRET_B) ^ SECRET_C, length ^ SECRET_D)
+
+
+cdef uint64_t long_hash(const uint8_t* word, size_t length) noexcept nogil:
+    """The hash of a word of more than 16 bytes: 16 at a time, the last ones overlapping."""
+    cdef uint64_t value = SECRET_C
+    cdef size_t position = 0
+    while position + 16 < length:
+        value = nb_folded(nb_load(word + position) ^ value, nb_load(word + position + 8) ^ SECRET_A)
+        position += 16
+    position = length - 16
+    return nb_folded(nb_load(word + position) ^ value, nb_load(word + position + 8) ^ SECRET_B)
+
+
+cdef inline uint64_t pair_hash(uint32_t parent, uint32_t word) noexcept nogil:
+    return nb_folded((<uint64_t> parent << 32 | word) ^ SECRET_A, SECRET_B)
+
+
+cdef uint64_t FNV_START = 0xCBF29CE484222325
+
+
+cdef inline uint64_t fnv1a(uint64_t state, const uint8_t* data, size_t length) noexcept nogil:
+    """FNV-1a, 64 bits, of more bytes after those that led to `state`."""
+    cdef size_t i
+    for i in range(length):
+        state = (state ^ data[i]) * <uint64_t> 0x100000001B3
+    return state
+
+
+cdef inline uint64_t mix64(uint64_t value) noexcept nogil:
+    """Every bit of the value spread over all bits: fmix64 of MurmurHash3 (Appleby 2011)."""
+    value = (value ^ (value >> 33)) * <uint64_t> 0xFF51AFD7ED558CCD
+    value = (value ^ (value >> 33)) * <uint64_t> 0xC4CEB9FE1A85EC53
+    return value ^ (value >> 33)
+
+
+cdef inline uint64_t unmix64(uint64_t value) noexcept nogil:
+    """What `mix64` made this value of: its steps backwards, with the inverses of its factors."""
+    value = (value ^ (value >> 33)) * <uint64_t> 0x9CB4B2F8129337DB
+    value = (value ^ (value >> 33)) * <uint64_t> 0x4F74430C22A54005
+    return value ^ (value >> 33)
+
+
+cdef inline uint32_t scrambled(uint32_t block) noexcept nogil:
+    block *= <uint32_t> 0xCC9E2D51
+    return (block << 15 | block >> 17) * <uint32_t> 0x1B873593
+
+
+cdef uint32_t murmur3(const uint8_t* data, size_t length) noexcept nogil:
+    """MurmurHash3_x86_32 with seed 0 (Appleby 2011)."""
+    cdef uint32_t value = 0, block
+    cdef size_t i, last = length & ~<size_t> 3
+    for i in range(0, last, 4):
+        block = data[i] | <uint32_t> data[i + 1] << 8 | <uint32_t> data[i + 2] << 16 | <uint32_t> data[i + 3] << 24
+        value ^= scrambled(block)
+        value = (value << 13 | value >> 19) * 5 + <uint32_t> 0xE6546B64
+    block = 0
+    for i in range(last, length):
+        block |= <uint32_t> data[i] << (8 * (i - last))
+    value ^= scrambled(block) ^ <uint32_t> length
+    value = (value ^ value >> 16) * <uint32_t> 0x85EBCA6B
+    value = (value ^ value >> 13) * <uint32_t> 0xC2B2AE35
+    return value ^ value >> 16
+
+
+cdef inline uint32_t bucket_of(const uint8_t* feature, size_t length, uint32_t n_buckets) noexcept nogil:
+    """The column of a hashed feature, as scikit-learn's FeatureHasher without alternating signs."""
+    cdef int32_t signed_hash = <int32_t> murmur3(feature, length)
+    # the absolute value of -2**31 has no int32, but all numbers of buckets divide it
+    return (<uint32_t> signed_hash if signed_hash >= 0 else 0 - <uint32_t> signed_hash) & (n_buckets - 1)

@@ -1,0 +1,266 @@
+# Putting features in order: that of their text by code point, which is the order of their bytes in UTF-8.
+# An n-gram comes where its words' ranks put it, as the space between words is below every character of a word.
+
+cdef struct Ranked:
+    uint64_t key  # the first eight bytes, the first one highest
+    uint32_t number
+
+
+cdef inline uint64_t sort_key(const uint8_t* word, size_t length) noexcept nogil:
+    cdef uint64_t key = 0
+    if length >= 8:
+        return nb_swapped(nb_load(word))
+    memcpy(&key, word, length)
+    return nb_swapped(nb_load(<uint8_t*> &key))
+
+
+cdef inline bint comes_before(const Words* words, const Ranked* a, const Ranked* b) noexcept nogil:
+    cdef size_t length_a, length_b
+    cdef const uint8_t* word_a
+    cdef const uint8_t* word_b
+    cdef int difference
+    if a.key != b.key:
+        return a.key < b.key
+    word_a = word_letters(words, a.number, &length_a)
+    word_b = word_letters(words, b.number, &length_b)
+    difference = memcmp(word_a, word_b, min(length_a, length_b))
+    return difference < 0 or (difference == 0 and length_a < length_b)
+
+
+cdef Ranked* sort_by_keys(Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
+    """Sort by the eight bytes of the keys, from the last to the first; return which of the two has the result."""
+    cdef size_t[256] starts
+    cdef size_t i, n, position
+    cdef unsigned shift, digit
+    for shift in range(0, 64, 8):
+        memset(starts, 0, sizeof(starts))
+        for i in range(count):
+            starts[ranked[i].key >> shift & 255] += 1
+        if starts[ranked[0].key >> shift & 255] == count:
+            continue
+        position = 0
+        for digit in range(256):
+            n = starts[digit]
+            starts[digit] = position
+            position += n
+        for i in range(count):
+            digit = ranked[i].key >> shift & 255
+            spare[starts[digit]] = ranked[i]
+            starts[digit] += 1
+        ranked, spare = spare, ranked
+    return ranked
+
+
+cdef void merge_sort(const Words* words, Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
+    """Sort by the whole words."""
+    cdef size_t half = count // 2, a = 0, b = half, i
+    if count < 2:
+        return
+    merge_sort(words, ranked, spare, half)
+    merge_sort(words, ranked + half, spare, count - half)
+    memcpy(spare, ranked, half * sizeof(Ranked))
+    for i in range(count):
+        if a == half:
+            return
+        if b < count and comes_before(words, &ranked[b], &spare[a]):
+            ranked[i] = ranked[b]
+            b += 1
+        else:
+            ranked[i] = spare[a]
+            a += 1
+
+
+cdef int rank_words(const Words* words, uint32_t* in_order) except -1 nogil:
+    """Write the numbers of all words in the order of their letters."""
+    cdef Buffer memory = Buffer(NULL, 0)
+    cdef Ranked* ranked
+    cdef Ranked* spare
+    cdef const uint8_t* letters
+    cdef size_t i, start = 0, length, count = words.count
+    if count == 0:
+        return 0
+    reserve(&memory, 2 * count, sizeof(Ranked))
+    ranked = <Ranked*> memory.data
+    spare = ranked + count
+    for i in range(count):
+        letters = word_letters(words, i, &length)
+        ranked[i].key = sort_key(letters, length)
+        ranked[i].number = <uint32_t> i
+    ranked = sort_by_keys(ranked, spare, count)
+    spare = <Ranked*> memory.data if ranked != memory.data else ranked + count
+    for i in range(1, count + 1):
+        if i == count or ranked[i].key != ranked[start].key:
+            merge_sort(words, ranked + start, spare, i - start)
+            start = i
+    for i in range(count):
+        in_order[i] = ranked[i].number
+    release(&memory)
+    return 0
+
+
+cdef struct Listing:
+    # what is known of the tree
+    Buffer ranks  # uint32_t, by number of a word: its rank
+    Buffer words_in_order  # uint32_t, by rank: the node of the word
+    Buffer children  # uint32_t, nodes by parent and then by rank of the last word
+    Buffer first_child  # uint64_t, by parent: where its children begin; fields come after all nodes
+    # the walk through it
+    Buffer stack  # uint64_t, nodes to visit and their depth
+    size_t n_stack
+    Buffer path  # uint8_t, the text of the node at hand
+    Buffer path_ends  # uint64_t, by depth
+    # what comes of it
+    size_t count
+    Buffer order  # uint32_t, the nodes that are features
+    Buffer offsets  # int64_t, where their texts begin
+    Buffer letters  # uint8_t, their texts
+
+
+cdef void drop_listing(Listing* listing) noexcept nogil:
+    release(&listing.ranks)
+    release(&listing.words_in_order)
+    release(&listing.children)
+    release(&listing.first_child)
+    release(&listing.stack)
+    release(&listing.path)
+    release(&listing.path_ends)
+    release(&listing.order)
+    release(&listing.offsets)
+    release(&listing.letters)
+
+
+cdef inline size_t parent_index(const Tree* tree, uint32_t parent) noexcept nogil:
+    return parent if parent < MOST_NODES else tree.count + (FIELD - parent)
+
+
+cdef int list_words(Listing* listing, const Tree* tree, const Words* words) except -1 nogil:
+    """Rank the words."""
+    cdef Node* nodes = <Node*> tree.nodes.data
+    cdef uint32_t* in_order
+    cdef uint32_t* ranks
+    cdef size_t i
+    reserve(&listing.ranks, words.count, sizeof(uint32_t))
+    reserve(&listing.words_in_order, words.count, sizeof(uint32_t))
+    in_order, ranks = <uint32_t*> listing.words_in_order.data, <uint32_t*> listing.ranks.data
+    rank_words(words, in_order)
+    for i in range(words.count):
+        ranks[in_order[i]] = <uint32_t> i
+    for i in range(tree.count):
+        if nodes[i].parent == WORD:
+            in_order[ranks[nodes[i].word]] = <uint32_t> i
+    return 0
+
+
+cdef int list_children(Listing* listing, const Tree* tree, size_t n_words, size_t n_fields) except -1 nogil:
+    """Sort the other nodes by the rank of their last word, and then by parent: two counting sorts."""
+    cdef Node* nodes = <Node*> tree.nodes.data
+    cdef uint32_t* ranks = <uint32_t*> listing.ranks.data
+    cdef Buffer by_rank = Buffer(NULL, 0)
+    cdef Buffer starts = Buffer(NULL, 0)
+    cdef size_t i, n_parents = tree.count + n_fields
+    cdef uint64_t* first
+    cdef uint32_t node
+    try:
+        reserve(&by_rank, tree.n_pairs, sizeof(uint32_t))
+        reserve(&listing.children, tree.n_pairs, sizeof(uint32_t))
+        reserve_zeros(&starts, n_words + 2, sizeof(uint64_t))
+        reserve_zeros(&listing.first_child, n_parents + 2, sizeof(uint64_t))
+        first = <uint64_t*> starts.data
+        for i in range(tree.count):
+            if nodes[i].parent != WORD:
+                first[ranks[nodes[nodes[i].word].word] + 2] += 1
+        add_up(first, n_words + 2)
+        for i in range(tree.count):
+            if nodes[i].parent != WORD:
+                put_next(<uint32_t*> by_rank.data, &first[ranks[nodes[nodes[i].word].word] + 1], <uint32_t> i)
+        first = <uint64_t*> listing.first_child.data
+        for i in range(tree.count):
+            if nodes[i].parent != WORD:
+                first[parent_index(tree, nodes[i].parent) + 2] += 1
+        add_up(first, n_parents + 2)
+        for i in range(tree.n_pairs):
+            node = (<uint32_t*> by_rank.data)[i]
+            put_next(<uint32_t*> listing.children.data, &first[parent_index(tree, nodes[node].parent) + 1], node)
+    finally:
+        release(&by_rank)
+        release(&starts)
+    return 0
+
+
+cdef inline void put_next(uint32_t* places, uint64_t* next_place, uint32_t value) noexcept nogil:
+    places[next_place[0]] = value
+    next_place[0] += 1
+
+
+cdef void add_up(uint64_t* numbers, size_t count) noexcept nogil:
+    cdef size_t i
+    for i in range(1, count):
+        numbers[i] += numbers[i - 1]
+
+
+cdef int list_features(
+    Listing* listing, const Tree* tree, const Words* words, uint32_t root, uint32_t depth, uint32_t shortest
+) except -1 nogil:
+    """Visit a node and all below it, in order, and list those that are at least `shortest` words long."""
+    cdef Node* nodes = <Node*> tree.nodes.data
+    cdef uint64_t* first = <uint64_t*> listing.first_child.data
+    cdef uint32_t* children = <uint32_t*> listing.children.data
+    cdef uint64_t visit
+    cdef uint32_t node
+    cdef size_t i
+    reserve(&listing.stack, 1, sizeof(uint64_t))
+    (<uint64_t*> listing.stack.data)[0] = <uint64_t> depth << 32 | root
+    listing.n_stack = 1
+    while listing.n_stack:
+        listing.n_stack -= 1
+        visit = (<uint64_t*> listing.stack.data)[listing.n_stack]
+        node, depth = <uint32_t> visit, <uint32_t> (visit >> 32)
+        lengthen_path(listing, words, nodes[nodes[node].word].word if nodes[node].parent != WORD else nodes[node].word, depth)
+        if depth >= shortest:
+            list_feature(listing, node, depth)
+        if tree.n_pairs == 0:
+            continue
+        reserve(&listing.stack, listing.n_stack + first[node + 1] - first[node], sizeof(uint64_t))
+        for i in range(first[node + 1], first[node], -1):
+            (<uint64_t*> listing.stack.data)[listing.n_stack] = <uint64_t> (depth + 1) << 32 | children[i - 1]
+            listing.n_stack += 1
+    return 0
+
+
+cdef int begin_path(Listing* listing, const uint8_t* prefix, size_t length) except -1 nogil:
+    """The text of all nodes to come begins with this."""
+    reserve(&listing.path, length + 1, 1)
+    reserve(&listing.path_ends, 1, sizeof(uint64_t))
+    memcpy(listing.path.data, prefix, length)
+    (<uint64_t*> listing.path_ends.data)[0] = length
+    return 0
+
+
+cdef inline int lengthen_path(Listing* listing, const Words* words, size_t word, uint32_t depth) except -1 nogil:
+    """Put a word after the path of its parent, and a space before all but the first."""
+    cdef size_t length, end = (<uint64_t*> listing.path_ends.data)[depth - 1]
+    cdef const uint8_t* letters = word_letters(words, word, &length)
+    reserve(&listing.path, end + 1 + length, 1)
+    reserve(&listing.path_ends, depth + 1, sizeof(uint64_t))
+    if depth > 1:
+        (<uint8_t*> listing.path.data)[end] = c' '
+        end += 1
+    memcpy(<uint8_t*> listing.path.data + end, letters, length)
+    (<uint64_t*> listing.path_ends.data)[depth] = end + length
+    return 0
+
+
+cdef inline int list_feature(Listing* listing, uint32_t node, uint32_t depth) except -1 nogil:
+    cdef size_t length = (<uint64_t*> listing.path_ends.data)[depth]
+    cdef int64_t* offsets
+    reserve(&listing.order, listing.count + 1, sizeof(uint32_t))
+    reserve(&listing.offsets, listing.count + 2, sizeof(int64_t))
+    offsets = <int64_t*> listing.offsets.data
+    if listing.count == 0:
+        offsets[0] = 0
+    reserve(&listing.letters, offsets[listing.count] + length, 1)
+    memcpy(<uint8_t*> listing.letters.data + offsets[listing.count], listing.path.data, length)
+    (<uint32_t*> listing.order.data)[listing.count] = node
+    listing.count += 1
+    offsets[listing.count] = offsets[listing.count - 1] + <int64_t> length
+    return 0

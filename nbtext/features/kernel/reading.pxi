@@ -1,0 +1,321 @@
+# From the texts of a document to the counts of its features.
+
+cdef enum:
+    MOST_CHARACTERS = 0x3FFFFFFF  # of a text, so that its positions in UTF-8 have 32 bits
+    MOST_REMEMBERED = 0x100000  # words whose normal forms are remembered where no vocabulary grows
+
+
+@cython.final
+cdef class Texts:
+    """The texts of a batch, held so that they can be read without the GIL."""
+
+    cdef list held
+    cdef Buffer texts  # Text, field by field
+    cdef size_t n_documents
+
+    def __init__(self, Analysis analysis, columns):
+        cdef list lists = [list(column) for column in columns]
+        if <size_t> len(lists) != analysis.n_fields or len(set(map(len, lists))) != 1:
+            raise ValueError(f"{analysis.n_fields} columns of the same length were wanted")
+        self.n_documents = len(lists[0])
+        self.held = []
+        reserve(&self.texts, self.n_documents * len(lists) + 1, sizeof(Text))
+        for column in lists:
+            for text in column:
+                self.hold(analysis, text)
+
+    def __dealloc__(self):
+        release(&self.texts)
+
+    cdef int hold(self, Analysis analysis, text) except -1:
+        """Take one more text, with what only Python can do to it done."""
+        cdef Text* place = <Text*> self.texts.data + len(self.held)
+        cdef bint is_wide
+        if not isinstance(text, str):
+            raise TypeError(f"a text is a str, not {type(text).__name__}")
+        nb_made_ready(text)
+        place.lowercase = analysis.lowercase
+        if not PyUnicode_IS_ASCII(text):
+            point_at(place, text)
+            is_wide = place.width > 1
+            if analysis.lowercase and (analysis.strip_accents is not None or is_lowered_in_context(place)):
+                text, place.lowercase = str.lower(text), False
+            if analysis.strip_accents is not None:
+                text = <str?> analysis.strip_accents(text)
+                nb_made_ready(text)
+            learn_characters(0x10000 if is_wide or PyUnicode_KIND(text) > 1 else 0)
+        point_at(place, text)
+        if place.length > MOST_CHARACTERS:
+            raise OverflowError("a text of more than 2**30 characters")
+        self.held.append(text)
+        return 0
+
+
+cdef void point_at(Text* place, text) noexcept:
+    place.units, place.length, place.width = PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text), PyUnicode_KIND(text)
+
+
+cdef int read_document(Analysis a, Scratch s, Texts texts, size_t document) except -1 nogil:
+    """Find the features of a document: nodes, or buckets where they are hashed."""
+    cdef size_t field
+    s.n_features = 0
+    if not a.is_growing and s.raw.count > MOST_REMEMBERED:
+        empty_words(&s.raw)
+        empty_words(&s.decided)
+    for field in range(a.n_fields):
+        read_text(a, s, <Text*> texts.texts.data + field * texts.n_documents + document, field)
+    s.n_tokens = s.n_features
+    if a.is_growing or a.n_buckets:
+        return 0
+    keep_known(a, s)
+    return 0
+
+
+cdef void keep_known(Analysis a, Scratch s) noexcept nogil:
+    """Leave out what a fixed vocabulary does not hold: unknown words, and nodes that are but parts of its features."""
+    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
+    cdef uint32_t* features = <uint32_t*> s.features.data
+    cdef size_t i, n_known = 0
+    cdef uint32_t feature
+    for i in range(s.n_features):
+        feature = features[i]
+        features[n_known] = feature
+        n_known += feature != UNKNOWN and columns[feature] != 0
+    s.n_features = n_known
+
+
+cdef int read_text(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
+    s.n_sequence, s.n_joined, s.n_strip = 0, 0, 0
+    reserve(&s.letters, 6 * text.length + 32, 1)
+    if a.analyzer == WORDS:
+        read_words(a, s, text, field)
+    elif a.analyzer == CHARACTERS:
+        read_characters(a, s, text, field)
+    else:
+        read_padded(a, s, text, field)
+    take_tokens(a, s, field)
+    if a.joins_words:
+        take_ngrams(a, s, field)
+    return 0
+
+
+cdef int read_words(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
+    """Take the tokens of a text."""
+    cdef uint8_t* letters = <uint8_t*> s.letters.data
+    cdef uint64_t* in_word
+    cdef size_t n_bytes
+    reserve(&s.marks, text.length // 16 + 3, sizeof(uint64_t))
+    in_word = <uint64_t*> s.marks.data
+    if text.width == 1:
+        n_bytes = spell_words(<const uint8_t*> text.units, text.length, text.lowercase, letters, in_word)
+    elif text.width == 2:
+        n_bytes = spell_words(<const uint16_t*> text.units, text.length, text.lowercase, letters, in_word)
+    else:
+        n_bytes = spell_words(<const uint32_t*> text.units, text.length, text.lowercase, letters, in_word)
+    s.n_edges, s.next_bits, s.was_in_word = 0, 0, 0
+    while s.next_bits <= n_bytes // 64:
+        find_tokens(s, n_bytes // 64 + 1)
+        take_tokens(a, s, field)
+    return 0
+
+
+cdef void find_tokens(Scratch s, size_t n_bits) noexcept nogil:
+    """Find more tokens: runs of word characters, of two or more."""
+    cdef const uint64_t* in_word = <const uint64_t*> s.marks.data
+    cdef const uint8_t* letters = <const uint8_t*> s.letters.data
+    cdef uint64_t edges
+    cdef size_t i, n_edges = s.n_edges, n_tokens = 0
+    cdef uint32_t start, length
+    while s.next_bits < n_bits and n_edges < 2 * STRIP:
+        edges = in_word[s.next_bits] ^ (in_word[s.next_bits] << 1 | s.was_in_word)
+        s.was_in_word = in_word[s.next_bits] >> 63
+        while edges:
+            s.edges[n_edges] = <uint32_t> (64 * s.next_bits + nb_lowest_bit(edges))
+            n_edges += 1
+            edges &= edges - 1
+        s.next_bits += 1
+    for i in range(0, n_edges - 1 if n_edges else 0, 2):
+        start, length = s.edges[i], s.edges[i + 1] - s.edges[i]
+        s.strip[n_tokens].start, s.strip[n_tokens].length = start, length
+        n_tokens += length > character_length(letters[start])
+    s.edges[0] = s.edges[n_edges - 1 if n_edges else 0]
+    s.n_edges = n_edges & 1
+    s.n_strip = n_tokens
+
+
+cdef int read_characters(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
+    """Take the windows of characters of a text."""
+    cdef uint8_t* letters = <uint8_t*> s.letters.data
+    cdef uint32_t* starts
+    cdef size_t n, n_characters
+    reserve(&s.marks, text.length + 1, sizeof(uint32_t))
+    starts = <uint32_t*> s.marks.data
+    if text.width == 1:
+        n_characters = spell_characters(<const uint8_t*> text.units, text.length, text.lowercase, letters, starts)
+    elif text.width == 2:
+        n_characters = spell_characters(<const uint16_t*> text.units, text.length, text.lowercase, letters, starts)
+    else:
+        n_characters = spell_characters(<const uint32_t*> text.units, text.length, text.lowercase, letters, starts)
+    for n in range(a.shortest, min(a.longest, n_characters) + 1):
+        take_windows(a, s, starts, n_characters, n, field)
+    return 0
+
+
+cdef int read_padded(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
+    """Take the windows of characters of each word of a text; of a word that is not longer than they, itself once."""
+    cdef uint8_t* letters = <uint8_t*> s.letters.data
+    cdef uint32_t* starts
+    cdef uint32_t* ends
+    cdef size_t i, n, n_words, n_characters, first = 0
+    reserve(&s.marks, 3 * text.length + 1, sizeof(uint32_t))
+    reserve(&s.ends, text.length + 1, sizeof(uint32_t))
+    starts, ends = <uint32_t*> s.marks.data, <uint32_t*> s.ends.data
+    if text.width == 1:
+        n_words = spell_padded(<const uint8_t*> text.units, text.length, text.lowercase, letters, starts, ends)
+    elif text.width == 2:
+        n_words = spell_padded(<const uint16_t*> text.units, text.length, text.lowercase, letters, starts, ends)
+    else:
+        n_words = spell_padded(<const uint32_t*> text.units, text.length, text.lowercase, letters, starts, ends)
+    for i in range(n_words):
+        n_characters = ends[i] - first
+        for n in range(a.shortest, min(a.longest, max(a.shortest, n_characters)) + 1):
+            take_windows(a, s, starts + first, n_characters, min(n, n_characters), field)
+        first = ends[i]
+    return 0
+
+
+cdef int take_windows(
+    Analysis a, Scratch s, const uint32_t* starts, size_t n_characters, size_t n, size_t field
+) except -1 nogil:
+    cdef size_t i
+    for i in range(n_characters - n + 1):
+        s.strip[s.n_strip].start = starts[i]
+        s.strip[s.n_strip].length = starts[i + n] - starts[i]
+        s.n_strip += 1
+        if s.n_strip == STRIP:
+            take_tokens(a, s, field)
+    return 0
+
+
+cdef int take_tokens(Analysis a, Scratch s, size_t field) except -1 nogil:
+    """Count the tokens at hand, or put them into the sequence that n-grams are made of."""
+    cdef size_t n_found
+    if s.n_strip == 0:
+        return 0
+    if a.n_buckets:
+        hash_tokens(a, s, field)
+    else:
+        n_found = find_nodes(a, s)
+        if a.joins_words:
+            reserve(&s.sequence, s.n_sequence + n_found, sizeof(uint32_t))
+            memcpy(<uint32_t*> s.sequence.data + s.n_sequence, s.found, n_found * sizeof(uint32_t))
+            s.n_sequence += n_found
+        else:
+            take_features(a, s, s.found, n_found, field)
+    s.n_strip = 0
+    return 0
+
+
+cdef size_t find_nodes(Analysis a, Scratch s) except? <size_t> -1 nogil:
+    """Write the nodes of the tokens at hand to `found`; return how many, as some may be left out."""
+    cdef const uint8_t* letters = <const uint8_t*> s.letters.data
+    cdef WordSlot* slot
+    cdef size_t i
+    if a.normalize is not None:
+        return find_decisions(a, s)
+    if a.is_growing:
+        make_room(&a.words, s.n_strip, count_letters(s))
+        make_room_for_nodes(&a.tree, s.n_strip)
+    take_keys(s.strip, s.n_strip, letters, &a.words)
+    for i in range(s.n_strip):
+        slot = seek(&a.words, &s.strip[i], letters)
+        if slot.size:
+            s.found[i] = slot.value
+        elif a.is_growing:
+            s.found[i] = add_node(&a.tree, WORD, <uint32_t> a.words.count)
+            put_word(&a.words, slot, &s.strip[i], letters, s.found[i])
+        else:
+            s.found[i] = UNKNOWN
+    return s.n_strip
+
+
+cdef size_t count_letters(Scratch s) noexcept nogil:
+    cdef size_t i, n_letters = 0
+    for i in range(s.n_strip):
+        n_letters += s.strip[i].length
+    return n_letters
+
+
+cdef size_t find_decisions(Analysis a, Scratch s) except? <size_t> -1 nogil:
+    """As `find_nodes`, for words whose normal form a function of Python decides."""
+    cdef const uint8_t* letters = <const uint8_t*> s.letters.data
+    cdef WordSlot* slot
+    cdef size_t i, n_found = 0
+    make_room(&s.raw, s.n_strip, count_letters(s))
+    take_keys(s.strip, s.n_strip, letters, &s.raw)
+    for i in range(s.n_strip):
+        slot = seek(&s.raw, &s.strip[i], letters)
+        if slot.size == 0:
+            put_word(&s.raw, slot, &s.strip[i], letters, decide(a, s, letters + s.strip[i].start, s.strip[i].length))
+        s.found[n_found] = slot.value
+        n_found += slot.value != LEFT_OUT
+    return n_found
+
+
+cdef uint32_t decide(Analysis a, Scratch s, const uint8_t* word, size_t length) except? 0xFFFFFFFE with gil:
+    """Ask Python for the normal form of a word; return its node, or where features are hashed its number."""
+    cdef Token token
+    cdef bytes letters
+    normal = a.normalize((<const char*> word)[:length].decode("utf-8", "surrogatepass"))
+    if normal is None:
+        return LEFT_OUT
+    if any(character <= " " for character in <str?> normal) or (a.has_names and ":" in normal):
+        raise ValueError(f"a normal form with white space or a colon: {normal!r}")
+    letters = normal.encode("utf-8", "surrogatepass") + bytes(16)
+    length = len(letters) - 16
+    if a.n_buckets:
+        return add_decided(&s.decided, letters, length)
+    if a.is_growing:
+        return add_word(&a.words, &a.tree, letters, 0, length)
+    token.start, token.length = 0, <uint32_t> length
+    take_key(&token, letters)
+    slot = seek(&a.words, &token, letters)
+    return slot.value if slot.size else UNKNOWN
+
+
+cdef int take_ngrams(Analysis a, Scratch s, size_t field) except -1 nogil:
+    """Count the n-grams of the words of a text."""
+    cdef const uint32_t* words = <const uint32_t*> s.sequence.data
+    cdef uint32_t* nodes
+    cdef size_t n, n_ngrams
+    if a.n_buckets:
+        return hash_ngrams(a, s, field)
+    reserve(&s.nodes, s.n_sequence, sizeof(uint32_t))
+    nodes = <uint32_t*> s.nodes.data
+    for n in range(1, min(a.longest, s.n_sequence) + 1):
+        n_ngrams = s.n_sequence - n + 1
+        if n > 1:
+            descend(&a.tree, nodes, words + n - 1, n_ngrams, a.is_growing)
+        elif a.has_names:
+            descend_from_field(a, nodes, words, n_ngrams, field)
+        else:
+            memcpy(nodes, words, n_ngrams * sizeof(uint32_t))
+        if n >= a.shortest:
+            append_features(s, nodes, n_ngrams)
+    return 0
+
+
+cdef int descend_from_field(Analysis a, uint32_t* nodes, const uint32_t* words, size_t count, size_t field) except -1 nogil:
+    cdef size_t i
+    for i in range(count):
+        nodes[i] = <uint32_t> (FIELD - field)
+    return descend(&a.tree, nodes, words, count, a.is_growing)
+
+
+cdef int take_features(Analysis a, Scratch s, const uint32_t* words, size_t count, size_t field) except -1 nogil:
+    """Take features that are words, or windows of characters."""
+    cdef uint32_t[STRIP + 32] nodes
+    if not a.has_names:
+        return append_features(s, words, count)
+    descend_from_field(a, nodes, words, count, field)
+    return append_features(s, nodes, count)

@@ -1,0 +1,268 @@
+# Text: from the code points of a str to lowercase UTF-8, and to where its words and characters are.
+
+cdef extern from "Python.h":
+    bint Py_UNICODE_ISALNUM(Py_UCS4 point) noexcept nogil
+    bint Py_UNICODE_ISSPACE(Py_UCS4 point) noexcept nogil
+    Py_UCS4 Py_UNICODE_TOLOWER(Py_UCS4 point) noexcept nogil
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    bint PyUnicode_IS_ASCII(object text)
+
+cdef extern from *:
+    """
+    #if PY_VERSION_HEX < 0x030C0000
+    #define nb_made_ready(text) PyUnicode_READY(text)
+    #else
+    #define nb_made_ready(text) 0
+    #endif
+    """
+    int nb_made_ready(object text) except -1
+
+ctypedef fused CodeUnit:
+    uint8_t
+    uint16_t
+    uint32_t
+
+cdef struct Text:
+    const void* units
+    size_t length  # in code points
+    int width  # bytes of a code point: 1, 2 or 4
+    bint lowercase  # whether it is still to be lowercased
+
+cdef enum:
+    IS_WORD = 1  # \w of the module re
+    IS_SPACE = 2  # \s of the module re, and where str.split() splits
+    SIGMA = 0x03A3  # Σ, whose lower case depends on its neighbors
+    DOTTED_I = 0x0130  # İ, whose lower case is two characters
+
+# The lower case and the kinds of each character of the Basic Multilingual Plane; Latin-1 from the start, the rest
+# when a text needs it, which takes a millisecond.
+cdef uint16_t[0x10000] LOWER
+cdef uint8_t[0x10000] KINDS
+cdef uint32_t n_learnt = 0
+
+
+cdef inline int kinds_by_python(uint32_t point) noexcept nogil:
+    return (IS_WORD if Py_UNICODE_ISALNUM(point) or point == c'_' else 0) | (IS_SPACE if Py_UNICODE_ISSPACE(point) else 0)
+
+
+cdef void learn_characters(uint32_t stop) noexcept:
+    global n_learnt
+    cdef uint32_t point
+    for point in range(n_learnt, stop):
+        LOWER[point] = <uint16_t> Py_UNICODE_TOLOWER(point)
+        KINDS[point] = <uint8_t> kinds_by_python(point)
+    n_learnt = max(n_learnt, stop)
+
+
+cdef inline uint32_t lowered(uint32_t point) noexcept nogil:
+    return LOWER[point] if point < 0x10000 else Py_UNICODE_TOLOWER(point)
+
+
+cdef inline int kinds_of(uint32_t point) noexcept nogil:
+    return KINDS[point] if point < 0x10000 else kinds_by_python(point)
+
+
+cdef inline size_t encode(uint8_t* letters, uint32_t point) noexcept nogil:
+    """Write a character as UTF-8, lone surrogates like any other; return its number of bytes. Four may be touched."""
+    if point < 0x80:
+        letters[0] = <uint8_t> point
+        return 1
+    if point < 0x800:
+        letters[0] = <uint8_t> (0xC0 | point >> 6)
+        letters[1] = <uint8_t> (0x80 | point & 0x3F)
+        return 2
+    if point < 0x10000:
+        letters[0] = <uint8_t> (0xE0 | point >> 12)
+        letters[1] = <uint8_t> (0x80 | point >> 6 & 0x3F)
+        letters[2] = <uint8_t> (0x80 | point & 0x3F)
+        return 3
+    letters[0] = <uint8_t> (0xF0 | point >> 18)
+    letters[1] = <uint8_t> (0x80 | point >> 12 & 0x3F)
+    letters[2] = <uint8_t> (0x80 | point >> 6 & 0x3F)
+    letters[3] = <uint8_t> (0x80 | point & 0x3F)
+    return 4
+
+
+cdef inline uint32_t character_length(uint8_t first) noexcept nogil:
+    """The number of bytes of a character in UTF-8, by its first one."""
+    return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
+
+
+# Eight ASCII characters at once, a byte each in a 64-bit number; answers are in the highest bit of each byte.
+
+cdef uint64_t EACH = 0x0101010101010101
+cdef uint64_t FLAGS = 0x8080808080808080
+
+
+cdef inline uint64_t between(uint64_t eight, uint64_t first, uint64_t last) noexcept nogil:
+    """Flags the characters from `first` to `last`; none of the eight is above 127, so that no sum carries over."""
+    return (eight + (128 - first) * EACH) & ~(eight + (127 - last) * EACH) & FLAGS
+
+
+cdef inline uint64_t in_upper_case(uint64_t eight) noexcept nogil:
+    return between(eight, c'A', c'Z')
+
+
+cdef inline uint64_t in_words(uint64_t eight) noexcept nogil:
+    cdef uint64_t underscores = FLAGS - (eight ^ (c'_' * EACH))
+    return (between(eight | 0x20 * EACH, c'a', c'z') | between(eight, c'0', c'9') | underscores) & FLAGS
+
+
+cdef inline uint64_t flags_as_bits(uint64_t flags) noexcept nogil:
+    """The highest bit of each byte, the first byte's lowest."""
+    return flags * <uint64_t> 0x0002040810204081 >> 56
+
+
+cdef inline bint is_ascii(const CodeUnit* units) noexcept nogil:
+    """Whether the next eight characters are."""
+    cdef int i
+    cdef CodeUnit any_bits = 0
+    if CodeUnit is uint8_t:
+        return nb_load(units) & FLAGS == 0
+    else:
+        for i in range(8):
+            any_bits |= units[i]
+        return any_bits < 128
+
+
+cdef inline uint64_t packed(const CodeUnit* units) noexcept nogil:
+    """The next eight characters, a byte each."""
+    cdef int i
+    cdef uint64_t eight = 0
+    if CodeUnit is uint8_t:
+        return nb_load(units)
+    else:
+        for i in range(8):
+            eight |= <uint64_t> units[i] << (8 * i)
+        return eight
+
+
+cdef struct Bits:
+    uint64_t* whole  # where the next 64 go
+    uint64_t pending
+    unsigned n_pending
+
+
+cdef inline void put_bits(Bits* bits, uint64_t some, unsigned number) noexcept nogil:
+    """Write up to eight bits after those before."""
+    bits.pending |= some << bits.n_pending
+    bits.n_pending += number
+    if bits.n_pending >= 64:
+        bits.whole[0] = bits.pending
+        bits.whole += 1
+        bits.n_pending -= 64
+        bits.pending = some >> (number - bits.n_pending)
+
+
+cdef inline size_t spell_one(uint32_t point, bint lowercase, uint8_t* letters, Bits* bits) noexcept nogil:
+    cdef size_t n_bytes
+    if lowercase:
+        point = lowered(point)
+    n_bytes = encode(letters, point)
+    put_bits(bits, (<uint64_t> 1 << n_bytes) - 1 if kinds_of(point) & IS_WORD else 0, <unsigned> n_bytes)
+    return n_bytes
+
+
+cdef size_t spell_words(
+    const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint64_t* in_word
+) noexcept nogil:
+    """Write a text as lowercase UTF-8 and, for each byte, a bit that says whether it is of a word; return the bytes.
+
+    letters  has room for 4 * length + 8 bytes
+    in_word  has room for a bit for each of them and 64 more, which are zero
+    """
+    cdef size_t i = 0, end, n_bytes = 0
+    cdef uint64_t eight, upper_to_lower = FLAGS if lowercase else 0
+    cdef Bits bits = Bits(in_word, 0, 0)
+    while i < length:
+        if length - i >= 8 and is_ascii(units + i):
+            eight = packed(units + i)
+            put_bits(&bits, flags_as_bits(in_words(eight)), 8)
+            nb_store(letters + n_bytes, eight | (in_upper_case(eight) & upper_to_lower) >> 2)
+            n_bytes += 8
+            i += 8
+            continue
+        end = min(i + 8, length)
+        while i < end:
+            n_bytes += spell_one(units[i], lowercase, letters + n_bytes, &bits)
+            i += 1
+    bits.whole[0] = bits.pending
+    bits.whole[1] = 0
+    return n_bytes
+
+
+cdef size_t spell_characters(
+    const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint32_t* starts
+) noexcept nogil:
+    """Write a text as lowercase UTF-8, two or more white-space characters as one space; return how many are left.
+
+    starts  has room for length + 1 positions: where each character begins, and the end
+    """
+    cdef size_t i, n_characters = 0, n_bytes = 0
+    cdef uint32_t point
+    cdef bint is_space, after_space = False
+    for i in range(length):
+        point = lowered(units[i]) if lowercase else units[i]
+        is_space = kinds_of(point) & IS_SPACE != 0
+        if is_space and after_space:
+            n_bytes = starts[n_characters - 1]
+            letters[n_bytes] = c' '
+            n_bytes += 1
+        else:
+            starts[n_characters] = <uint32_t> n_bytes
+            n_characters += 1
+            n_bytes += encode(letters + n_bytes, point)
+        after_space = is_space
+    starts[n_characters] = <uint32_t> n_bytes
+    return n_characters
+
+
+cdef size_t spell_padded(
+    const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint32_t* starts, uint32_t* ends
+) noexcept nogil:
+    """Write each word between white space as lowercase UTF-8, with a space on both sides; return how many.
+
+    starts  has room for 3 * length + 1 positions: where each character begins, and the end
+    ends    has room for length numbers: that of the first character after each word
+    """
+    cdef size_t i = 0, n_words = 0, n_characters = 0, n_bytes = 0
+    cdef uint32_t point
+    while i < length:
+        if kinds_of(units[i]) & IS_SPACE:  # which lowercasing does not change
+            i += 1
+            continue
+        letters[n_bytes] = c' '
+        starts[n_characters] = <uint32_t> n_bytes
+        n_bytes += 1
+        n_characters += 1
+        while i < length and not kinds_of(units[i]) & IS_SPACE:
+            point = lowered(units[i]) if lowercase else units[i]
+            starts[n_characters] = <uint32_t> n_bytes
+            n_bytes += encode(letters + n_bytes, point)
+            n_characters += 1
+            i += 1
+        letters[n_bytes] = c' '
+        starts[n_characters] = <uint32_t> n_bytes
+        n_bytes += 1
+        n_characters += 1
+        ends[n_words] = <uint32_t> n_characters
+        n_words += 1
+    starts[n_characters] = <uint32_t> n_bytes
+    return n_words
+
+
+cdef bint is_lowered_in_context(const Text* text) noexcept nogil:
+    """Whether some character's lower case is not one character by itself."""
+    cdef size_t i
+    cdef bint found = False
+    cdef uint16_t* two = <uint16_t*> text.units
+    cdef uint32_t* four = <uint32_t*> text.units
+    if text.width == 2:
+        for i in range(text.length):
+            found |= (two[i] == SIGMA) | (two[i] == DOTTED_I)
+    elif text.width == 4:
+        for i in range(text.length):
+            found |= (four[i] == SIGMA) | (four[i] == DOTTED_I)
+    return found

@@ -1,0 +1,137 @@
+# The tree of n-grams: each node is a word after its parent, so that "new york city" is two steps from "new".
+# No text is built for an n-gram: it is a pair of numbers.
+
+cdef extern from *:
+    """
+    #define NB_WORD 0xFFFFFFFFu
+    #define NB_UNKNOWN 0xFFFFFFFEu
+    #define NB_LEFT_OUT 0xFFFFFFFDu
+    #define NB_BUCKET 0xFFFFFFFCu
+    #define NB_FIELD 0xFFFFFFFBu
+    """
+    const uint32_t WORD "NB_WORD"  # the parent of a word by itself
+    const uint32_t UNKNOWN "NB_UNKNOWN"  # the node of what a fixed vocabulary does not hold
+    const uint32_t LEFT_OUT "NB_LEFT_OUT"  # the node of a word that `normalize` leaves out
+    const uint32_t BUCKET "NB_BUCKET"  # the parent of hashed features, whose "words" are their numbers
+    const uint32_t FIELD "NB_FIELD"  # the parent of words of the first field; those of other fields are below it
+
+cdef enum:
+    MOST_NODES = 0x7FFFFFFF  # columns are 32-bit numbers with a sign
+    MOST_FIELDS = 0x10000
+    STRIP = 256  # tokens that are looked up together: their slots are fetched while the keys of others are worked out
+
+cdef struct Node:
+    uint32_t parent
+    uint32_t word  # the node of the last word; of a word by itself, its number in the word table
+
+cdef struct PairSlot:
+    uint32_t tag  # the other half of the hash, so that most nodes that are not it need not be looked at
+    uint32_t node  # + 1, or 0 where the slot is free
+
+cdef struct Tree:
+    Buffer nodes  # Node
+    size_t count
+    PairSlot* slots
+    size_t mask
+    size_t n_pairs
+
+
+cdef int make_room_for_nodes(Tree* tree, size_t n_nodes) except -1 nogil:
+    if tree.count + n_nodes > MOST_NODES:
+        return too_much("more than 2**31 features")
+    return reserve(&tree.nodes, tree.count + n_nodes, sizeof(Node))
+
+
+cdef inline uint32_t add_node(Tree* tree, uint32_t parent, uint32_t word) noexcept nogil:
+    """A new node; `make_room_for_nodes` was asked before."""
+    (<Node*> tree.nodes.data)[tree.count] = Node(parent, word)
+    tree.count += 1
+    return <uint32_t> (tree.count - 1)
+
+
+cdef int make_room_for_pairs(Tree* tree, size_t n_pairs) except -1 nogil:
+    """Have room for so many more nodes that are found by their parent and word."""
+    cdef size_t count = tree.n_pairs + n_pairs, n_slots = max(tree.mask + 1, <size_t> 1024)
+    make_room_for_nodes(tree, n_pairs)
+    while count * 4 > n_slots * 3:
+        n_slots *= 2
+    return spread_pairs(tree, n_slots) if tree.slots == NULL or n_slots > tree.mask + 1 else 0
+
+
+cdef int spread_pairs(Tree* tree, size_t n_slots) except -1 nogil:
+    """Make a larger table, and find a slot there for each node."""
+    cdef PairSlot* slots = <PairSlot*> zeros(n_slots, sizeof(PairSlot))
+    cdef Node* nodes = <Node*> tree.nodes.data
+    cdef size_t i, position
+    cdef uint64_t key
+    free(tree.slots)
+    tree.slots, tree.mask = slots, n_slots - 1
+    for i in range(tree.count):
+        if nodes[i].parent == WORD:
+            continue
+        key = pair_hash(nodes[i].parent, nodes[i].word)
+        position = key & tree.mask
+        while slots[position].node:
+            position = (position + 1) & tree.mask
+        slots[position] = PairSlot(<uint32_t> (key >> 32), <uint32_t> i + 1)
+    return 0
+
+
+cdef inline PairSlot* seek_pair(const Tree* tree, uint64_t key, uint32_t parent, uint32_t word) noexcept nogil:
+    """The slot of a pair, or the free one where it belongs."""
+    cdef size_t i = key & tree.mask
+    cdef Node* nodes = <Node*> tree.nodes.data
+    cdef PairSlot* slot
+    cdef Node* node
+    while True:
+        slot = &tree.slots[i]
+        if slot.node == 0:
+            return slot
+        if slot.tag == <uint32_t> (key >> 32):
+            node = &nodes[slot.node - 1]
+            if node.word == word and node.parent == parent:
+                return slot
+        i = (i + 1) & tree.mask
+
+
+cdef inline uint32_t child(Tree* tree, uint64_t key, uint32_t parent, uint32_t word, bint is_growing) noexcept nogil:
+    cdef PairSlot* slot = seek_pair(tree, key, parent, word)
+    if slot.node:
+        return slot.node - 1
+    if not is_growing:
+        return UNKNOWN
+    tree.n_pairs += 1
+    slot.tag = <uint32_t> (key >> 32)
+    slot.node = add_node(tree, parent, word) + 1
+    return slot.node - 1
+
+
+cdef int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size_t count, bint is_growing) except -1 nogil:
+    """Replace each node by its child for the word beside it; in a tree that does not grow, UNKNOWN where there is none."""
+    cdef uint64_t[STRIP] keys
+    cdef size_t i, n, start = 0
+    if not is_growing and tree.n_pairs == 0:
+        for i in range(count):
+            nodes[i] = UNKNOWN
+        return 0
+    while start < count:
+        n = min(count - start, <size_t> STRIP)
+        if is_growing:
+            make_room_for_pairs(tree, n)
+        for i in range(n):
+            keys[i] = pair_hash(nodes[start + i], words[start + i])
+            nb_prefetch(&tree.slots[keys[i] & tree.mask])
+        for i in range(n):
+            if not is_growing and (nodes[start + i] == UNKNOWN or words[start + i] == UNKNOWN):
+                nodes[start + i] = UNKNOWN
+            else:
+                nodes[start + i] = child(tree, keys[i], nodes[start + i], words[start + i], is_growing)
+        start += n
+    return 0
+
+
+cdef void fell(Tree* tree) noexcept nogil:
+    """Give all memory back."""
+    release(&tree.nodes)
+    free(tree.slots)
+    memset(tree, 0, sizeof(Tree))
