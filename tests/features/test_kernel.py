@@ -1,0 +1,423 @@
+"""The compiled kernel against its definition: all of Unicode, all settings, many classes, threads, and misuse."""
+
+from __future__ import annotations
+
+import collections
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
+from nbtext.features.counting import counter as best_counter
+from nbtext.features.reference import ReferenceCounter
+from nbtext.features.rows import Rows
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.twins import arrange as plainly_arranged
+from nbtext.features.vocabulary import Vocabulary
+
+murmurhash3_32 = pytest.importorskip("sklearn.utils").murmurhash3_32
+kernel = pytest.importorskip("nbtext.features._kernel", reason="the kernel is not compiled")
+
+ALL = 2**64
+SPECIAL = ["\u03a3", "\u0130"]  # characters whose lower case depends on their neighbors, or is two characters
+# letters with every trait that matters: of one to four bytes, in upper case, digits and marks that are no letters,
+# lower cases longer and shorter than they, white space of all kinds, lone surrogates
+TRICKY = "aAbB_1 .\t\x00\x1c\x85\xa0\xad²ªßéÉÿŸıſΣσςİ\u0307ȺⱥKÅẞﬁ٣中あ\u2028\ud800\udfff𝟙𐐀𐐨😀"
+ANY_CHARACTER = st.characters(exclude_categories=())
+TEXT = st.text(ANY_CHARACTER, max_size=40) | st.text(TRICKY, max_size=40) | st.text("aB \t", max_size=60)
+SETTINGS = st.one_of(
+    st.builds(
+        FeatureSettings,
+        analyzer=st.sampled_from(["word", "char", "char_wb"]),
+        ngrams=st.tuples(st.integers(1, 3), st.integers(0, 3)).map(lambda pair: (pair[0], pair[0] + pair[1])),
+        lowercase=st.booleans(),
+        strip_accents=st.sampled_from([None, "unicode", "ascii"]),
+        fields=st.sampled_from([(), ("body",), ("subject", "body"), ("b", "ab", "a b"), ("é", "\ud800\t")]),
+        hash_bits=st.sampled_from([None, None, 1, 9, 30]),
+    ),
+    st.builds(
+        FeatureSettings,
+        ngrams=st.sampled_from([(1, 1), (1, 2), (2, 3)]),
+        stop_words=st.sampled_from([(), ("aa", "bb", "aab")]),
+        stem=st.sampled_from([None, "english", "german"]),
+        fields=st.sampled_from([(), ("subject", "body")]),
+        hash_bits=st.sampled_from([None, 9]),
+    ),
+)
+
+
+def both(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> tuple[Any, ReferenceCounter]:
+    """The compiled counter for these settings, and its twin."""
+    compiled = best_counter(settings, vocabulary)
+    assert isinstance(compiled, kernel.Counter)
+    return compiled, ReferenceCounter(settings, vocabulary)
+
+
+def columns_of(settings: FeatureSettings, texts: list[str]) -> list[list[str]]:
+    """The texts as columns: those of the second field are the same, backwards, and so on."""
+    return [texts[::-1] if field % 2 else texts for field in range(max(1, len(settings.fields)))]
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Tuples of arrays that agree to the last bit, and in their types."""
+    for a, b in zip(one, other, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def found(counting: Any, columns: list[list[str]]) -> list[collections.Counter[str]]:
+    """The features of each document by name, as a growing counter finds them."""
+    rows = counting.rows(columns)
+    vocabulary, rank = counting.vocabulary()
+    names = [vocabulary.terms[j] for j in rank[rows.indices]]
+    return [
+        collections.Counter(dict(zip(names[start:stop], rows.counts[start:stop].tolist(), strict=True)))
+        for start, stop in pairwise(rows.indptr.tolist())
+    ]
+
+
+@given(text=TEXT, is_lowered=st.booleans())
+def test_words_are_those_of_the_regular_expression(text: str, is_lowered: bool) -> None:
+    """For every string: decode, lower, find all; by the very words of the design."""
+    expected = collections.Counter(re.findall(TOKEN_PATTERN, text.lower() if is_lowered else text))
+    assert found(kernel.Counter(lowercase=is_lowered), [[text]]) == [expected]
+
+
+def every_character() -> Iterable[str]:
+    """All code points, 64 by 64; those that need Python's own lower case apart from the others."""
+    yield from SPECIAL
+    points = [chr(point) for point in range(sys.maxunicode + 1) if chr(point) not in SPECIAL]
+    for start in range(0, len(points), 64):
+        yield "".join(points[start : start + 64])
+
+
+@pytest.mark.parametrize("is_lowered", [True, False])
+def test_every_character_is_a_letter_or_not_as_in_python(is_lowered: bool) -> None:
+    """Each code point alone, doubled, and between letters."""
+    texts = [" ".join(f"{c} {c}{c} x{c}y" for c in characters) for characters in every_character()]
+    expected = [collections.Counter(re.findall(r"\w\w+", text.lower() if is_lowered else text)) for text in texts]
+    assert found(kernel.Counter(lowercase=is_lowered), [texts]) == expected
+
+
+@pytest.mark.parametrize("analyzer", ["char", "char_wb"])
+def test_every_character_is_white_space_or_not_as_in_python(analyzer: str) -> None:
+    """Each code point doubled, where white space is one space, and between letters, where it ends a word."""
+    analyze = Analyzer(FeatureSettings(analyzer=analyzer))
+    texts = ["".join(f"x{c}y{c}{c}" for c in characters) for characters in every_character()]
+    assert found(kernel.Counter(analyzer=analyzer), [texts]) == [collections.Counter(analyze(text)) for text in texts]
+
+
+@given(texts=st.lists(TEXT, max_size=6), more=st.lists(TEXT, max_size=6), settings=SETTINGS)
+def test_rows_are_those_of_the_reference(texts: list[str], more: list[str], settings: FeatureSettings) -> None:
+    """Over a growing or hashed vocabulary; the vocabulary too is the same."""
+    compiled, plain = both(settings)
+    parts = [[counting.rows(columns_of(settings, part)) for part in (texts, more)] for counting in (compiled, plain)]
+    if settings.hash_bits != 30:
+        (vocabulary, rank), (plain_vocabulary, plain_rank) = compiled.vocabulary(), plain.vocabulary()
+        assert vocabulary == plain_vocabulary
+        parts = [
+            [kernel.arrange(rows, rank) for rows in parts[0]],
+            [plainly_arranged(rows, plain_rank) for rows in parts[1]],
+        ]
+    for rows, plain_rows in zip(*parts, strict=True):
+        assert_same(rows, plain_rows)
+
+
+@given(
+    texts=st.lists(TEXT, max_size=8),
+    classes=st.lists(st.integers(-1, 3), min_size=16, max_size=16),
+    settings=SETTINGS,
+    keep_below=st.sampled_from([0, 2**62, 2**63, ALL]),
+)
+def test_tallies_are_those_of_the_reference(
+    texts: list[str], classes: list[int], settings: FeatureSettings, keep_below: int
+) -> None:
+    """Class counts and kept documents, over two batches."""
+    if settings.hash_bits == 30:
+        settings = FeatureSettings(hash_bits=12)
+    compiled, plain = both(settings)
+    columns = columns_of(settings, texts)
+    for part in (classes[: len(texts)], classes[-len(texts) :] if texts else []):
+        labels = np.array(part, dtype=np.int32)
+        kept, plainly_kept = compiled.tally(columns, labels, keep_below), plain.tally(columns, labels, keep_below)
+        (_, rank), (_, plain_rank) = compiled.vocabulary(), plain.vocabulary()
+        assert_same(kernel.arrange(kept.rows, rank), plainly_arranged(plainly_kept.rows, plain_rank))
+        assert_same(kept[1:], plainly_kept[1:])
+    assert_same(compiled.class_counts(), plain.class_counts())
+
+
+@given(
+    texts=st.lists(TEXT, max_size=6),
+    terms=st.lists(TEXT, max_size=12),
+    settings=SETTINGS,
+    known=st.sets(st.integers(0, 40)),
+)
+def test_a_fixed_vocabulary_may_hold_any_terms(
+    texts: list[str], terms: list[str], settings: FeatureSettings, known: set[int]
+) -> None:
+    """Parts of what occurs, without the words that n-grams are made of, and strings that can never occur."""
+    if settings.hash_bits is not None:
+        return
+    columns = columns_of(settings, texts)
+    growing = ReferenceCounter(settings)
+    growing.rows(columns)
+    occurring = growing.vocabulary()[0].terms
+    prefixes = [f"{name}:" for name in settings.fields] or [""]
+    chosen = [occurring[i] for i in known if i < len(occurring)] + [f"{p}{t}" for p in prefixes for t in terms] + terms
+    compiled, plain = both(settings, Vocabulary.from_terms(chosen))
+    assert_same(compiled.rows(columns), plain.rows(columns))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        FeatureSettings(ngrams=(1, 2)),
+        FeatureSettings(ngrams=(1, 3), lowercase=False),
+        FeatureSettings(analyzer="char", ngrams=(1, 2)),
+        FeatureSettings(analyzer="char_wb", ngrams=(2, 3)),
+        FeatureSettings(strip_accents="unicode"),
+    ],
+    ids=["pairs", "triples with case", "char", "char_wb", "without accents"],
+)
+def test_the_worlds_languages_are_counted_as_by_the_reference(
+    settings: FeatureSettings, corpora: Callable[[str], Path]
+) -> None:
+    """The declaration of human rights in every eighth language, and the naughty strings."""
+    texts = [path.read_text("utf-8")[:4000] for path in sorted(corpora("udhr2").glob("*.txt"))[::8]]
+    texts += json.loads((corpora("blns") / "blns.json").read_text("utf-8"))
+    compiled, plain = both(settings)
+    labels = np.arange(len(texts), dtype=np.int32) % 7
+    kept, plainly_kept = compiled.tally([texts], labels, ALL), plain.tally([texts], labels, ALL)
+    (vocabulary, rank), (plain_vocabulary, plain_rank) = compiled.vocabulary(), plain.vocabulary()
+    assert vocabulary == plain_vocabulary
+    assert_same(kernel.arrange(kept.rows, rank), plainly_arranged(plainly_kept.rows, plain_rank))
+    assert_same(compiled.class_counts(), plain.class_counts())
+
+
+def test_all_languages_have_the_words_of_the_definition(corpora: Callable[[str], Path]) -> None:
+    """The whole declaration in each of them."""
+    texts = [path.read_text("utf-8") for path in sorted(corpora("udhr2").glob("*.txt"))]
+    assert len(texts) > 300
+    rows = (counting := kernel.Counter()).rows([texts])
+    expected = [re.findall(TOKEN_PATTERN, text.lower()) for text in texts]
+    assert rows.n_tokens.tolist() == list(map(len, expected))
+    assert np.diff(rows.indptr).tolist() == [len(set(tokens)) for tokens in expected]
+    assert counting.vocabulary()[0].terms == sorted({token for tokens in expected for token in tokens})
+
+
+@given(lengths=st.lists(st.integers(1, 70), max_size=30), last=st.sampled_from("aé中"))
+def test_words_of_all_lengths_are_told_apart(lengths: list[int], last: str) -> None:
+    """Words of up to 16 bytes and longer ones; some differ only in their length, or only in their last letter."""
+    words = ["a" * length for length in lengths] + ["a" * length + last for length in lengths]
+    counting = kernel.Counter(analyzer="word")
+    assert found(counting, [[" ".join(words)]]) == [collections.Counter(word for word in words if len(word) > 1)]
+
+
+def test_so_many_words_that_the_tables_grow_are_told_apart() -> None:
+    """40,000 words and as many pairs, sorted."""
+    words = [
+        f"{prefix}{i}" for i in range(20_000) for prefix in ("w", "a-long-common-beginning-of-words_".replace("-", "_"))
+    ]
+    counting = kernel.Counter(ngrams=(1, 2))
+    pairs = [" ".join(pair) for pair in pairwise(words)]
+    assert found(counting, [[" ".join(words)]]) == [collections.Counter(words + pairs)]
+    assert counting.vocabulary()[0].terms == sorted({*words, *pairs})
+
+
+def test_thousands_of_classes_are_counted_apart() -> None:
+    """Words that one class uses, or a few, or all of 3,000; in an order that jumps from class to class."""
+    random = np.random.default_rng(3)
+    classes = random.permutation(np.repeat(np.arange(3000, dtype=np.int32), 2))
+    texts = [f"everybody class{label} tenth{label % 300} {'half ' * (label % 2)}" for label in classes.tolist()]
+    counting = kernel.Counter()
+    for start in range(0, len(texts), 500):
+        counting.tally([texts[start : start + 500]], classes[start : start + 500], 0)
+    counts, columns = counting.class_counts(), counting.vocabulary()[0].columns
+    shares = {
+        word: slice(*counts.indptr[columns[word] : columns[word] + 2])
+        for word in ("everybody", "class7", "tenth7", "half")
+    }
+    assert counts.classes[shares["everybody"]].tolist() == list(range(3000))
+    assert counts.classes[shares["class7"]].tolist() == [7]
+    assert counts.classes[shares["tenth7"]].tolist() == list(range(7, 3000, 300))
+    assert counts.classes[shares["half"]].tolist() == list(range(1, 3000, 2))
+    assert set(counts.documents.tolist()) == set(counts.occurrences.tolist()) == {2}
+
+
+@given(word=st.text(ANY_CHARACTER, min_size=1, max_size=20).filter(lambda word: not re.search(r"\s\s", word)))
+def test_buckets_are_those_of_scikit_learn(word: str) -> None:
+    """The absolute value of MurmurHash3, modulo the number of buckets."""
+    rows = kernel.Counter(analyzer="char", ngrams=(len(word), len(word)), lowercase=False, hash_bits=30).rows([[word]])
+    assert rows.indices.tolist() == [abs(murmurhash3_32(word.encode("utf-8", "surrogatepass"))) % 2**30]
+
+
+def test_the_normal_form_of_a_word_is_asked_for_once() -> None:
+    """However often it occurs, in whichever field and batch."""
+    asked: list[str] = []
+
+    def normalize(word: str) -> str | None:
+        asked.append(word)
+        return None if word == "the" else word[:3]
+
+    counting = kernel.Counter(fields=("subject", "body"), normalize=normalize)
+    columns = [["The cats", "the cats"], ["cat cat the", "catalog"]]
+    for _ in range(2):
+        assert found(counting, columns)[0] == {"subject:cat": 1, "body:cat": 2}
+    assert sorted(asked) == ["cat", "catalog", "cats", "the"]
+
+
+def test_a_normal_form_that_would_be_ambiguous_is_refused() -> None:
+    """White space would make pairs of it, a colon fields; and it must be a string."""
+    for normal, settings in (("a b", {}), ("a\tb", {}), ("a:b", {"fields": ["a"]})):
+        with pytest.raises(ValueError, match="a normal form with white space or a colon"):
+            kernel.Counter(normalize=lambda _, normal=normal: normal, **settings).rows([["word"]])
+    with pytest.raises(TypeError):
+        kernel.Counter(normalize=lambda _: 7).rows([["word"]])
+
+
+def test_a_counter_works_on_after_an_error() -> None:
+    """An exception of Python's function comes through; what was counted before is still right."""
+
+    def normalize(word: str) -> str:
+        if word == "bomb":
+            raise ZeroDivisionError
+        return word
+
+    counting = kernel.Counter(normalize=normalize, ngrams=(1, 2))
+    assert found(counting, [["one two one"]]) == [{"one": 2, "two": 1, "one two": 1, "two one": 1}]
+    with pytest.raises(ZeroDivisionError):
+        counting.rows([["two two bomb"]])
+    assert found(counting, [["one two one"]]) == [{"one": 2, "two": 1, "one two": 1, "two one": 1}]
+
+
+def test_a_growing_counter_belongs_to_one_thread() -> None:
+    """Using it while it is in use is an error, not a crash."""
+    counting: Any = None
+
+    def meddle(word: str) -> str:
+        counting.rows([["other words"]])
+        return word
+
+    counting = kernel.Counter(normalize=meddle)
+    with pytest.raises(RuntimeError, match="two threads at once"):
+        counting.rows([["word"]])
+
+
+@pytest.mark.parametrize("normalize", [None, str.title], ids=["as it is", "normalized"])
+@pytest.mark.parametrize("bits", [None, 10])
+def test_threads_share_a_fixed_or_hashed_counter(normalize: Callable[[str], str] | None, bits: int | None) -> None:
+    """Each gets what one alone would get."""
+    texts = [" ".join(f"w{(i * k) % 97}" for k in range(60)) for i in range(200)]
+    terms = Vocabulary.from_terms(f"{letter}{i}" for i in range(50) for letter in "wW")
+    counting = kernel.Counter(
+        ngrams=(1, 2), normalize=normalize, hash_bits=bits, vocabulary=terms if bits is None else None
+    )
+    batches = [texts[start : start + 20] for start in range(0, 200, 20)] * 8
+    expected = [counting.rows([batch]) for batch in batches]
+    with ThreadPoolExecutor(8) as pool:
+        for rows, wanted in zip(pool.map(lambda batch: counting.rows([batch]), batches), expected, strict=True):
+            assert_same(rows, wanted)
+
+
+def test_scores_are_those_of_the_rows_to_the_last_bit() -> None:
+    """The fused path adds up the same numbers in the same order as scoring the matrix does."""
+    random = np.random.default_rng(5)
+    texts = [" ".join(f"w{k}" for k in random.zipf(1.3, size=40).clip(max=300)) for _ in range(50)]
+    vocabulary = Vocabulary.from_terms(f"w{i}" for i in range(200))
+    counting = kernel.Counter(vocabulary=vocabulary)
+    used = random.random((200, 4)) < 0.4
+    scorer = (
+        random.normal(size=4), random.normal(size=4), random.normal(size=200), random.normal(size=4),
+        np.concatenate(([0], np.cumsum(used.sum(axis=1)))), np.nonzero(used)[1].astype(np.int32), random.normal(size=used.sum()),
+    )  # fmt: skip
+    names = ("bias", "default", "base", "base_scale", "indptr", "classes", "deltas")
+    rows = counting.rows([texts])
+    scores, n_tokens, n_known = counting.scores(
+        [texts], tf="count", idf=None, norm="none", **dict(zip(names, scorer, strict=True))
+    )
+    np.testing.assert_array_equal(scores, kernel.score_rows(rows.indptr, rows.indices, rows.counts, *scorer))
+    np.testing.assert_array_equal(n_tokens, rows.n_tokens)
+    np.testing.assert_array_equal(n_known, np.add.reduceat(rows.counts, rows.indptr[:-1]))
+
+
+def test_a_document_of_a_million_words_is_counted() -> None:
+    """Its counts have more than 16 bits, and its text more bytes than the strips that it is read in."""
+    text = "the quick brown été " * 250_000
+    assert found(kernel.Counter(), [[text]]) == [dict.fromkeys(["the", "quick", "brown", "été"], 250_000)]
+
+
+def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
+    return Rows(
+        np.array(indptr, np.int64), np.array(indices, np.int32), np.array(counts, np.int32), np.zeros(1, np.int64)
+    )
+
+
+@pytest.mark.parametrize(
+    ("misuse", "error"),
+    [
+        (lambda: kernel.Counter(analyzer="line"), ValueError),
+        (lambda: kernel.Counter(ngrams=(2, 1)), ValueError),
+        (lambda: kernel.Counter(ngrams=(0, 1)), ValueError),
+        (lambda: kernel.Counter(hash_bits=31), ValueError),
+        (lambda: kernel.Counter(hash_bits=8, vocabulary=Vocabulary.from_terms([])), ValueError),
+        (lambda: kernel.Counter(fields=("a", "a")), ValueError),
+        (lambda: kernel.Counter(fields=("a", "a:b")), ValueError),
+        (lambda: kernel.Counter().rows([[b"bytes"]]), TypeError),
+        (lambda: kernel.Counter().rows([["a"], ["b"]]), ValueError),
+        (lambda: kernel.Counter().rows([]), ValueError),
+        (lambda: kernel.Counter(fields=("a", "b")).rows([["a"], []]), ValueError),
+        (lambda: kernel.Counter().tally([["a"]], np.zeros(2, np.int32), 0), ValueError),
+        (lambda: kernel.Counter().tally([["a"]], np.full(1, 2**24, np.int32), 0), OverflowError),
+        (lambda: kernel.Counter().tally([["a"]], np.zeros(1, np.int64), 0), ValueError),
+        (lambda: kernel.Counter().tally([["a"]], np.zeros(1, np.int32), -1), OverflowError),
+        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 2, 1, 3]))), ValueError),
+        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 9]))), ValueError),
+        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([], np.int64))), ValueError),
+        (lambda: kernel.arrange(no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange(no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange(no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange(no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange(no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.read_files(["text"], 9), TypeError),
+    ],
+)
+def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:
+    """Never a crash."""
+    with pytest.raises(error):
+        misuse()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"indices": [9]}, {"indices": [-1]}, {"indptr": [0, 2]}, {"indptr": [1, 1]}, {"values": []},
+        {"default": [0.0]}, {"base": [0.0]}, {"base": [0.0], "base_scale": [0.0, 0.0]}, {"w_indptr": []},
+        {"w_indptr": [0, 2, 9]}, {"w_indptr": [0, 2, 1]}, {"w_indptr": [-1, 2, 2]}, {"w_classes": [0]},
+        {"w_classes": [0, 2]}, {"w_classes": [-1, 0]}, {"bias": [0.0]},
+    ],
+)  # fmt: skip
+def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) -> None:
+    """Columns, classes and bounds that point elsewhere are found before they are followed."""
+    arguments = {
+        "indptr": [0, 2], "indices": [0, 1], "values": [1.0, 1.0], "bias": [0.0, 0.0], "default": [0.0, 0.0], "base": None,
+        "base_scale": None, "w_indptr": [0, 2, 2], "w_classes": [0, 1], "w_deltas": [1.0, 1.0],
+    }  # fmt: skip
+    types = {"indptr": np.int64, "w_indptr": np.int64, "indices": np.int32, "w_classes": np.int32}
+    if change == {"indptr": [0, 2]}:
+        arguments["indices"] = [0]
+    arrays = {
+        name: value if value is None else np.array(value, dtype=types.get(name, np.float64))
+        for name, value in (arguments | change).items()
+    }
+    with pytest.raises(ValueError, match="fit"):
+        kernel.score_rows(*arrays.values())
