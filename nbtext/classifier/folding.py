@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
-from nbtext.documents.source import Chunk, Source
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from nbtext.classifier.predictions import Predictions
     from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.documents.source import Chunk, Source
 
 Answer = TypeVar("Answer")
-OnBatch = Callable[[Chunk, Batch], None]
+OnBatch = Callable[["Chunk", Batch], None]
 
 
 def tally_source(

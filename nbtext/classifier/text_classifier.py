@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.reading import Reading, read, sample_size
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
-from nbtext.documents.source import Source
 from nbtext.errors import InputError
 from nbtext.features.counting import Counter, counter
 from nbtext.features.settings import FeatureSettings
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
 
 NO_TOKEN = "the document holds no token"
 

@@ -118,6 +118,12 @@ def run_options(command: Command) -> Command:
     return command
 
 
+form_option = option(
+    "--to",
+    "form",
+    type=click.Choice(["table", "tsv", "csv", "jsonl", "json", "markdown"]),
+    help="The form of the result.  [default: a table on a terminal, else tsv]",
+)
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 model_option = option(
     "-m", "--model", metavar="MODEL", required=True, help="The model file to ask; - is standard input."

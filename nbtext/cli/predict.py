@@ -6,8 +6,17 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import StagedCommand, collected, model_option, option, reading_options, run_options, sources
-from nbtext.cli.running import jobs_or_all, reading
+from nbtext.cli.options import (
+    StagedCommand,
+    collected,
+    form_option,
+    model_option,
+    option,
+    reading_options,
+    run_options,
+    sources,
+)
+from nbtext.cli.running import form_or_default, jobs_or_all, reading
 from nbtext.documents.settings import ReadingSettings
 
 
@@ -19,12 +28,7 @@ from nbtext.documents.settings import ReadingSettings
 @sources
 @model_option
 @option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
-@option(
-    "--to",
-    "form",
-    type=click.Choice(["table", "tsv", "csv", "jsonl", "json", "markdown"]),
-    help="The form of the records.  [default: a table on a terminal, else tsv]",
-)
+@form_option
 @reading_options
 @run_options
 def predict(
@@ -43,12 +47,12 @@ def predict(
     """
     from nbtext.artifact.model import load_model
     from nbtext.classifier.folding import predict_source
+    from nbtext.output import atomic_output
     from nbtext.report.records import write_predictions
 
     classifier = load_model(model)
-    with reading(sources, collected(ReadingSettings, options), quiet=quiet, no_progress=no_progress) as (
-        source,
-        on_batch,
-    ):
+    settings = collected(ReadingSettings, options)
+    with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
         predictions = predict_source(classifier, source, jobs=jobs_or_all(jobs), on_batch=on_batch)
-        write_predictions(predictions, output, form=form)
+        with atomic_output(output) as file:
+            write_predictions(predictions, file, form=form_or_default(form, output))

@@ -37,6 +37,11 @@ def output_or_pipe(output: str | None) -> str:
     return "-"
 
 
+def form_or_default(form: str | None, output: str = "-") -> str:
+    """The form asked for, else a table where a person looks at it, and tsv for a program."""
+    return form or ("table" if output == "-" and sys.stdout.isatty() else "tsv")
+
+
 @contextmanager
 def reading(
     sources: tuple[str, ...], settings: ReadingSettings, *, quiet: bool, no_progress: bool

@@ -53,10 +53,8 @@ def train(
     target = output_or_pipe(output)
     features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
     classifier = TextClassifier.of(features, modelling)
-    with reading(sources, collected(ReadingSettings, options), quiet=quiet, no_progress=no_progress) as (
-        source,
-        on_batch,
-    ):
+    settings = collected(ReadingSettings, options)
+    with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
         classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch)
     save_model(classifier, target)
     say(trained(classifier), quiet=quiet)

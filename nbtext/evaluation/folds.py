@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import log_posterior
 from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.folding import OnBatch, tally_source
 from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.reading import over_vocabulary, read
 from nbtext.classifier.tally import Tally
 from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
 
 
 def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
@@ -75,3 +80,20 @@ def _predictions(
         [None] * n,
         list(true_labels),
     )
+
+
+def cross_validated(
+    source: Source,
+    n_folds: int,
+    *,
+    seed: int,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+) -> Iterator[Predictions]:
+    """Read a source once, deal its documents out to folds, and predict each fold from the others."""
+    features = replace(features, fields=source.field_names)
+    tally = tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
+    folds = stratified_folds(tally.sample.classes, n_folds, seed=seed)
+    yield from cross_validate(tally, folds, features=features, modelling=modelling)

@@ -1,0 +1,247 @@
+"""A trained classifier as plain data, and back: what the record of a model holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext import __version__
+from nbtext.artifact import audit
+from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
+from nbtext.artifact.terms import check_terms
+from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.sample import concatenated
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.smoothing import Choice, Expectation
+from nbtext.bayes.statistics import Statistics
+from nbtext.classifier.reading import Reading
+from nbtext.classifier.tally import Tally
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.errors import SettingsError
+from nbtext.features.settings import NORMS, TERM_FREQUENCIES, FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
+
+Record = dict[str, Any]
+Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
+KEYS = (
+    "format", "version", "nbtext", "features", "model", "labels", "class_documents", "vocabulary", "statistics",
+    "selected", "weighting", "scorer", "choice",
+)  # fmt: skip
+
+
+def save_model(classifier: TextClassifier, path: str) -> None:
+    """Write a trained classifier to `path` ("-": standard output), whole or not at all; equal ones as equal bytes."""
+    tally, reading = classifier.tally_, classifier.reading_
+    statistics, scorer, weighting = tally.statistics, reading.scorer, reading.weighting
+    save(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "nbtext": __version__,
+            "features": asdict(classifier.features),
+            "model": asdict(classifier.modelling),
+            "labels": list(tally.labels),
+            "class_documents": statistics.class_documents,
+            "vocabulary": _vocabulary_record(tally.vocabulary),
+            "statistics": {
+                "indptr": _narrowed(statistics.indptr),
+                "classes": _narrowed(statistics.classes),
+                "documents": _narrowed(statistics.documents),
+                "occurrences": _narrowed(statistics.occurrences),
+            },
+            "selected": None if reading.features == tally.vocabulary else _vocabulary_record(reading.features),
+            "weighting": {"tf": weighting.tf, "norm": weighting.norm, "idf": weighting.idf},
+            "scorer": {
+                "bias": scorer.bias,
+                "default": scorer.default,
+                "indptr": _narrowed(scorer.indptr),
+                "classes": _narrowed(scorer.classes),
+                "deltas": scorer.deltas,
+                "base": scorer.base,
+                "base_scale": scorer.base_scale,
+            },
+            "choice": asdict(reading.choice),
+        },
+        path,
+    )
+
+
+def load_model(path: str) -> TextClassifier:
+    """The classifier that was saved at `path` ("-": standard input).
+
+    raises  ArtifactError, which names the file: it is no model, is damaged, or cannot be right
+    """
+    record = load(path)
+    with naming(path):
+        audit.section(record, "", KEYS)
+        audit.require(record, "nbtext", str)
+        features = _settings(record, "features", FeatureSettings)
+        modelling = _settings(record, "model", ModelSettings)
+        labels = tuple(audit.texts(record, "labels", distinct=True))
+        reading = _reading(record, features, len(labels))
+
+    def tally() -> Tally:
+        with naming(path):
+            return _tally(record, features, labels)
+
+    return TextClassifier.of(features, modelling).restore(labels, reading, tally)
+
+
+def _vocabulary_record(vocabulary: Vocabulary | None) -> Record | None:
+    if vocabulary is None:
+        return None
+    return {"blob": vocabulary.blob, "offsets": _narrowed(vocabulary.offsets)}
+
+
+def _narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers, none of them negative, in the smallest type that holds them; others as they are."""
+    if numbers.dtype.kind == "f":
+        return numbers
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def _whole(record: Record, key: str) -> NDArray[np.int64]:
+    """The whole numbers at `key`, none of them negative, as int64."""
+    numbers = audit.array(record, key, *audit.WHOLE_NUMBERS, shape=(None,))
+    audit.check_within(key, numbers, 0, 2**62)
+    return numbers.astype(np.int64)
+
+
+def _real(record: Record, key: str, length: int | None) -> NDArray[np.float64]:
+    """The finite numbers at `key`."""
+    numbers = audit.array(record, key, "float64", shape=(length,))
+    audit.check_finite(key, numbers)
+    return numbers
+
+
+def _vocabulary(record: Record, key: str) -> Vocabulary | None:
+    if audit.optional(record, key, dict) is None:
+        return None
+    audit.section(record, key, ("blob", "offsets"))
+    blob = audit.array(record, f"{key}.blob", "uint8", shape=(None,))
+    offsets = _whole(record, f"{key}.offsets")
+    check_terms(key, blob, offsets)
+    return Vocabulary(blob, offsets)
+
+
+def _entries(record: Record, key: str, n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The bounds of each feature's entries, and the class of each."""
+    indptr, classes = _whole(record, f"{key}.indptr"), _whole(record, f"{key}.classes").astype(np.int32)
+    audit.check_rows(f"{key}.classes", indptr, classes, n_columns=n_classes)
+    return indptr, classes
+
+
+def _check_width(key: str, vocabulary: Vocabulary | None, features: FeatureSettings, n_features: int) -> None:
+    """There are as many features as the vocabulary has, or as hashing makes."""
+    expected = len(vocabulary) if vocabulary is not None else 1 << (features.hash_bits or 0)
+    if n_features != expected or (vocabulary is None) != (features.hash_bits is not None):
+        raise audit.wrong(key, f"should be of {expected:,} features, and is of {n_features:,}")
+
+
+def _reading(record: Record, features: FeatureSettings, n_classes: int) -> Reading:
+    selected = _vocabulary(record, "selected" if record["selected"] is not None else "vocabulary")
+    audit.section(record, "scorer", ("bias", "default", "indptr", "classes", "deltas", "base", "base_scale"))
+    indptr, classes = _entries(record, "scorer", n_classes)
+    n_features = len(indptr) - 1
+    _check_width("scorer", selected, features, n_features)
+    has_base = audit.optional(record, "scorer.base", np.ndarray) is not None
+    scorer = LinearScorer(
+        _real(record, "scorer.bias", n_classes),
+        _real(record, "scorer.default", n_classes),
+        indptr,
+        classes,
+        _real(record, "scorer.deltas", len(classes)),
+        _real(record, "scorer.base", n_features) if has_base else None,
+        _real(record, "scorer.base_scale", n_classes) if has_base else None,
+    )
+    return Reading(selected, None, _weighting(record, n_features), scorer, _choice(record))
+
+
+def _weighting(record: Record, n_features: int) -> Weighting:
+    audit.section(record, "weighting", ("tf", "norm", "idf"))
+    has_idf = audit.optional(record, "weighting.idf", np.ndarray) is not None
+    return Weighting(
+        audit.choice(record, "weighting.tf", TERM_FREQUENCIES),
+        audit.choice(record, "weighting.norm", NORMS),
+        _real(record, "weighting.idf", n_features) if has_idf else None,
+    )
+
+
+def _choice(record: Record) -> Choice:
+    audit.section(record, "choice", ("smoothing", "calibration", "expectation", "outlier_threshold"))
+    calibration = expectation = threshold = None
+    if audit.optional(record, "choice.calibration", dict) is not None:
+        audit.section(record, "choice.calibration", ("a", "b"))
+        calibration = Calibration(
+            audit.number(record, "choice.calibration.a", least=1e-300, most=1e300),
+            audit.number(record, "choice.calibration.b", least=-1e3, most=1e3),
+        )
+    if audit.optional(record, "choice.expectation", dict) is not None:
+        audit.section(record, "choice.expectation", ("documents", "accuracy", "log_loss"))
+        expectation = Expectation(
+            audit.whole_number(record, "choice.expectation.documents"),
+            audit.number(record, "choice.expectation.accuracy", least=0, most=1),
+            audit.number(record, "choice.expectation.log_loss", least=0),
+        )
+    if audit.optional(record, "choice.outlier_threshold", float) is not None:
+        threshold = audit.number(record, "choice.outlier_threshold")
+    return Choice(audit.number(record, "choice.smoothing", least=0), calibration, expectation, threshold)
+
+
+def _tally(record: Record, features: FeatureSettings, labels: tuple[str, ...]) -> Tally:
+    vocabulary = _vocabulary(record, "vocabulary")
+    audit.section(record, "statistics", ("indptr", "classes", "documents", "occurrences"))
+    indptr, classes = _entries(record, "statistics", len(labels))
+    _check_width("statistics", vocabulary, features, len(indptr) - 1)
+    class_documents = _whole(record, "class_documents")
+    documents = _whole(record, "statistics.documents")
+    occurrences: NDArray[Any] = audit.require(record, "statistics.occurrences", np.ndarray)
+    is_weighted = occurrences.dtype.kind == "f"
+    occurrences = (
+        _real(record, "statistics.occurrences", len(classes))
+        if is_weighted
+        else _whole(record, "statistics.occurrences")
+    )
+    for key, found, expected in (
+        ("class_documents", class_documents, len(labels)),
+        ("statistics.documents", documents, len(classes)),
+        ("statistics.occurrences", occurrences, len(classes)),
+    ):
+        if len(found) != expected:
+            raise audit.wrong(key, f"should be {expected:,} numbers, and is {len(found):,}")
+    statistics = Statistics(class_documents, indptr, classes, documents, occurrences)
+    return Tally(labels, vocabulary, statistics, concatenated(()), 0)
+
+
+def _settings(record: Record, key: str, kind: type[Settings]) -> Settings:
+    """The settings at `key`, each of them of its type and among its choices."""
+    found = audit.section(record, key, tuple(field.name for field in fields(kind)))
+    hints = get_type_hints(kind)
+    for field in fields(kind):
+        value, choices = found[field.name], field.metadata.get("choices")
+        if not _fits(value, hints[field.name]) or (choices and value is not None and value not in choices):
+            raise audit.wrong(f"{key}.{field.name}", "is no such setting")
+    try:
+        return kind(**found)
+    except SettingsError as error:
+        raise audit.wrong(key, f"makes no sense: {error}") from error
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether plain data is of a type, as settings use them: scalars, tuples and unions of these."""
+    if isinstance(hint, UnionType):
+        return any(_fits(value, part) for part in get_args(hint))
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        if type(value) is not tuple:
+            return False
+        if parts[-1] is Ellipsis:
+            return all(_fits(item, parts[0]) for item in value)
+        return len(value) == len(parts) and all(map(_fits, value, parts))
+    return type(value) is hint

@@ -1,0 +1,110 @@
+"""`nbtext evaluate`: how good a model is on labelled texts, as figures and as an exit status."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.cli.options import (
+    StagedCommand,
+    collected,
+    feature_options,
+    form_option,
+    model_options,
+    option,
+    reading_options,
+    run_options,
+    sources,
+)
+from nbtext.cli.running import form_or_default, jobs_or_all, reading
+from nbtext.cli.types import Parsed
+from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import SettingsError
+from nbtext.evaluation.bars import check_bars, parse_bars
+from nbtext.features.settings import FeatureSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbtext.classifier.folding import OnBatch
+    from nbtext.classifier.predictions import Predictions
+    from nbtext.documents.source import Source
+
+
+@click.command(
+    cls=StagedCommand,
+    epilog="Example: nbtext evaluate corpora/letters/test -m letters.joblib --fail-under accuracy=0.8\n\n"
+    "With a model it streams; with --folds it keeps the counts of all documents in memory.",
+)
+@sources
+@option("-m", "--model-file", metavar="MODEL", help="The model file to judge.")
+@option("--folds", type=click.IntRange(min=2), help="Judge training itself: by N folds of SOURCE, without a model.")
+@option("--seed", type=int, default=1, help="How the documents are dealt out to folds.  [default: 1]")
+@option(
+    "--fail-under",
+    "bars",
+    type=Parsed("METRIC=N,…", parse_bars),
+    default={},
+    help="Exit with status 3 where a metric is worse than this, as in accuracy=0.85,macro_f1=0.8.",
+)
+@form_option
+@reading_options
+@feature_options
+@model_options
+@run_options
+def evaluate(
+    sources: tuple[str, ...],
+    model_file: str | None,
+    bars: dict[str, float],
+    form: str | None,
+    quiet: bool,
+    no_progress: bool,
+    **options: Any,
+) -> None:
+    """Say how good a model is on labelled texts.
+
+    Either a model (-m) is asked about SOURCE, or with --folds models are trained on parts of SOURCE and asked about the
+    rest, with the options of train.
+    """
+    from nbtext.evaluation.metrics import Judge
+    from nbtext.report.evaluation import rendered_evaluation
+
+    judge = Judge()
+    settings = collected(ReadingSettings, options)
+    with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+        for predictions in _predictions(source, model_file, on_batch, options):
+            judge.add(predictions)
+    evaluation = judge.evaluation()
+    text = rendered_evaluation(
+        evaluation,
+        form=form_or_default(form),
+        width=shutil.get_terminal_size().columns,
+        color=sys.stdout.isatty(),
+    )
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    check_bars(evaluation, bars)
+
+
+def _predictions(
+    source: Source, model_file: str | None, on_batch: OnBatch, options: dict[str, Any]
+) -> Iterator[Predictions]:
+    """Those of the model, or of models trained on folds."""
+    from nbtext.classifier.folding import predict_source
+
+    jobs, folds = jobs_or_all(options["jobs"]), options["folds"]
+    if (model_file is None) == (folds is None):
+        raise SettingsError("give either a model with -m, or --folds")
+    if model_file is not None:
+        from nbtext.artifact.model import load_model
+
+        return predict_source(load_model(model_file), source, jobs=jobs, on_batch=on_batch)
+    from nbtext.evaluation.folds import cross_validated
+
+    features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
+    return cross_validated(
+        source, folds, seed=options["seed"], features=features, modelling=modelling, jobs=jobs, on_batch=on_batch
+    )

@@ -1,0 +1,42 @@
+"""Bars that an evaluation must reach: `--fail-under accuracy=0.85,macro_f1=0.8`."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from math import isfinite
+
+from nbtext.errors import MissedBar
+from nbtext.evaluation.metrics import Evaluation
+
+HIGHER_IS_BETTER = ("accuracy", "macro_f1", "weighted_f1")
+LOWER_IS_BETTER = ("log_loss", "brier_score", "expected_calibration_error")
+
+
+def parse_bars(text: str) -> dict[str, float]:
+    """The bar of each metric named; ValueError says what cannot be understood."""
+    bars = {}
+    for part in text.split(","):
+        name, equals, number = (piece.strip() for piece in part.partition("="))
+        metrics = (*HIGHER_IS_BETTER, *LOWER_IS_BETTER)
+        if name not in metrics:
+            nearest = get_close_matches(name, metrics, n=1)
+            advice = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(metrics)}"
+            raise ValueError(f"{name!r} is no metric; {advice}")
+        try:
+            bars[name] = float(number)
+        except ValueError:
+            raise ValueError(f"{part.strip()!r} names no number; write {name}=0.85") from None
+        if not equals or not isfinite(bars[name]):
+            raise ValueError(f"{part.strip()!r} names no number; write {name}=0.85")
+    return bars
+
+
+def check_bars(evaluation: Evaluation, bars: dict[str, float]) -> None:
+    """Raise MissedBar, which names them all, where a metric is below its bar (for losses and errors: above)."""
+    missed = [
+        f"{name} is {value:.4f}, {'above' if name in LOWER_IS_BETTER else 'below'} {bar:g}"
+        for name, bar in bars.items()
+        if ((value := getattr(evaluation, name)) > bar if name in LOWER_IS_BETTER else value < bar)
+    ]
+    if missed:
+        raise MissedBar("; ".join(missed))

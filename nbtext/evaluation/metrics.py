@@ -1,0 +1,160 @@
+"""How good predictions are: accuracy, F1, log-loss, calibration and confusions, added up batch by batch."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.classifier.predictions import Predictions
+from nbtext.errors import InputError
+
+N_BINS = 15  # of equal width, as in Guo et al. 2017
+LEAST_PROBABILITY = 1e-15  # a label that was thought impossible costs its logarithm, and not infinitely much
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """How well one label is told from the others; 0 where there is nothing to divide by."""
+
+    label: str
+    precision: float  # of the documents that were given the label, the share that has it
+    recall: float  # of the documents that have it, the share that was given it
+    f1: float  # the harmonic mean of both
+    support: int  # documents that have it
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """Documents whose best probability is from `low` up to `high`."""
+
+    low: float
+    high: float
+    documents: int
+    mean_probability: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What predictions are worth on labelled documents.
+
+    A document without an answer counts as wrong, is in `unanswered` and in no column of the confusion matrix, and
+    costs what the model thought of its label all the same.
+    """
+
+    documents: int
+    unanswered: int
+    accuracy: float
+    macro_f1: float  # the mean over the labels
+    weighted_f1: float  # the same, weighted by support
+    log_loss: float  # in nats
+    brier_score: float  # the mean squared distance from the truth, summed over the labels
+    expected_calibration_error: float
+    labels: tuple[str, ...]  # of the model and of the documents, sorted
+    per_label: tuple[LabelScore, ...]
+    confusion_matrix: tuple[tuple[int, ...], ...]  # rows are true labels, columns predicted ones
+    reliability: tuple[ReliabilityBin, ...]  # bins that hold a document
+
+
+class Judge:
+    """Compares predictions with the labels that their documents have, in memory that the labels alone determine."""
+
+    def __init__(self) -> None:
+        self._confusions: Counter[tuple[str, str | None]] = Counter()
+        self._classes: set[str] = set()
+        self._log_loss = 0.0
+        self._squared_error = 0.0
+        self._bins = np.zeros((3, N_BINS))  # documents, right ones, the sum of their probabilities
+
+    def add(self, predictions: Predictions) -> None:
+        """Count these predictions; InputError where a document does not say its label."""
+        labels = [self._true_label(predictions, row) for row in range(len(predictions))]
+        self._confusions.update(zip(labels, predictions.labels, strict=True))
+        self._classes.update(predictions.classes)
+        if labels:
+            self._add_probabilities(predictions, labels)
+
+    def _true_label(self, predictions: Predictions, row: int) -> str:
+        label = predictions.true_labels[row]
+        if label is None:
+            raise InputError(
+                "the document has no label to compare with",
+                where=predictions.ids[row],
+                hint="put texts in folders named after their labels, or name the label's column with --label-field",
+            )
+        return label
+
+    def _add_probabilities(self, predictions: Predictions, labels: list[str]) -> None:
+        # a document that could not be read is a uniform guess
+        probabilities = np.where(
+            np.isnan(predictions.probabilities), 1 / len(predictions.classes), predictions.probabilities
+        )
+        places = {label: place for place, label in enumerate(predictions.classes)}
+        true = np.array([places.get(label, -1) for label in labels])
+        of_true = np.where(true >= 0, probabilities[np.arange(len(true)), true], 0.0)
+        self._log_loss -= float(np.log(np.maximum(of_true, LEAST_PROBABILITY)).sum())
+        # Σ (p - y)² = Σ p² - 2 p_true + 1, a label that the model does not know having p = 0
+        self._squared_error += float(((probabilities**2).sum(axis=1) - 2 * of_true + 1).sum())
+        best = probabilities.max(axis=1)
+        right = np.array([label == answer for label, answer in zip(labels, predictions.labels, strict=True)])
+        bins = np.minimum((best * N_BINS).astype(np.int64), N_BINS - 1)
+        for row, weights in enumerate((np.ones(len(best)), right, best)):
+            self._bins[row] += np.bincount(bins, weights=weights, minlength=N_BINS)
+
+    def evaluation(self) -> Evaluation:
+        """The verdict on all that was added; InputError where that is nothing."""
+        n = self._confusions.total()
+        if n == 0:
+            raise InputError("there is no document to judge by")
+        labels = tuple(sorted(self._classes | {true for true, _ in self._confusions}))
+        places = {label: place for place, label in enumerate(labels)}
+        matrix = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        support: defaultdict[str, int] = defaultdict(int)
+        for (true, predicted), number in self._confusions.items():
+            support[true] += number
+            if predicted is not None:
+                matrix[places[true], places[predicted]] += number
+        per_label = _per_label(labels, matrix, np.array([support[label] for label in labels]))
+        weights = np.array([score.support for score in per_label])
+        f1 = np.array([score.f1 for score in per_label])
+        return Evaluation(
+            documents=n,
+            unanswered=n - int(matrix.sum()),
+            accuracy=float(np.trace(matrix) / n),
+            macro_f1=float(f1.mean()),
+            weighted_f1=float(f1 @ weights / n),
+            log_loss=self._log_loss / n,
+            brier_score=self._squared_error / n,
+            expected_calibration_error=float(np.abs(self._bins[1] - self._bins[2]).sum() / n),
+            labels=labels,
+            per_label=per_label,
+            confusion_matrix=tuple(map(tuple, matrix.tolist())),
+            reliability=self._reliability(),
+        )
+
+    def _reliability(self) -> tuple[ReliabilityBin, ...]:
+        return tuple(
+            ReliabilityBin(place / N_BINS, (place + 1) / N_BINS, int(documents), total / documents, right / documents)
+            for place, (documents, right, total) in enumerate(self._bins.T.tolist())
+            if documents
+        )
+
+
+def _per_label(
+    labels: tuple[str, ...], matrix: NDArray[np.int64], support: NDArray[np.int64]
+) -> tuple[LabelScore, ...]:
+    right = np.diag(matrix)
+    given = matrix.sum(axis=0)
+    precision, recall, f1 = _ratio(right, given), _ratio(right, support), _ratio(2 * right, given + support)
+    columns = (precision.tolist(), recall.tolist(), f1.tolist(), support.tolist())
+    return tuple(LabelScore(*row) for row in zip(labels, *columns, strict=True))
+
+
+def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    """part / whole, and 0 where whole is 0."""
+    ratio: NDArray[np.float64] = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    return ratio

@@ -1,0 +1,162 @@
+"""An evaluation for people and programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from nbtext.errors import printable
+from nbtext.evaluation.metrics import Evaluation
+from nbtext.report.records import markdown_field, tsv_field
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SUMMARY = (
+    "documents",
+    "unanswered",
+    "accuracy",
+    "macro_f1",
+    "weighted_f1",
+    "log_loss",
+    "brier_score",
+    "expected_calibration_error",
+)
+MOST_COLUMNS = 12  # labels whose confusions are shown as a matrix; of more, the most frequent confusions as a list
+MOST_CONFUSIONS = 10
+SHADES = ("", "dim", "", "yellow", "red")  # by the share of a row that was confused
+
+
+def rendered_evaluation(evaluation: Evaluation, *, form: str, width: int = 80, color: bool = False) -> str:
+    """The evaluation as a table (of `width` characters), tsv, csv, json, jsonl or markdown."""
+    if form == "table":
+        return _table(evaluation, width=width, color=color)
+    return _FORMS[form](evaluation)
+
+
+def _summary(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """Each figure with its name."""
+    values = ((name, getattr(evaluation, name)) for name in SUMMARY)
+    return [(name, str(value) if isinstance(value, int) else f"{value:.6f}") for name, value in values]
+
+
+def _json(evaluation: Evaluation) -> str:
+    return json.dumps(asdict(evaluation), ensure_ascii=False, indent=2) + "\n"
+
+
+def _jsonl(evaluation: Evaluation) -> str:
+    return json.dumps(asdict(evaluation), ensure_ascii=False) + "\n"
+
+
+def _tsv(evaluation: Evaluation) -> str:
+    return "".join(f"{name}\t{value}\n" for name, value in _summary(evaluation)) + "".join(
+        f"f1\t{score.f1:.6f}\t{tsv_field(score.label)}\n" for score in evaluation.per_label
+    )
+
+
+def _csv(evaluation: Evaluation) -> str:
+    rows = io.StringIO()
+    writer = csv.writer(rows)
+    writer.writerow(("label", "precision", "recall", "f1", "support"))
+    for score in evaluation.per_label:
+        writer.writerow((score.label, *(f"{v:.6f}" for v in (score.precision, score.recall, score.f1)), score.support))
+    return rows.getvalue()
+
+
+def _markdown(evaluation: Evaluation) -> str:
+    lines = ["| metric | value |", "|---|---:|"]
+    lines += [f"| {name.replace('_', ' ')} | {value} |" for name, value in _summary(evaluation)]
+    lines += ["", "| label | precision | recall | F1 | documents |", "|---|---:|---:|---:|---:|"]
+    lines += [
+        f"| {markdown_field(s.label)} | {s.precision:.3f} | {s.recall:.3f} | {s.f1:.3f} | {s.support} |"
+        for s in evaluation.per_label
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_FORMS: dict[str, Callable[[Evaluation], str]] = {
+    "json": _json,
+    "jsonl": _jsonl,
+    "tsv": _tsv,
+    "csv": _csv,
+    "markdown": _markdown,
+}
+
+
+def _table(evaluation: Evaluation, *, width: int, color: bool) -> str:
+    from rich.console import Console
+
+    target = io.StringIO()
+    console = Console(
+        file=target, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False, emoji=False
+    )
+    console.print(_summary_line(evaluation))
+    console.print(_label_table(evaluation))
+    if len(evaluation.labels) > 1 and evaluation.accuracy < 1:
+        is_small = len(evaluation.labels) <= MOST_COLUMNS
+        console.print(_confusion_matrix(evaluation) if is_small else _frequent_confusions(evaluation))
+    return "\n".join(line.rstrip() for line in target.getvalue().splitlines()) + "\n"
+
+
+def _summary_line(evaluation: Evaluation) -> str:
+    answered = f", {evaluation.unanswered:,} unanswered" if evaluation.unanswered else ""
+    return (
+        f"{evaluation.documents:,} documents{answered}: accuracy {evaluation.accuracy:.4f}, "
+        f"macro F1 {evaluation.macro_f1:.4f}\n"
+        f"log-loss {evaluation.log_loss:.4f}, Brier score {evaluation.brier_score:.4f}, "
+        f"expected calibration error {evaluation.expected_calibration_error:.4f}"
+    )
+
+
+def _new_table(*headers: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(headers[0], overflow="ellipsis", no_wrap=True)
+    for header in headers[1:]:
+        table.add_column(header, justify="right", no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def _label_table(evaluation: Evaluation) -> Table:
+    table = _new_table("label", "precision", "recall", "F1", "documents")
+    for s in evaluation.per_label:
+        table.add_row(printable(s.label), f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.support:,}")
+    return table
+
+
+def _confusion_matrix(evaluation: Evaluation) -> Table:
+    """Rows are true labels, columns what they were taken for."""
+    from rich.text import Text
+
+    table = _new_table("true \\ predicted", *map(printable, evaluation.labels))
+    for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix, strict=True)):
+        total = max(1, sum(row))
+        cells = [
+            Text(
+                f"{number:,}" if number else "·",
+                style="bold green" if column == place else SHADES[min(4, -(-number * 16 // total))],
+            )
+            for column, number in enumerate(row)
+        ]
+        table.add_row(printable(label), *cells)
+    return table
+
+
+def _frequent_confusions(evaluation: Evaluation) -> Table:
+    """The pairs of labels that are confused most often."""
+    found: list[tuple[int, Any, Any]] = [
+        (-number, label, evaluation.labels[column])
+        for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix, strict=True))
+        for column, number in enumerate(row)
+        if number and column != place
+    ]
+    table = _new_table("true", "predicted", "documents")
+    for number, label, taken_for in sorted(found)[:MOST_CONFUSIONS]:
+        table.add_row(printable(label), printable(taken_for), f"{-number:,}")
+    return table

@@ -1,0 +1,126 @@
+"""Predictions as records: one for each document, in the form that was asked for, as they come."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from nbtext.classifier.predictions import Predictions
+from nbtext.errors import printable
+
+FORMS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
+DIGITS = 6  # of a probability
+_TSV_SPECIAL = re.compile(r"[\\\t\n\r]")
+_TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def write_predictions(predictions: Iterable[Predictions], file: BinaryIO, *, form: str) -> None:
+    """Write a record for each document to a file, each batch as soon as it is there.
+
+    The output is UTF-8; bytes of file names that are not are spelled out as escapes (`\\udcff`).
+    """
+    for text in _WRITERS[form](predictions):
+        file.write(text.encode("utf-8", "backslashreplace"))
+        file.flush()
+
+
+def tsv_field(text: str) -> str:
+    """Text on one line and in one column: tab, newline, carriage return and backslash as escapes."""
+    if not _TSV_SPECIAL.search(text):
+        return text
+    return _TSV_SPECIAL.sub(lambda match: _TSV_ESCAPES[match[0]], text)
+
+
+def markdown_field(text: str) -> str:
+    """Text in one cell of a Markdown table, its punctuation taken literally."""
+    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", printable(text))
+
+
+def _answers(batch: Predictions) -> Iterator[tuple[str, str, str]]:
+    """Id, label and probability of each document as text; both of the latter empty where there is no answer."""
+    for identity, label, probability in zip(batch.ids, batch.labels, batch.best.tolist(), strict=True):
+        if label is None:
+            yield identity, "", ""
+        else:
+            yield identity, label, f"{probability:.{DIGITS}f}"
+
+
+def _tsv(predictions: Iterable[Predictions]) -> Iterator[str]:
+    for batch in predictions:
+        yield "".join(f"{tsv_field(i)}\t{tsv_field(label)}\t{p}\n" for i, label, p in _answers(batch))
+
+
+def _csv(predictions: Iterable[Predictions]) -> Iterator[str]:
+    yield "id,label,probability\r\n"
+    for batch in predictions:
+        rows = io.StringIO()
+        csv.writer(rows).writerows(_answers(batch))
+        yield rows.getvalue()
+
+
+def _markdown(predictions: Iterable[Predictions]) -> Iterator[str]:
+    yield "| id | label | probability |\n|---|---|---:|\n"
+    for batch in predictions:
+        yield "".join(f"| {markdown_field(i)} | {markdown_field(label)} | {p} |\n" for i, label, p in _answers(batch))
+
+
+def _table(predictions: Iterable[Predictions]) -> Iterator[str]:
+    """Lines for a terminal: label, probability, id; the reason where there is no answer."""
+    for batch in predictions:
+        width = max(map(len, map(printable, batch.classes)), default=0)
+        for (identity, label, probability), reason in zip(_answers(batch), batch.reasons, strict=True):
+            shown = f"{float(probability):7.1%}" if probability else "      –"
+            note = f"  ({printable(reason)})" if reason is not None else ""
+            yield f"{printable(label):<{width}}  {shown}  {printable(identity)}{note}\n"
+
+
+def records(batch: Predictions) -> Iterator[dict[str, Any]]:
+    """Each prediction as a dictionary of plain data, in the order of its keys in JSON."""
+    rounded = np.round(batch.probabilities, DIGITS).tolist()
+    best = np.round(batch.best, DIGITS).tolist()
+    known = np.round(batch.known, DIGITS).tolist()
+    for row, label in enumerate(batch.labels):
+        is_read = best[row] == best[row]
+        record = {
+            "id": batch.ids[row],
+            "label": label,
+            "probability": best[row] if label is not None else None,
+            "known": known[row],
+            "outlier": batch.outliers[row],
+            "scores": dict(zip(batch.classes, rounded[row], strict=True)) if is_read else None,
+        }
+        if label is None:
+            record["reason"] = batch.reasons[row]
+        yield record
+
+
+def _jsonl(predictions: Iterable[Predictions]) -> Iterator[str]:
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    for batch in predictions:
+        yield "".join(encode(record) + "\n" for record in records(batch))
+
+
+def _json(predictions: Iterable[Predictions]) -> Iterator[str]:
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    separator = "[\n"
+    for batch in predictions:
+        for record in records(batch):
+            yield separator + encode(record)
+            separator = ",\n"
+    yield "\n]\n" if separator == ",\n" else "[]\n"
+
+
+_WRITERS: dict[str, Callable[[Iterable[Predictions]], Iterator[str]]] = {
+    "table": _table,
+    "tsv": _tsv,
+    "csv": _csv,
+    "jsonl": _jsonl,
+    "json": _json,
+    "markdown": _markdown,
+}

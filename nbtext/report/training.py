@@ -1,0 +1,18 @@
+"""What training found, in a few lines."""
+
+from __future__ import annotations
+
+from nbtext.classifier.text_classifier import TextClassifier
+
+
+def trained(classifier: TextClassifier) -> str:
+    """What was learned, which smoothing was chosen, and what leave-one-out expects of new documents."""
+    statistics, reading = classifier.tally_.statistics, classifier.reading_
+    found = (
+        f"{classifier.modelling.model}: {statistics.n_documents:,} documents, {len(classifier.labels):,} labels, "
+        f"{reading.scorer.n_features:,} features; smoothing {reading.choice.smoothing:.4g}"
+    )
+    expected = reading.choice.expectation
+    if expected is None:
+        return found
+    return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} (leave-one-out)"

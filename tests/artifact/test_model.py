@@ -1,0 +1,114 @@
+"""A saved model answers as it did, is the same bytes each time, and is refused where it cannot be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+
+from nbtext.artifact import model as model_file
+from nbtext.artifact.model import load_model, save_model
+from nbtext.artifact.storage import load, save
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.errors import ArtifactError
+
+TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "İstanbul \udcff x1"]
+LABELS = ["apple", "apple", "banana", "banana", "city\n", "city\n"]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"model": "bernoulli", "smoothing": 0.0},
+    {"model": "complement", "normalize_weights": True, "tf": "log", "idf": "smooth", "norm": "l2"},
+    {"ngrams": (1, 2), "min_df": 2, "calibrate": False},
+    {"hash_bits": 6},
+    {"vocabulary": ("yellow", "unheard"), "prior": (1.0, 2.0, 3.0)},
+    {"analyzer": "char_wb", "ngrams": (2, 3), "max_features": 9},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_round_trip(options: dict[str, Any], tmp_path: Path) -> None:
+    """A loaded model gives the same probabilities to the last bit, has the same tally, and saves as the same bytes."""
+    classifier = TextClassifier(**options).fit(TEXTS, LABELS)
+    first, second = str(tmp_path / "first.joblib"), str(tmp_path / "second.joblib")
+    save_model(classifier, first)
+    loaded = load_model(first)
+    assert loaded.get_params() == classifier.get_params()
+    questions = [*TEXTS, "unheard red", ""]
+    np.testing.assert_array_equal(loaded.predict_proba(questions), classifier.predict_proba(questions))
+    assert loaded.tally_.vocabulary == classifier.tally_.vocabulary
+    np.testing.assert_array_equal(loaded.tally_.statistics.occurrences, classifier.tally_.statistics.occurrences)
+    save_model(loaded, second)
+    assert Path(first).read_bytes() == Path(second).read_bytes()
+
+
+def test_opens_without_nbtext(tmp_path: Path) -> None:
+    """joblib alone opens a model as plain data."""
+    path = tmp_path / "model.joblib"
+    save_model(TextClassifier().fit(TEXTS, LABELS), str(path))
+    record = joblib.load(path)
+    assert record["format"] == "nbtext model"
+    assert record["labels"] == ["apple", "banana", "city\n"]
+    assert bytes(record["vocabulary"]["blob"]).startswith(b"curvedgreen")
+
+
+def set_at(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(record: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            record = record[key]
+        record[path[-1]] = value
+
+    return change
+
+
+WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
+    ("labels", set_at("labels", value=["a", "a", "b"])),
+    ("scorer.classes", set_at("labels", value=["a"])),
+    ("features.analyzer", set_at("features", "analyzer", value="sound")),
+    ("features.min_df", set_at("features", "min_df", value="2")),
+    ("features.ngrams", set_at("features", "ngrams", value=(1, 2, 3))),
+    ("features", set_at("features", "ngrams", value=(2, 1))),
+    ("model.smoothing", set_at("model", "smoothing", value=[1.0])),
+    ("model", set_at("model", "smoothing", value=-1.0)),
+    ("surprise", set_at("surprise", value=1)),
+    ("scorer.bias", set_at("scorer", "bias", value=np.zeros(2))),
+    ("scorer.bias", set_at("scorer", "bias", value=np.array([np.nan, 0, 0]))),
+    ("scorer.deltas", set_at("scorer", "deltas", value=np.zeros(1))),
+    ("scorer.classes", set_at("scorer", "classes", value=np.zeros(0, dtype=np.uint8))),
+    ("scorer.indptr", set_at("scorer", "indptr", value=np.zeros(3))),
+    ("vocabulary", set_at("vocabulary", "offsets", value=np.array([0, 5], dtype=np.uint8))),
+    ("vocabulary", set_at("vocabulary", "blob", value=np.zeros(3, dtype=np.uint8))),
+    ("choice.calibration.a", set_at("choice", "calibration", value={"a": 0.0, "b": 1.0})),
+    ("choice.smoothing", set_at("choice", "smoothing", value=float("inf"))),
+    ("weighting.tf", set_at("weighting", "tf", value="loud")),
+]
+
+
+@pytest.mark.parametrize(("key", "change"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
+def test_a_model_that_cannot_be_right(key: str, change: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
+    """A record whose checksum is right and whose content is not is refused by one line that names file and key."""
+    path = str(tmp_path / "model.joblib")
+    save_model(TextClassifier().fit(TEXTS, LABELS), path)
+    record = dict(load(path))
+    for name, value in record.items():
+        record[name] = dict(value) if isinstance(value, dict) else value
+    change(record)
+    save(record, path)
+    with pytest.raises(ArtifactError) as refusal:
+        load_model(path)
+    assert path in str(refusal.value)
+    assert key in str(refusal.value)
+
+
+def test_every_key_is_checked(tmp_path: Path) -> None:
+    """Leaving out any key of the record is an error that names it."""
+    path = str(tmp_path / "model.joblib")
+    save_model(TextClassifier().fit(TEXTS, LABELS), path)
+    whole = load(path)
+    for key in model_file.KEYS[2:]:
+        save({name: value for name, value in whole.items() if name != key}, path)
+        with pytest.raises(ArtifactError, match=key):
+            load_model(path)
