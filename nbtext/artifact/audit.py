@@ -1,0 +1,173 @@
+"""What a record must be before anything is built from it: small checks, each of one thing.
+
+A key may be a path of keys, as `scorer.base`. A check returns what it has looked at, where that helps, and raises
+ArtifactError, which `storage.naming` completes with the name of the file.
+
+    labels = texts(record, "labels", distinct=True)
+    indptr = array(record, "scorer.indptr", "int64", shape=(n_features + 1,))
+    classes = array(record, "scorer.classes", "int32", shape=(None,))
+    check_rows("scorer.classes", indptr, classes, n_columns=len(labels))
+"""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from nbtext.artifact import refusals
+from nbtext.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+NAMES = {
+    dict: "a section",
+    list: "a list",
+    tuple: "a tuple",
+    str: "a text",
+    bytes: "bytes",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    np.ndarray: "an array",
+}
+
+
+def wrong(key: str, what: str) -> ArtifactError:
+    """The error of a value that is not as it should be."""
+    return refusals.foreign(f'holds a model that cannot be right: "{key}" {what}')
+
+
+def section(record: dict[str, Any], key: str, keys: tuple[str, ...]) -> dict[str, Any]:
+    """The dictionary at `key`, "" being the record itself, which has exactly these keys."""
+    found = require(record, key, dict) if key else record
+    if missing := [name for name in keys if name not in found]:
+        raise wrong(f"{key}.{missing[0]}" if key else missing[0], "is missing")
+    if unknown := sorted(found.keys() - set(keys)):
+        raise wrong(f"{key}.{unknown[0]}" if key else unknown[0], "is unknown")
+    return found
+
+
+def optional(record: dict[str, Any], key: str, kind: type[T]) -> T | None:
+    """The value at `key`, which is None or of this very type."""
+    return None if _find(record, key) is None else require(record, key, kind)
+
+
+def require(record: dict[str, Any], key: str, kind: type[T]) -> T:
+    """The value at `key`, which is of this very type; a number is finite, and may be whole where `kind` is float."""
+    value = _find(record, key)
+    if kind is float and type(value) is int:
+        value = _as_float(key, value)
+    if type(value) is not kind:
+        raise wrong(key, f"should be {NAMES[kind]}, and is {NAMES.get(type(value), 'nothing')}")
+    if isinstance(value, float) and not isfinite(value):
+        raise wrong(key, f"should be finite, and is {value}")
+    return value
+
+
+def _find(record: dict[str, Any], key: str) -> Any:
+    value: Any = record
+    for name in key.split("."):
+        if type(value) is not dict or name not in value:
+            raise wrong(key, "is missing")
+        value = value[name]
+    return value
+
+
+def _as_float(key: str, value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise wrong(key, "is too large") from None
+
+
+def number(record: dict[str, Any], key: str, *, least: float = -inf, most: float = inf) -> float:
+    """The finite number at `key`, from `least` to `most`."""
+    value = require(record, key, float)
+    if not least <= value <= most:
+        raise wrong(key, f"should be from {least:g} to {most:g}, and is {value:g}")
+    return value
+
+
+def whole_number(record: dict[str, Any], key: str, *, least: int = 0, most: int = (1 << 63) - 1) -> int:
+    """The whole number at `key`, from `least` to `most`."""
+    value = require(record, key, int)
+    if not least <= value <= most:
+        raise wrong(key, f"should be from {least:,} to {most:,}, and is {value:,}")
+    return value
+
+
+def choice(record: dict[str, Any], key: str, choices: tuple[str, ...]) -> str:
+    """The text at `key`, which is one of the choices."""
+    value = require(record, key, str)
+    if value not in choices:
+        raise wrong(key, f"should be one of {', '.join(choices)}, and is {value[:40]}")
+    return value
+
+
+def texts(record: dict[str, Any], key: str, *, distinct: bool = False) -> list[str]:
+    """The list or tuple at `key` as a list; it holds texts, on demand each only once."""
+    kind = tuple if type(_find(record, key)) is tuple else list
+    items: list[Any] = list(require(record, key, kind))
+    if not all(type(item) is str for item in items):
+        raise wrong(key, "should hold texts only")
+    if distinct and len(set(items)) < len(items):
+        raise wrong(key, "holds a text twice")
+    return items
+
+
+def array(record: dict[str, Any], key: str, *dtypes: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """The array at `key`: its dtype is one of these names, its shape this one (None stands for any length)."""
+    found: NDArray[Any] = require(record, key, np.ndarray)
+    if found.dtype.name not in dtypes:
+        raise wrong(key, f"should hold {' or '.join(dtypes)}, and holds {found.dtype.name}")
+    wanted = tuple(
+        length if expected is None else expected for expected, length in zip(shape, found.shape, strict=False)
+    )
+    if len(shape) != found.ndim or wanted != found.shape:
+        raise wrong(key, f"should have the shape {_spelled(shape)}, and has {_spelled(found.shape)}")
+    return found
+
+
+def _spelled(shape: tuple[int | None, ...]) -> str:
+    return " × ".join("any" if length is None else f"{length:,}" for length in shape) or "of one number"
+
+
+def check_finite(key: str, numbers: NDArray[Any]) -> None:
+    """Each number is finite."""
+    if not np.isfinite(numbers).all():
+        raise wrong(key, "should be finite throughout")
+
+
+def check_within(key: str, numbers: NDArray[Any], least: float, most: float) -> None:
+    """Each number is from `least` to `most`."""
+    if numbers.size and not (least <= numbers.min() and numbers.max() <= most):
+        raise wrong(key, f"should be from {least:g} to {most:g}, and is from {numbers.min():g} to {numbers.max():g}")
+
+
+def check_ascending(key: str, numbers: NDArray[Any], *, strictly: bool = False) -> None:
+    """Each number is at least the one before it, or strictly more."""
+    ascends = numbers[1:] > numbers[:-1] if strictly else numbers[1:] >= numbers[:-1]
+    if not ascends.all():
+        raise wrong(key, "should ascend")
+
+
+def check_bounds(key: str, bounds: NDArray[Any], n_items: int) -> None:
+    """The bounds cut `n_items` items into runs: they begin with 0, never descend, and end with `n_items`."""
+    if not len(bounds) or bounds[0] != 0 or bounds[-1] != n_items:
+        raise wrong(key, f"should run from 0 to {n_items:,}")
+    check_ascending(key, bounds)
+
+
+def check_rows(key: str, indptr: NDArray[Any], columns: NDArray[Any], *, n_columns: int) -> None:
+    """Sparse rows: row i has the columns columns[indptr[i]:indptr[i + 1]], ascending, each of 0 to n_columns - 1."""
+    check_bounds(key, indptr, len(columns))
+    check_within(key, columns, 0, n_columns - 1)
+    is_next_row = np.zeros(len(columns) + 1, dtype=bool)
+    is_next_row[indptr] = True
+    if not ((columns[1:] > columns[:-1]) | is_next_row[1:-1]).all():
+        raise wrong(key, "should ascend within each row")

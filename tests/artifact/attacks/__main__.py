@@ -1,0 +1,85 @@
+"""Artifacts made to do harm, and what becomes of them.
+
+    python attacks build FOLDER    writes each attack to FOLDER, and the names of the live ones to FOLDER/live
+    python attacks judge FOLDER    loads each in a process of its own and prints a line of JSON about it
+
+A live attack makes a file, its canary, wherever joblib loads it. The others ask for time or memory, lie about what they
+hold, or are merely broken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import calls
+import crowds
+import lies
+from spelling import Attack
+
+
+def attacks(folder: Path) -> Iterator[Attack]:
+    """All of them; the canaries of the live ones would be made in `folder`."""
+
+    def command(label: str) -> str:
+        return f"touch '{folder}/canary-{label}'"
+
+    yield from calls.attacks(command, folder)
+    yield from lies.attacks()
+    yield from crowds.attacks()
+
+
+def judged(path: Path) -> dict[str, Any]:
+    """What becomes of a file: loaded in a process of its own, with its time and its memory above the empty start."""
+    reading, writing = os.pipe()
+    empty = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    if (process := os.fork()) == 0:
+        os.write(writing, json.dumps(_outcome(str(path))).encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as report:
+        outcome = json.loads(report.read() or '{"outcome": "died", "message": "", "seconds": 0}')
+    _, _, usage = os.wait4(process, 0)
+    return {"name": path.stem, **outcome, "megabytes": max(usage.ru_maxrss * 1024 - empty, 0) / 1e6}
+
+
+def _outcome(path: str) -> dict[str, Any]:
+    from nbtext.artifact.storage import load
+    from nbtext.errors import ArtifactError
+
+    start = time.perf_counter()
+    try:
+        load(path)
+        outcome, message = "loaded", ""
+    except ArtifactError as error:
+        outcome, message = "refused", str(error)
+    except BaseException as error:
+        outcome, message = "crashed", repr(error)[:300]
+    return {"outcome": outcome, "message": message, "seconds": time.perf_counter() - start}
+
+
+def build(folder: Path) -> None:
+    """Write all attacks."""
+    live = []
+    for attack in attacks(folder):
+        (folder / f"{attack.name}.joblib").write_bytes(attack.data)
+        live += [attack.name] * attack.is_live
+    (folder / "live").write_text("\n".join(live), encoding="ascii")
+
+
+def judge(folder: Path) -> None:
+    """Load them all."""
+    import nbtext.artifact.storage  # noqa: F401  (so that each process starts with it)
+
+    for path in sorted(folder.glob("*.joblib")):
+        print(json.dumps(judged(path)), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    {"build": build, "judge": judge}[sys.argv[1]](Path(sys.argv[2]))

@@ -1,0 +1,80 @@
+"""How attacks are spelled: the operations of pickle and the records of joblib, honest but for what is asked."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import joblib
+
+
+class Attack(NamedTuple):
+    """A hostile file."""
+
+    name: str
+    data: bytes
+    is_live: bool = False
+
+
+class Evil:
+    """An object whose loading calls a function."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self.call
+
+
+def text(content: str) -> bytes:
+    """SHORT_BINUNICODE or BINUNICODE."""
+    data = content.encode("utf-8", "surrogatepass")
+    return b"\x8c%c%b" % (len(data), data) if len(data) < 256 else b"X" + len(data).to_bytes(4, "little") + data
+
+
+def integer(value: int) -> bytes:
+    """LONG1."""
+    return b"\x8a\x10" + value.to_bytes(16, "little", signed=True)
+
+
+def name(module: str, attribute: str) -> bytes:
+    """STACK_GLOBAL."""
+    return text(module) + text(attribute) + b"\x93"
+
+
+PROTOCOL = b"\x80\x04"
+HEADER = text("format") + text("nbtext model") + text("version") + b"K\x01"
+ALLOW_MMAP = text("allow_mmap") + b"\x88"
+ALIGNMENT = text("numpy_array_alignment_bytes")
+DTYPE_END = b"\x89\x88\x87"
+DTYPE_STATE = b"(K\x03" + text("<") + b"NNN" + b"J\xff\xff\xff\xff" * 2 + b"K\x00t"
+MUCH = (1 << 60).to_bytes(8, "little")
+
+
+def model(poison: bytes) -> bytes:
+    """A model that is honest up to one value."""
+    return PROTOCOL + b"}(" + HEADER + text("x") + poison + b"u."
+
+
+def dumped(value: Any, **options: Any) -> bytes:
+    """What joblib writes for a model with this value in it."""
+    file = io.BytesIO()
+    joblib.dump({"format": "nbtext model", "version": 1, "x": value}, file, **options)
+    return file.getvalue()
+
+
+def array(
+    shape: bytes = b"K\x03\x85",
+    *,
+    dtype: bytes = text("i4") + DTYPE_END,
+    state: bytes = DTYPE_STATE,
+    subclass: bytes = name("numpy", "ndarray"),
+    order: bytes = text("C"),
+    more: bytes = ALLOW_MMAP + ALIGNMENT + b"K\x10",
+    data: bytes = b"\x01\xff" + bytes(12),
+) -> bytes:
+    """An array as joblib writes it: three zeros of int32, unless one of its parts says otherwise."""
+    record = text("subclass") + subclass + text("shape") + shape + text("order") + order
+    item_type = text("dtype") + name("numpy", "dtype") + dtype + b"R" + state + b"b"
+    return name("joblib.numpy_pickle", "NumpyArrayWrapper") + b")\x81}(" + record + item_type + more + b"ub" + data

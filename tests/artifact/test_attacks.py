@@ -1,0 +1,93 @@
+"""Artifacts made to do harm do none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ATTACKS = Path(__file__).with_name("attacks")
+MOST_SECONDS = 2.0
+MOST_MEGABYTES = 200
+
+# in a process of its own for each file, quietly, whatever becomes of it
+UNSAFE = """
+import joblib, os, sys
+for path in sys.argv[1:]:
+    if (process := os.fork()) == 0:
+        try:
+            joblib.load(path)
+        finally:
+            os._exit(0)
+    os.waitpid(process, 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all attacks."""
+    folder = tmp_path_factory.mktemp("attacks")
+    subprocess.run([sys.executable, ATTACKS, "build", folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def outcomes(folder: Path) -> list[dict[str, Any]]:
+    """What became of each."""
+    judge = [sys.executable, ATTACKS, "judge", folder]
+    done = subprocess.run(judge, check=True, capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_there_are_many(outcomes: list[dict[str, Any]], folder: Path) -> None:
+    """Each attack was tried, and there are many."""
+    assert len(outcomes) == len(list(folder.glob("*.joblib"))) > 250
+    assert len(live_attacks(folder)) > 30
+
+
+def test_each_is_refused_in_one_line(outcomes: list[dict[str, Any]], folder: Path) -> None:
+    """Each attack ends in an ArtifactError: one printable line, which names the file and says what is wrong."""
+    for outcome in outcomes:
+        assert outcome["outcome"] == "refused", outcome
+        assert outcome["message"].startswith(f"{folder / outcome['name']}.joblib: "), outcome
+        assert outcome["message"].isprintable(), outcome
+        assert len(outcome["message"]) < len(str(folder)) + 400, outcome
+
+
+def test_no_code_runs(outcomes: list[dict[str, Any]], folder: Path) -> None:
+    """No canary was made, and where a name would have been looked up, the message says which."""
+    assert outcomes
+    assert not list(folder.glob("canary-*"))
+    messages = {outcome["name"]: outcome["message"] for outcome in outcomes}
+    for name in live_attacks(folder):
+        if not name.startswith("object-"):
+            assert "holds code (" in messages[name], name
+    assert "holds code (posix.system); nbtext never runs what it loads" in messages["system-behind-xz"]
+
+
+def test_time_and_memory_are_bounded(outcomes: list[dict[str, Any]]) -> None:
+    """No attack takes long, or much memory above that of an empty start."""
+    slowest = max(outcomes, key=lambda outcome: outcome["seconds"])
+    largest = max(outcomes, key=lambda outcome: outcome["megabytes"])
+    assert slowest["seconds"] < MOST_SECONDS, slowest
+    assert largest["megabytes"] < MOST_MEGABYTES, largest
+
+
+def test_the_live_attacks_are_live(folder: Path) -> None:
+    """Each live attack does make its canary where joblib loads it: they are no blanks."""
+    names = live_attacks(folder)
+    unsafe = [sys.executable, "-W", "ignore", "-c", UNSAFE, *(str(folder / f"{name}.joblib") for name in names)]
+    subprocess.run(unsafe, check=True, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    canaries = list(folder.glob("canary-*"))
+    for canary in canaries:
+        canary.unlink()
+    assert sorted(canary.name for canary in canaries) == sorted(f"canary-{name}" for name in names)
+
+
+def live_attacks(folder: Path) -> list[str]:
+    return (folder / "live").read_text(encoding="ascii").split()

@@ -1,0 +1,426 @@
+"""Saving and loading: what goes in comes out, as the same bytes each time, and every mishap is one line."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import hypothesis.extra.numpy as arrays
+import joblib
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nbtext.artifact import interpreter
+from nbtext.artifact import record as record_module
+from nbtext.artifact.record import MAX_VALUES, checksum
+from nbtext.artifact.storage import load, save
+from nbtext.errors import ArtifactError, OutputError
+
+HEADER = {"format": "nbtext model", "version": 1}
+ITEM_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+
+numeric_arrays = st.sampled_from(ITEM_TYPES).flatmap(
+    lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+)
+any_text = st.text(st.characters(), max_size=12)  # lone surrogates included
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**254), 2**254)
+    | st.floats()
+    | any_text
+    | st.binary(max_size=12)
+    | st.sampled_from(["C", "<", "dtype", "numpy", "joblib.numpy_pickle", "shape", "i4"])
+)
+plain_values = st.recursive(
+    scalars | numeric_arrays,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(any_text, inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+records = st.dictionaries(any_text.filter(lambda key: key not in {"format", "version", "checksum"}), plain_values).map(
+    lambda content: {**HEADER, **content}
+)
+in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of small files need not wait for the disk."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal in every type, value, bit and byte, and in the order of the keys."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return a.hex() == b.hex() if isinstance(a, float) else bool(a == b)
+
+
+def apart(value: Any) -> Any:
+    """A copy in which no two texts are one object, as far as Python allows it."""
+    if isinstance(value, str):
+        return ("x" + value)[1:]
+    if isinstance(value, bytes):
+        return (b"x" + value)[1:]
+    if isinstance(value, dict):
+        return {apart(key): apart(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([apart(item) for item in value])
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def together(value: Any, known: dict[Any, Any]) -> Any:
+    """A copy in which equal texts, bytes, lists, tuples and dictionaries are one object each."""
+    if isinstance(value, dict):
+        value = {together(key, known): together(item, known) for key, item in value.items()}
+    elif isinstance(value, list | tuple):
+        value = type(value)([together(item, known) for item in value])
+    return known.setdefault(checksum({"": value}), value)
+
+
+@in_one_folder
+@given(record=records)
+def test_load_returns_what_was_saved(record: dict[str, Any], tmp_path: Path) -> None:
+    """A record comes back equal in every type, value, bit and byte, and in the order of its keys."""
+    save(record, str(tmp_path / "model"))
+    assert same(load(str(tmp_path / "model")), record)
+
+
+@in_one_folder
+@given(record=records)
+def test_joblib_opens_it(record: dict[str, Any], tmp_path: Path) -> None:
+    """joblib.load gives the same plain data, and beside it only the checksum."""
+    save(record, str(tmp_path / "model"))
+    opened = joblib.load(tmp_path / "model")
+    assert len(opened.pop("checksum")) == 64
+    assert same(opened, record)
+
+
+def test_joblib_opens_it_without_nbtext(tmp_path: Path) -> None:
+    """No module of nbtext is needed to open a model."""
+    save({**HEADER, "labels": ["ham", "spam"], "counts": np.arange(3)}, str(tmp_path / "model"))
+    code = "import sys, joblib; joblib.load(sys.argv[1]); assert not any(m.startswith('nbtext') for m in sys.modules)"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "model")], check=True, cwd=tmp_path)
+
+
+@in_one_folder
+@given(record=records)
+def test_equal_records_are_equal_bytes(record: dict[str, Any], tmp_path: Path) -> None:
+    """The bytes do not depend on which equal parts of a record are one object."""
+    for name, variant in (("a", record), ("b", apart(record)), ("c", together(record, {}))):
+        save(variant, str(tmp_path / name))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
+
+
+@in_one_folder
+@given(record=records)
+def test_saving_what_was_loaded_gives_the_same_bytes(record: dict[str, Any], tmp_path: Path) -> None:
+    """load and save are inverse to each other."""
+    save(record, str(tmp_path / "a"))
+    save(load(str(tmp_path / "a")), str(tmp_path / "b"))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_one_form_for_arrays_and_scalars(tmp_path: Path) -> None:
+    """Byte order, memory order, strides, NumPy's several names of a type and its scalars leave no trace."""
+    numbers = np.arange(6, dtype=np.int64).reshape(2, 3)
+    longs = np.arange(3, dtype=np.longlong)
+    variants = [
+        {"a": numbers, "b": longs.astype(np.int64), "c": 1, "d": 0.5, "e": True, "f": "C"},
+        {
+            "a": np.asfortranarray(numbers),
+            "b": longs,
+            "c": np.int64(1),
+            "d": np.float64(0.5),
+            "e": np.True_,
+            "f": np.str_("C"),
+        },
+        {"a": numbers.astype(">i8"), "b": np.arange(6)[:6:2] // 2, "c": np.uint8(1), "d": 0.5, "e": True, "f": "C"},
+    ]
+    for name, variant in enumerate(variants):
+        save({**HEADER, **variant}, str(tmp_path / str(name)))
+    assert len({(tmp_path / str(name)).read_bytes() for name in range(3)}) == 1
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "12345"])
+def test_hash_seed_leaves_no_trace(seed: str, tmp_path: Path) -> None:
+    """Another hash seed in another process gives the same bytes."""
+    record = "{'format': 'nbtext model', 'version': 1, 'labels': ['a', 'b'], 'x': numpy.arange(9), 'y': numpy.ones(2)}"
+    code = f"import sys, numpy; from nbtext.artifact.storage import save; save({record}, sys.argv[1])"
+    path = tmp_path / "model"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    here = tmp_path / "here"
+    save({**HEADER, "labels": ["a", "b"], "x": np.arange(9), "y": np.ones(2)}, str(here))
+    assert hashlib.sha256(path.read_bytes()).digest() == hashlib.sha256(here.read_bytes()).digest()
+
+
+def test_arrays_are_read_only_and_aligned(tmp_path: Path) -> None:
+    """A loaded array cannot be changed by accident, and lies where vector instructions want it."""
+    save({**HEADER, "text": "abc", "a": np.arange(3, dtype=np.uint8), "b": np.arange(5.0)}, str(tmp_path / "model"))
+    loaded = load(str(tmp_path / "model"))
+    assert not loaded["a"].flags.writeable and not loaded["b"].flags.writeable
+    assert loaded["b"].flags.aligned and loaded["b"].ctypes.data % 16 == 0
+
+
+def test_what_is_loaded_does_not_change_with_the_file(tmp_path: Path) -> None:
+    """Truncating or overwriting the file in place changes nothing in what has been loaded and audited."""
+    path = tmp_path / "model"
+    save({**HEADER, "a": np.arange(100_000)}, str(path))
+    loaded = load(str(path))
+    path.write_bytes(b"")
+    assert loaded["a"].sum() == 99_999 * 100_000 // 2
+
+
+@pytest.mark.parametrize("compression", ["zlib", "gzip", "bz2", "lzma", "xz"])
+@pytest.mark.parametrize("protocol", range(6))
+def test_each_protocol_and_compression_of_joblib_is_read(compression: str, protocol: int, tmp_path: Path) -> None:
+    """What joblib writes of the same record in any protocol, plain or compressed, loads as the same record."""
+    record = {
+        **HEADER,
+        "texts": ["", "é", "\ud800", "a\nb\\u0041", "\U0001f600"],
+        "numbers": (1, 300, -(2**70), 0.1, -0.0, True, None),
+    }
+    record |= {
+        "empty": [(), [], {}],
+        "arrays": {name: np.arange(3).astype(name) for name in ITEM_TYPES},
+        "many": [0, (1, 2, 3, 4)],
+    }
+    joblib.dump({**record, "checksum": checksum(record)}, tmp_path / "plain", protocol=protocol)
+    joblib.dump(
+        {**record, "checksum": checksum(record)}, tmp_path / "packed", compress=(compression, 3), protocol=protocol
+    )
+    assert same(load(str(tmp_path / "plain")), record)
+    assert same(load(str(tmp_path / "packed")), record)
+
+
+def test_arrays_of_older_joblib_are_read(tmp_path: Path) -> None:
+    """Before joblib 1.2, and into files that do not know their position, arrays were written without padding."""
+
+    class Unpositioned:
+        def __init__(self, file: Any) -> None:
+            self.write = file.write
+
+        def tell(self) -> int:
+            from io import UnsupportedOperation
+
+            raise UnsupportedOperation
+
+    record = {**HEADER, "a": np.arange(5), "b": np.ones((2, 2), dtype=np.float32)}
+    with open(tmp_path / "model", "wb") as file:
+        joblib.dump({**record, "checksum": checksum(record)}, Unpositioned(file))
+    assert same(load(str(tmp_path / "model")), record)
+
+
+def test_pipes(tmp_path: Path) -> None:
+    """A model goes through standard output and standard input byte for byte, in whatever pieces, and a named pipe."""
+    record = {**HEADER, "a": np.arange(100_000), "labels": ["x"] * 1000}
+    save(record, str(tmp_path / "model"))
+    code = "from nbtext.artifact.storage import load, save; save(load('-'), '-')"
+    data = (tmp_path / "model").read_bytes()
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as through:
+        assert through.stdin and through.stdout
+        for piece in (data[:1], data[1:3], data[3:100], data[100:]):
+            through.stdin.write(piece)
+            through.stdin.flush()
+        through.stdin.close()
+        assert through.stdout.read() == data
+    assert through.returncode == 0
+
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
+    writer.start()
+    assert same(load(str(tmp_path / "pipe")), record)
+    writer.join()
+
+
+def test_redirected_standard_input(tmp_path: Path) -> None:
+    """`< model` is read as the file that it is."""
+    save({**HEADER, "a": np.arange(10)}, str(tmp_path / "model"))
+    code = "from nbtext.artifact.storage import load; print(load('-')['a'].sum())"
+    with open(tmp_path / "model", "rb") as file:
+        done = subprocess.run([sys.executable, "-c", code], stdin=file, capture_output=True, check=True)
+    assert done.stdout == b"45\n"
+
+
+def test_loading_imports_neither_joblib_nor_scipy(tmp_path: Path) -> None:
+    """Start-up is not spent on what loading does not need."""
+    save({**HEADER, "a": np.arange(10)}, str(tmp_path / "model"))
+    code = (
+        "import sys; from nbtext.artifact.storage import load; load(sys.argv[1]);"
+        "assert not {'joblib', 'scipy', 'bz2', 'lzma'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "model")], check=True)
+
+
+FOREIGN = {
+    "nothing": (b"", "is empty"),
+    "text": (b"hello world\n", "looks like text"),
+    "text in UTF-8, cut in a character": (("é" * 40).encode()[:-1] + b"x", "looks like text"),
+    "words": (b"cats\ndogs\nowls\n", "looks like text"),
+    "JSON": (b'{"text": "a"}\n', "looks like JSON"),
+    "HTML": (b"<!DOCTYPE html><html>", "web page"),
+    "matrix file": (b"PK\x03\x04" + bytes(100), "matrix file (.npz)"),
+    "array file": (b"\x93NUMPY\x01\x00", "NumPy array"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd"),
+    "lz4": (b"\x04\x22\x4d\x18" + bytes(20), "lz4"),
+    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"),
+    "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "is damaged"),
+    "zeros": (bytes(1000), "is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_something_else_is_named(name: str, is_packed: bool, tmp_path: Path) -> None:
+    """A file that is no model is refused in a line that says what it looks like, compressed or not."""
+    import gzip
+
+    data, message = FOREIGN[name]
+    path = tmp_path / "model.joblib"
+    path.write_bytes(gzip.compress(data) if is_packed else data)
+    with pytest.raises(ArtifactError) as caught:
+        load(str(path))
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+
+
+def test_other_plain_data_is_named(tmp_path: Path) -> None:
+    """Plain data of another program is no model, nor is a list."""
+    for value in (
+        {"a": 1},
+        [1, 2],
+        {"version": 1, "format": "nbtext model"},
+        {"format": np.arange(3), "version": 1},
+        5,
+    ):
+        joblib.dump(value, tmp_path / "other")
+        with pytest.raises(ArtifactError, match="no nbtext model"):
+            load(str(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"a": np.zeros(3, dtype=np.complex128)}, {"a": {1, 2}}, {"a": joblib.Parallel}]
+)
+def test_a_newer_version_says_so(content: dict[str, Any], tmp_path: Path) -> None:
+    """A newer version is refused with a sentence that says so, even where what it holds cannot be read any more."""
+    joblib.dump({**HEADER, "version": 7, **content}, tmp_path / "model")
+    with pytest.raises(ArtifactError, match=r"written in version 7 .* reads no newer one than 1; update nbtext"):
+        load(str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("version", [0, -1, True, "1", 1.0, None, [1], np.arange(2)])
+def test_no_version(version: Any, tmp_path: Path) -> None:
+    """What is no version number is not taken for one."""
+    record = {"format": "nbtext model", "version": version}
+    joblib.dump({**record, "checksum": checksum(record)}, tmp_path / "model")
+    with pytest.raises(ArtifactError, match="does not say which version"):
+        load(str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("found", ["", "0" * 64, None, 5, np.arange(3), ["x"]])
+def test_wrong_checksum(found: Any, tmp_path: Path) -> None:
+    """A record whose checksum is missing or another one is damaged."""
+    for record in ({**HEADER, "a": 1, "checksum": found}, {**HEADER, "a": 1}):
+        joblib.dump(record, tmp_path / "model")
+        with pytest.raises(ArtifactError, match="checksum does not match"):
+            load(str(tmp_path / "model"))
+
+
+def test_unreadable_paths(tmp_path: Path) -> None:
+    """A missing file, a directory and a device are refused in a line that names them."""
+    for path, message in (
+        (tmp_path / "no", "does not exist"),
+        (tmp_path, "is a directory"),
+        (Path("/dev/zero"), "damaged"),
+    ):
+        with pytest.raises(ArtifactError, match=message) as caught:
+            load(str(path))
+        assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_forbidden_file(tmp_path: Path) -> None:
+    """A file that may not be read is named."""
+    (tmp_path / "model").touch(mode=0o000)
+    with pytest.raises(ArtifactError, match="permission denied"):
+        load(str(tmp_path / "model"))
+
+
+def test_closed_standard_input() -> None:
+    """Without a standard input, - is an error, not a crash."""
+    code = "from nbtext.artifact.storage import load\ntry:\n    load('-')\nexcept Exception as error:\n    print(error)"
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{sys.executable}" -c "$0" <&-', code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("standard input: ")
+
+
+def test_what_is_no_plain_data_is_not_saved(tmp_path: Path) -> None:
+    """save takes plain data only, and only what says that it is a model."""
+    for value in (object(), {1}, np.array(["a"]), np.array([None]), {1: 2}, np.zeros(1, dtype=[("a", "i4")]), 1j):
+        with pytest.raises(TypeError):
+            save({**HEADER, "a": value}, str(tmp_path / "model"))
+    for record in ({}, {"a": 1}, {**HEADER, "version": 2}, {**HEADER, "checksum": ""}):
+        with pytest.raises(ValueError, match="begins with format"):
+            save(record, str(tmp_path / "model"))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [[0] * MAX_VALUES, 2**255, "x" * (1 << 26), [[]]])
+def test_what_load_would_refuse_is_not_saved(content: Any, tmp_path: Path) -> None:
+    """A record beyond the reader's bounds is refused when it is saved, not a year later when it is loaded."""
+    if content == [[]]:
+        for _ in range(20):
+            content = [content]
+    with pytest.raises(ArtifactError):
+        save({**HEADER, "a": content}, str(tmp_path / "model"))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("part", [0, "text", (), [1], {"a": "b"}, (1, 2, 3, 4), np.zeros(0), np.arange(2.0), [[], []]])
+def test_what_is_saved_is_never_too_long(part: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest record of each kind that save lets through takes the reader fewer operations than its bound.
+
+    The bounds are a fiftieth of what they are, which keeps the test short.
+    """
+    monkeypatch.setattr(record_module, "MAX_VALUES", MAX_VALUES // 50)
+    monkeypatch.setattr(interpreter, "MAX_OPERATIONS", interpreter.MAX_OPERATIONS // 50)
+    n_parts = 0
+    with pytest.raises(ArtifactError, match="no model does"):
+        for n_parts in range(0, MAX_VALUES, 100):
+            save({**HEADER, "a": [apart(part) for _ in range(n_parts)]}, str(tmp_path / "model"))
+    assert len(load(str(tmp_path / "model"))["a"]) == n_parts - 100
+
+
+def test_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """Where the disk is full, the old model stays whole, nothing else is left behind, and the error names the file."""
+    save({**HEADER, "old": True}, str(tmp_path / "model"))
+    code = (
+        "import resource, signal, sys, numpy; from nbtext.artifact.storage import save;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
+        "save({'format': 'nbtext model', 'version': 1, 'a': numpy.arange(100_000)}, sys.argv[1])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "model")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert f"{OutputError.__name__}: " in done.stderr and str(tmp_path / "model") in done.stderr.splitlines()[-1]
+    assert load(str(tmp_path / "model"))["old"] is True
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
