@@ -1,0 +1,240 @@
+"""What is measured against what, and the bars that nbtext is held to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from contestants import (
+    NBTEXT,
+    PEERS,
+    PEERS_PYTHON,
+    PYTHON,
+    Contestant,
+    Task,
+    bogofilter,
+    command,
+    fasttext,
+    missing,
+    nbtext,
+    other,
+    predicting,
+    scikit_learn,
+    vowpal_wabbit,
+)
+from material import Material
+
+PAIRS = ("--ngrams", "1,2")
+SHORT_TEXT = b"OpenGL on the GPU is fast\n"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A quantity of one contestant, as a multiple of a peer's: at most `limit`, for an accuracy at least."""
+
+    quantity: str  # wall, memory, model or accuracy
+    peer: str
+    limit: float
+    contestant: str = "nbtext"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that all contestants do, each its own way, and what must come out of it."""
+
+    title: str
+    contestants: tuple[Contestant, ...]
+    bars: tuple[Bar, ...] = ()
+
+
+def newsgroups_task(material: Material, name: str, *options: str) -> Task:
+    """20 Newsgroups, by date."""
+    folder = material.scratch / name
+    return Task(folder, material.newsgroups("train"), "20news/train", material.newsgroups("test"), options)
+
+
+def train_newsgroups(material: Material) -> Job:
+    task = newsgroups_task(material, "train-20news")
+    each = ("find", task.training, "-type", "f", "-exec")
+    return Job(
+        "Train on 20 Newsgroups: 11,314 files, 20 labels, 22 MB",
+        (
+            nbtext(task),
+            scikit_learn(task),
+            fasttext(task),
+            vowpal_wabbit(task),
+            other("wc -w", *each, "wc", "-w", "{}", "+"),
+            other("cat", *each, "cat", "{}", "+"),
+            other("import numpy", PYTHON, "-c", "import numpy"),
+        ),
+        (
+            Bar("wall", "scikit-learn", 1 / 12),
+            Bar("memory", "scikit-learn", 1 / 3),
+            Bar("model", "scikit-learn", 1 / 3),
+            *faster_and_as_accurate("fastText"),
+            *faster_and_as_accurate("Vowpal Wabbit"),
+        ),
+    )
+
+
+def faster_and_as_accurate(peer: str) -> tuple[Bar, ...]:
+    """What a user of that peer would ask for."""
+    return Bar("wall", peer, 1.0), Bar("accuracy", peer, 1.0)
+
+
+def train_newsgroups_pairs(material: Material) -> Job:
+    task = newsgroups_task(material, "train-20news-pairs", *PAIRS)
+    return Job(
+        "The same with word pairs",
+        (nbtext(task), scikit_learn(task)),
+        (
+            Bar("wall", "scikit-learn", 1 / 15),
+            Bar("memory", "scikit-learn", 1 / 3),
+            Bar("model", "scikit-learn", 1 / 5),
+        ),
+    )
+
+
+def predict_newsgroups(material: Material) -> Job:
+    task = newsgroups_task(material, "predict-20news")
+    shown = "20news/test"
+    return Job(
+        "Label the 7,532 test files of 20 Newsgroups",
+        (
+            predicting(nbtext(task), f"nbtext predict {shown} -m model.joblib"),
+            predicting(scikit_learn(task), f"scikit_learn_predict.py {shown}"),
+            predicting(fasttext(task), f"convert.py {shown} && fasttext predict"),
+            predicting(vowpal_wabbit(task), f"convert.py {shown} && vw -t"),
+        ),
+        (Bar("wall", "scikit-learn", 1 / 12),),
+    )
+
+
+def train_comp_or_rec(material: Material) -> Job:
+    folder = material.scratch / "comp-or-rec"
+    task = Task(folder, material.comp_or_rec("train"), "comp-rec/train", material.comp_or_rec("test"))
+    return Job(
+        "Train on comp.* against rec.* of 20 Newsgroups: 5,325 files, 2 labels",
+        (nbtext(task), bogofilter(task, spam="comp")),
+        faster_and_as_accurate("bogofilter"),
+    )
+
+
+def train_imdb(material: Material) -> Job:
+    task = Task(material.scratch / "imdb", material.imdb("train"), "imdb/train", material.imdb("test"))
+    return Job(
+        "Train on IMDB as files: 25,000 files, 2 labels, 33 MB",
+        (nbtext(task), scikit_learn(task), fasttext(task), vowpal_wabbit(task)),
+        (*faster_and_as_accurate("fastText"), *faster_and_as_accurate("Vowpal Wabbit")),
+    )
+
+
+def train_imdb_lines(material: Material) -> Job:
+    lines = material.imdb_lines("train")
+    task = Task(material.scratch / "imdb-lines", lines, "imdb-train.jsonl", material.imdb("test"))
+    return Job(
+        "Train on IMDB as one JSONL file",
+        (nbtext(task), scikit_learn(task), other("wc -w", "wc", "-w", lines)),
+        (Bar("wall", "wc -w", 1.0),),
+    )
+
+
+def vectorize_newsgroups(material: Material) -> Job:
+    source, folder = material.newsgroups("train"), material.scratch / "vectorize"
+    folder.mkdir()
+    script = command(PYTHON, PEERS / "scikit_learn_vectorize.py", source, folder / "scikit-learn.npz")
+    polars = command(PEERS_PYTHON, PEERS / "polars_count.py", source, folder / "polars.arrow")
+    own = command(*NBTEXT, "vectorize", source, "-o", folder / "nbtext.npz")
+    return Job(
+        "Count the words of each document of 20 Newsgroups",
+        (
+            Contestant("nbtext", "nbtext vectorize 20news/train -o matrix.npz", (own,)),
+            Contestant("scikit-learn", "scikit_learn_vectorize.py 20news/train matrix.npz", (script,)),
+            Contestant("polars", "polars_count.py 20news/train counts.arrow", (polars,), missing=missing("polars")),
+        ),
+    )
+
+
+def train_large(material: Material, megabytes: float, *options: str) -> Job:
+    """On JSONL made by repetition."""
+    lines = material.repeated(megabytes)
+    task = Task(material.scratch / "-".join(("train", lines.stem, *options)), lines, lines.name, options=options)
+    peers = (other("wc -w", "wc", "-w", lines), other("cat", "cat", lines))
+    with_pairs = " with word pairs" if options else ""
+    limit = 3.0 if options else 1.0
+    return Job(
+        f"Train on {megabytes:g} MB of JSONL{with_pairs}", (nbtext(task), *peers), (Bar("wall", "wc -w", limit),)
+    )
+
+
+def predict_large(material: Material, megabytes: float) -> Job:
+    lines = material.repeated(megabytes)
+    task = Task(material.scratch / f"predict-{lines.stem}", lines, lines.name)
+    trained, answers = nbtext(task), task.place("nbtext") / "answers.tsv"
+    step = command(*NBTEXT, "predict", lines, "-m", trained.model, stdout=answers)
+    shown = f"nbtext predict {lines.name} -m model.joblib"
+    return Job(
+        f"Label {megabytes:g} MB of JSONL",
+        (Contestant("nbtext", shown, (step,), trained.steps), other("wc -w", "wc", "-w", lines)),
+        (Bar("wall", "wc -w", 1.0),),
+    )
+
+
+def predict_one(material: Material) -> Job:
+    trained = nbtext(newsgroups_task(material, "predict-one"))
+    step = command(*NBTEXT, "predict", "-", "-m", trained.model, stdin=SHORT_TEXT)
+    shown = f"echo {SHORT_TEXT.decode().strip()} | nbtext predict - -m model.joblib"
+    return Job(
+        "Label one short text, with the model of 20 Newsgroups",
+        (
+            Contestant("nbtext", shown, (step,), trained.steps),
+            other("import joblib", PYTHON, "-c", "import joblib"),
+            other("import numpy", PYTHON, "-c", "import numpy"),
+        ),
+        (Bar("wall", "import joblib", 1.3),),
+    )
+
+
+def show_help(material: Material) -> Job:
+    return Job(
+        "Show the help",
+        (
+            Contestant("nbtext", "nbtext --help", (command(*NBTEXT, "--help"),)),
+            other("python -c pass", PYTHON, "-c", "pass"),
+        ),
+        (Bar("wall", "python -c pass", 5.0),),
+    )
+
+
+def scale(material: Material, megabytes: float) -> Job:
+    """One, two, four and eight times the same text."""
+
+    def times(factor: int) -> Contestant:
+        lines = material.repeated(megabytes * factor / 8)
+        contestant = nbtext(Task(material.scratch / f"scale-{factor}", lines, lines.name))
+        return Contestant(f"{factor}×", contestant.shown, contestant.steps, model=contestant.model)
+
+    return Job(
+        f"Train on more and more: {megabytes / 8:g} to {megabytes:g} MB of JSONL",
+        tuple(times(factor) for factor in (1, 2, 4, 8)),
+        (Bar("wall", "1×", 8.5, "8×"), Bar("memory", "1×", 2.0, "8×")),
+    )
+
+
+def all_jobs(megabytes: float) -> dict[str, Callable[[Material], Job]]:
+    """Every job by its name; its inputs are made when it is called. `megabytes` is the size of the large file."""
+    return {
+        "train-20news": train_newsgroups,
+        "train-20news-pairs": train_newsgroups_pairs,
+        "predict-20news": predict_newsgroups,
+        "train-comp-rec": train_comp_or_rec,
+        "train-imdb": train_imdb,
+        "train-imdb-jsonl": train_imdb_lines,
+        "vectorize-20news": vectorize_newsgroups,
+        "train-large": lambda material: train_large(material, megabytes),
+        "train-large-pairs": lambda material: train_large(material, megabytes, *PAIRS),
+        "predict-large": lambda material: predict_large(material, megabytes),
+        "predict-one": predict_one,
+        "help": show_help,
+        "scale": lambda material: scale(material, megabytes),
+    }
