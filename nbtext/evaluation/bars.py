@@ -33,10 +33,12 @@ def parse_bars(text: str) -> dict[str, float]:
 
 def check_bars(evaluation: Evaluation, bars: dict[str, float]) -> None:
     """Raise MissedBar, which names them all, where a metric is below its bar (for losses and errors: above)."""
-    missed = [
-        f"{name} is {value:.4f}, {'above' if name in LOWER_IS_BETTER else 'below'} {bar:g}"
-        for name, bar in bars.items()
-        if ((value := getattr(evaluation, name)) > bar if name in LOWER_IS_BETTER else value < bar)
-    ]
+    missed = []
+    for name, bar in bars.items():
+        value = getattr(evaluation, name)
+        if name in LOWER_IS_BETTER and value > bar:
+            missed.append(f"{name} is {value:.4f}, above {bar:g}")
+        elif name in HIGHER_IS_BETTER and value < bar:
+            missed.append(f"{name} is {value:.4f}, below {bar:g}")
     if missed:
         raise MissedBar("; ".join(missed))

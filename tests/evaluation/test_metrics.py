@@ -1,0 +1,117 @@
+"""The metrics are scikit-learn's, batch by batch, and say what cannot be judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as peer
+
+from nbtext.classifier.predictions import Predictions
+from nbtext.errors import InputError
+from nbtext.evaluation.metrics import N_BINS, Evaluation, Judge
+
+CLASSES = ("a", "b", "c")
+
+
+def predictions_of(true: list[str], probabilities: np.ndarray, *, answered: list[bool] | None = None) -> Predictions:
+    """Predictions whose label is the most probable one, or None where it was not answered."""
+    best = probabilities.argmax(axis=1)
+    answered = answered if answered is not None else [True] * len(true)
+    return Predictions(
+        [str(n) for n in range(len(true))],
+        [CLASSES[k] if is_answered else None for k, is_answered in zip(best, answered, strict=True)],
+        CLASSES,
+        probabilities,
+        np.ones(len(true)),
+        [None] * len(true),
+        [None] * len(true),
+        list(true),
+    )
+
+
+def judged(*batches: Predictions) -> Evaluation:
+    judge = Judge()
+    for batch in batches:
+        judge.add(batch)
+    return judge.evaluation()
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[str], np.ndarray]:
+    true = draw(st.lists(st.sampled_from(CLASSES), min_size=1, max_size=20))
+    weights = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)
+    raw = np.array([draw(weights) for _ in true], dtype=np.float64)
+    return true, raw / raw.sum(axis=1, keepdims=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=cases(), cut=st.integers(0, 20))
+def test_equals_scikit_learn(case: Any, cut: int) -> None:
+    """Accuracy, precision, recall, F1, log-loss, Brier score and confusions are scikit-learn's, however batched."""
+    true, probabilities = case
+    whole = judged(predictions_of(true, probabilities))
+    parts = judged(*(predictions_of(true[part], probabilities[part]) for part in (slice(cut), slice(cut, None))))
+    assert parts.confusion_matrix == whole.confusion_matrix
+    for name in ("log_loss", "brier_score", "expected_calibration_error"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name))
+    predicted = [CLASSES[k] for k in probabilities.argmax(axis=1)]
+    assert whole.accuracy == pytest.approx(peer.accuracy_score(true, predicted))
+    for average, found in (("macro", whole.macro_f1), ("weighted", whole.weighted_f1)):
+        expected = peer.f1_score(true, predicted, labels=CLASSES, average=average, zero_division=0)
+        assert found == pytest.approx(expected)
+    columns = peer.precision_recall_fscore_support(true, predicted, labels=CLASSES, zero_division=0)
+    for score, row in zip(whole.per_label, zip(*columns, strict=True), strict=True):
+        assert (score.precision, score.recall, score.f1, score.support) == pytest.approx(row)
+    np.testing.assert_array_equal(whole.confusion_matrix, peer.confusion_matrix(true, predicted, labels=CLASSES))
+    of_true = probabilities[np.arange(len(true)), [CLASSES.index(label) for label in true]]
+    assert whole.log_loss == pytest.approx(-np.log(np.maximum(of_true, 1e-15)).mean())
+    truth = np.array([[label == k for k in CLASSES] for label in true])
+    assert whole.brier_score == pytest.approx(((probabilities - truth) ** 2).sum(axis=1).mean())
+
+
+def test_calibration_error_by_hand() -> None:
+    """Ten documents at 0.9, six of them right, and ten at 0.5, five right: (0.3 · 10 + 0 · 10) / 20 = 0.15."""
+    sure, unsure = np.tile([0.9, 0.1, 0.0], (10, 1)), np.tile([0.5, 0.3, 0.2], (10, 1))
+    evaluation = judged(predictions_of(["a"] * 6 + ["b"] * 4, sure), predictions_of(["a"] * 5 + ["b"] * 5, unsure))
+    assert evaluation.expected_calibration_error == pytest.approx(0.15)
+    assert [(b.documents, round(b.mean_probability, 9), b.accuracy) for b in evaluation.reliability] == [
+        (10, 0.5, 0.5),
+        (10, 0.9, 0.6),
+    ]
+    assert evaluation.reliability[0].low == 7 / N_BINS
+
+
+def test_a_label_that_the_model_never_saw() -> None:
+    """It is among the labels, its documents count as wrong, and they cost the least probability's logarithm."""
+    evaluation = judged(predictions_of(["a", "zebra"], np.array([[1.0, 0, 0], [1.0, 0, 0]])))
+    assert evaluation.labels == ("a", "b", "c", "zebra")
+    assert evaluation.accuracy == 0.5
+    assert evaluation.confusion_matrix[3] == (1, 0, 0, 0)
+    assert evaluation.log_loss == pytest.approx(-np.log(1e-15) / 2)
+    assert evaluation.brier_score == pytest.approx((0 + 2) / 2)
+
+
+def test_documents_without_an_answer() -> None:
+    """They count as wrong, stand in no column, and a document that could not be read is a uniform guess."""
+    nothing = np.full((1, 3), np.nan)
+    evaluation = judged(
+        predictions_of(["a"], np.array([[1.0, 0, 0]])), predictions_of(["a"], nothing, answered=[False])
+    )
+    assert (evaluation.documents, evaluation.unanswered, evaluation.accuracy) == (2, 1, 0.5)
+    assert evaluation.per_label[0].support == 2
+    assert evaluation.per_label[0].recall == 0.5
+    assert evaluation.log_loss == pytest.approx(np.log(3) / 2)
+
+
+def test_nothing_to_judge() -> None:
+    """No document, and a document without label, are errors that say what would help."""
+    with pytest.raises(InputError, match="no document"):
+        judged()
+    unlabelled = predictions_of(["a"], np.array([[1.0, 0, 0]]))
+    unlabelled.true_labels[0] = None
+    with pytest.raises(InputError, match="--label-field"):
+        judged(unlabelled)

@@ -1,0 +1,56 @@
+"""An evaluation is readable in each form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from nbtext.evaluation.metrics import Evaluation, LabelScore, ReliabilityBin
+from nbtext.report.evaluation import rendered_evaluation
+
+HOSTILE = "\x1b[31m[bold]x|y\t"
+
+
+def evaluation_of(*labels: str) -> Evaluation:
+    n = len(labels)
+    return Evaluation(
+        documents=2 * n, unanswered=1, accuracy=0.5, macro_f1=0.25, weighted_f1=0.125, log_loss=1.0, brier_score=0.5,
+        expected_calibration_error=0.0625, labels=labels,
+        per_label=tuple(LabelScore(label, 0.5, 0.25, 1 / 3, 2) for label in labels),
+        confusion_matrix=tuple(tuple(int(i == k) + int(k == 0) for k in range(n)) for i in range(n)),
+        reliability=(ReliabilityBin(0.4, 0.6, 4, 0.5, 0.5),),
+    )  # fmt: skip
+
+
+def test_json_has_what_the_design_lists() -> None:
+    """At least these keys, and one object a label."""
+    record = json.loads(rendered_evaluation(evaluation_of("a", HOSTILE), form="json"))
+    wanted = (
+        "documents accuracy macro_f1 weighted_f1 log_loss expected_calibration_error labels per_label confusion_matrix"
+    )
+    assert set(wanted.split()) <= record.keys()
+    assert record["per_label"][1] == {"label": HOSTILE, "precision": 0.5, "recall": 0.25, "f1": 1 / 3, "support": 2}
+    assert json.loads(rendered_evaluation(evaluation_of("a"), form="jsonl"))["labels"] == ["a"]
+
+
+def test_tsv_and_csv() -> None:
+    """A figure a line; a label a row."""
+    text = rendered_evaluation(evaluation_of("a", HOSTILE), form="tsv")
+    assert "accuracy\t0.500000\n" in text
+    rows = list(csv.reader(io.StringIO(rendered_evaluation(evaluation_of("a", HOSTILE), form="csv"))))
+    assert rows[2] == [HOSTILE, "0.500000", "0.250000", "0.333333", "2"]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+@pytest.mark.parametrize("n_labels", [1, 2, 30])
+def test_people_see_no_control_character(form: str, n_labels: int) -> None:
+    """Tables hold every figure, fit the width where they can, and spell out what a terminal would obey."""
+    labels = [f"{HOSTILE}{n}" for n in range(n_labels)]
+    text = rendered_evaluation(evaluation_of(*labels), form=form, width=100)
+    assert "\x1b" not in text
+    assert "0.5000" in text
+    if form == "table":
+        assert max(map(len, text.splitlines())) <= 100

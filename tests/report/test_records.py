@@ -1,0 +1,91 @@
+"""Predictions in each form: complete, in order, and harmless whatever they hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.classifier.predictions import Predictions
+from nbtext.report.records import FORMS, write_predictions
+
+HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
+
+
+def predictions_of(ids: list[str], labels: list[str | None]) -> Predictions:
+    n = len(ids)
+    return Predictions(
+        ids,
+        labels,
+        ("no", HOSTILE),
+        np.tile([0.25, 0.75], (n, 1)),
+        np.full(n, 0.5),
+        [False] * n,
+        [None if label is not None else "it is empty" for label in labels],
+        [None] * n,
+    )
+
+
+def written(form: str, *batches: Predictions) -> str:
+    file = io.BytesIO()
+    write_predictions(batches, file, form=form)
+    return file.getvalue().decode("utf-8")
+
+
+def test_golden_tsv() -> None:
+    """Id, label and probability, tab-separated; both of the latter empty where there is no answer."""
+    assert written("tsv", predictions_of(["a.txt", "b.txt"], ["no", None])) == "a.txt\tno\t0.750000\nb.txt\t\t\n"
+
+
+def test_golden_jsonl() -> None:
+    """The keys of DESIGN, and a reason where there is no label."""
+    first, second = written("jsonl", predictions_of(["a", "b"], ["no", None])).splitlines()
+    expected = {"id": "a", "label": "no", "probability": 0.75, "known": 0.5, "outlier": False}
+    assert json.loads(first) == {**expected, "scores": {"no": 0.25, HOSTILE: 0.75}}
+    assert list(json.loads(second)) == ["id", "label", "probability", "known", "outlier", "scores", "reason"]
+    assert json.loads(second)["label"] is None
+    assert json.loads(second)["reason"] == "it is empty"
+
+
+@given(ids=st.lists(st.text(st.characters(exclude_categories=())), max_size=5))
+def test_tsv_has_a_line_for_each_document(ids: list[str]) -> None:
+    """Whatever the ids hold, there is one line for each, of three columns."""
+    lines = written("tsv", predictions_of(ids, [HOSTILE] * len(ids))).split("\n")
+    assert lines.pop() == ""
+    assert [line.count("\t") for line in lines] == [2] * len(ids)
+
+
+@given(ids=st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
+def test_csv_and_json_round_trip(ids: list[str]) -> None:
+    """The csv and json modules read the ids and labels back as they were."""
+    batch = predictions_of(ids, ["no"] * len(ids))
+    rows = list(csv.reader(io.StringIO(written("csv", batch), newline="")))
+    assert rows == [["id", "label", "probability"], *([identity, "no", "0.750000"] for identity in ids)]
+    assert [record["id"] for record in json.loads(written("json", batch, batch))] == ids * 2
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_no_control_character_reaches_a_person(form: str) -> None:
+    """Escape sequences in ids and labels are spelled out, on the terminal and in Markdown."""
+    text = written(form, predictions_of([HOSTILE], [HOSTILE]))
+    assert "\x1b" not in text
+    assert all(line.isprintable() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_document(form: str) -> None:
+    """No document gives a well-formed empty result."""
+    text = written(form)
+    assert text in ("", "id,label,probability\r\n", "[]\n", "| id | label | probability |\n|---|---|---:|\n")
+
+
+def test_unread_documents_have_no_scores() -> None:
+    """A document that could not be read has null scores, which JSON can spell."""
+    batch = predictions_of(["a"], [None])
+    batch.probabilities[:] = np.nan
+    assert json.loads(written("jsonl", batch))["scores"] is None
