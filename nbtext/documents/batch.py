@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ class Batch:
     problems: dict[int, InputError] = field(default_factory=dict)  # row: why it could not be read
     repaired_documents: int = 0  # documents in which invalid bytes were replaced
     repaired_bytes: int = 0  # replacement characters (U+FFFD) that stand for them
+    notes: dict[str, int] = field(default_factory=dict)  # what was passed over inside these documents: how often
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -38,3 +39,10 @@ class Batch:
         """Each document by itself, the texts of its fields on a line each."""
         for identity, *texts, label in zip(self.ids, *self.columns, self.labels, strict=True):
             yield Document(identity, "\n".join(texts), label)
+
+
+def as_columns(fields: Sequence[list[str]], *, are_separate: bool) -> tuple[list[str], ...]:
+    """The texts of some fields as a batch has them: a column each, or one in which they are on a line each."""
+    if are_separate or len(fields) == 1:
+        return tuple(fields)
+    return (list(map("\n".join, zip(*fields, strict=True))),)

@@ -34,7 +34,8 @@ class ReadingSettings:
     label_field: str = field(default="label", metadata={"help": "The column, JSON key or mail header of the label."})
     id_field: str = field(default="id", metadata={"help": "The column, JSON key or mail header of the id."})
     separate_fields: bool = field(
-        default=False, metadata={"help": "Keep the text fields apart, as features `field:word`, instead of joining them."}
+        default=False,
+        metadata={"help": "Keep the text fields apart, as features `field:word`, instead of joining them."},
     )
     max_document_bytes: int = field(
         default=100_000_000, metadata={"help": "A longer document is refused, so that memory stays bounded."}

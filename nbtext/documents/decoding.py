@@ -1,0 +1,184 @@
+"""Bytes to text: byte order marks, encodings, and what becomes of bytes that are no text."""
+
+from __future__ import annotations
+
+import array
+import codecs
+import sys
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import InputError, SettingsError
+
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+MARKS = tuple(BYTE_ORDER_MARKS)
+NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
+UNMARKED = {  # codecs that look for a mark at the start of whatever they are given, and what they mean without one
+    "utf-8-sig": "utf-8",
+    "utf-16": f"utf-16-{NATIVE_ORDER}",
+    "utf-32": f"utf-32-{NATIVE_ORDER}",
+}
+NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}  # escapes, some in quadratic time
+
+
+class Decoded(NamedTuple):
+    """A text, and how many invalid sequences of bytes U+FFFD stands for in it."""
+
+    text: str
+    repaired: int
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How bytes spell text.
+
+    codec      Python's name of the encoding, "utf-8" for the most common one
+    is_strict  whether invalid bytes are an error, instead of becoming U+FFFD
+    newline    the bytes of a line feed
+    """
+
+    codec: str
+    is_strict: bool = False
+    newline: bytes = b"\n"
+
+    @property
+    def width(self) -> int:
+        """The bytes that every character takes a multiple of."""
+        return len(self.newline)
+
+    def decode(self, data: bytes) -> Decoded:
+        """The text of these bytes; a byte order mark at their start is heeded and taken off.
+
+        raises  InputError: they are invalid, and invalid bytes are refused
+        """
+        if data.startswith(MARKS):
+            marked, length = marked_encoding(data, self)
+            return marked.decode_rest(data[length:])
+        return self.decode_rest(data)
+
+    def decode_rest(self, data: bytes) -> Decoded:
+        """As `decode`, for bytes that do not begin their file."""
+        try:
+            return Decoded(data.decode(self.codec), 0)
+        except UnicodeDecodeError as error:
+            if self.is_strict:
+                raise _undecodable(error, self.codec) from None
+        text = data.decode(self.codec, "replace")
+        genuine = data.decode(self.codec, "ignore").count("\ufffd")
+        return Decoded(text, text.count("\ufffd") - genuine)
+
+    def decode_leniently(self, data: bytes) -> str:
+        """The text of some first bytes of a file, which may end in the middle of a character."""
+        marked, length = marked_encoding(data, self)
+        return data[length:].decode(marked.codec, "replace")
+
+    def find_newline(self, data: bytes, start: int = 0) -> int:
+        """Where the first line feed at or after `start` begins, -1 where there is none."""
+        found = data.find(self.newline, start)
+        while found % self.width and found >= 0:
+            found = data.find(self.newline, found + 1)
+        return found
+
+    def last_newline(self, data: bytes, stop: int | None = None) -> int:
+        """Where the last line feed that ends at or before `stop` begins, -1 where there is none."""
+        found = data.rfind(self.newline, 0, stop)
+        while found % self.width and found >= 0:
+            found = data.rfind(self.newline, 0, found + self.width - 1)
+        return found
+
+    def count_newlines(self, data: bytes) -> int:
+        """How many line feeds there are."""
+        if self.width == 1:
+            return data.count(self.newline)
+        units = array.array("H" if self.width == 2 else "I", data[: len(data) - len(data) % self.width])
+        return units.count(array.array(units.typecode, self.newline)[0])
+
+    def split_lines(self, data: bytes) -> list[bytes]:
+        """The lines, without their line feeds; what follows the last line feed is a line unless it is empty."""
+        if self.width == 1:
+            lines = data.split(self.newline)
+        else:
+            lines, start = [], 0
+            while (found := self.find_newline(data, start)) >= 0:
+                lines.append(data[start:found])
+                start = found + self.width
+            lines.append(data[start:])
+        if not lines[-1]:
+            lines.pop()
+        return lines
+
+
+def encoding_of(settings: ReadingSettings) -> Encoding:
+    """The encoding that the settings ask for.
+
+    raises  SettingsError: Python knows no such encoding of text
+    """
+    codec = text_codec(settings.encoding)
+    if codec is None:
+        raise SettingsError(
+            f"there is no encoding {settings.encoding!r}", where="--encoding", hint="try utf-8, latin-1 or cp1252"
+        )
+    codec = UNMARKED.get(codec, codec)
+    return Encoding(codec, settings.encoding_errors == "strict", "\n".encode(codec))
+
+
+def text_codec(name: str) -> str | None:
+    """Python's own name of an encoding of text; None where it knows none, or one that is for no text."""
+    try:
+        codec = codecs.lookup(name).name
+        if codec in NO_TEXT or len("\n".encode(codec).decode(codec)) != 1:
+            return None
+    except (LookupError, ValueError):
+        return None
+    return codec
+
+
+def marked_encoding(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
+    """The encoding that the byte order mark names, and its length; else the given one and 0."""
+    for mark, codec in BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            return replace(encoding, codec=codec, newline="\n".encode(codec)), len(mark)
+    return encoding, 0
+
+
+@dataclass(slots=True)
+class DecodedLines:
+    """Lines of text, and which of them were invalid: by their place, how much was repaired or why not."""
+
+    texts: list[str]
+    repaired: dict[int, int]
+    problems: dict[int, InputError]
+
+
+def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
+    """The lines of some whole lines; an invalid one does not touch the others. A carriage return stays on its line."""
+    try:
+        texts = data.decode(encoding.codec).split("\n")
+    except UnicodeDecodeError:
+        return _decode_each(encoding.split_lines(data), encoding)
+    if not texts[-1]:
+        texts.pop()
+    return DecodedLines(texts, {}, {})
+
+
+def _decode_each(lines: list[bytes], encoding: Encoding) -> DecodedLines:
+    decoded = DecodedLines([], {}, {})
+    for place, line in enumerate(lines):
+        try:
+            text, repaired = encoding.decode_rest(line)
+        except InputError as problem:
+            text, repaired = "", 0
+            decoded.problems[place] = problem
+        decoded.texts.append(text)
+        if repaired:
+            decoded.repaired[place] = repaired
+    return decoded
+
+
+def _undecodable(error: UnicodeDecodeError, codec: str) -> InputError:
+    found = error.object[error.start : error.start + 1].hex()
+    return InputError(
+        f"byte 0x{found} at {error.start} is not valid {codec}",
+        hint="name the --encoding, or allow --encoding-errors replace",
+    )

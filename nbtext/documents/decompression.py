@@ -1,0 +1,203 @@
+"""Compressed bytes to bytes, a piece at a time: gzip, bzip2, xz and zstd."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from nbtext.errors import InputError, MissingExtra
+
+MAGIC = {b"\x1f\x8b\x08": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGICS = tuple(MAGIC)
+BZIP2_BLOCKS = (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")  # what follows "BZh" and a digit: a block, or the end
+SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+HEAD_BYTES = 10  # as many tell every kind
+PIECE_BYTES = 1 << 20  # unpacked at a time
+ZSTD_PIECE_BYTES = 1 << 10  # packed bytes given to zstandard at a time: they unpack to at most 32 MiB
+XZ_MEMORY = 256 << 20  # bytes that unpacking may use; what xz -9 writes needs 65 MiB
+
+
+class Unpacker(Protocol):
+    """One compressed stream, as the standard library's bz2, lzma and compression.zstd unpack it."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+def compression_of(head: bytes) -> str | None:
+    """How the bytes that begin like this are compressed, None where they are not."""
+    for magic, name in MAGIC.items():
+        if head.startswith(magic) and (name != "bzip2" or head[4:10] in BZIP2_BLOCKS):
+            return name
+    return None
+
+
+def suffix_compression(path: str) -> tuple[str, str | None]:
+    """The path without the suffix of a compression, and which that is."""
+    for suffix, name in SUFFIXES.items():
+        if path.lower().endswith(suffix):
+            return path[: -len(suffix)], name
+    return path, None
+
+
+def unpacked_pieces(packed: Iterator[bytes], compression: str, *, where: str) -> Iterator[bytes]:
+    """Unpack a stream, or several one after the other, in bounded memory.
+
+    packed       non-empty pieces of compressed bytes
+    compression  gzip, bzip2, xz or zstd
+    raises       InputError that names `where`: it is broken, or ends too early; MissingExtra: no library unpacks zstd
+    """
+    data = next(packed, b"")
+    while data:
+        unpacker = UNPACKERS[compression]()
+        while not unpacker.eof:
+            if not data and unpacker.needs_input and not (data := next(packed, b"")):
+                raise InputError(f"the {compression} data ends too early", where=where, hint="is it a part of a file?")
+            piece = _unpack(unpacker, data, compression, where)
+            data = b""
+            if piece:
+                yield piece
+        data = _next_stream(unpacker.unused_data, packed)
+
+
+def unpacked(content: bytes, compression: str, *, limit: int) -> bytes:
+    """Unpack bytes that are all there.
+
+    raises  InputError: they are broken, or unpack to more than `limit` bytes
+    """
+    pieces, size = [], 0
+    for piece in unpacked_pieces(iter((content,)), compression, where=""):
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            raise too_long(limit)
+    return b"".join(pieces)
+
+
+def too_long(limit: int) -> InputError:
+    """What is said of a document with more than `limit` bytes."""
+    return InputError(f"the document has more than {limit:,} bytes", hint="--max-document-bytes allows more")
+
+
+def misnamed(compression: str, *, where: str = "") -> InputError:
+    """What is said of a file that is not compressed as its name says."""
+    return InputError(f"its name says {compression}, its first bytes do not", where=where, hint="rename it")
+
+
+def _unpack(unpacker: Unpacker, data: bytes, compression: str, where: str) -> bytes:
+    try:
+        return unpacker.decompress(data, PIECE_BYTES)
+    except MemoryError:
+        raise
+    except Exception as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
+        raise InputError(f"broken {compression} data ({error})", where=where) from None
+
+
+def _next_stream(rest: bytes, packed: Iterator[bytes]) -> bytes:
+    """What follows a stream, without the zeros that pad a file to a block."""
+    while not (rest := rest.lstrip(b"\0")):
+        if not (rest := next(packed, b"")):
+            break
+    return rest
+
+
+class _GzipUnpacker:
+    """zlib's object under the names of the others."""
+
+    def __init__(self) -> None:
+        import zlib
+
+        self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._is_full = False  # the last answer was as long as allowed: there may be more without further input
+
+    @property
+    def eof(self) -> bool:
+        return self._unpacker.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not (self._is_full or self._unpacker.unconsumed_tail)
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._unpacker.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        piece = self._unpacker.decompress(self._unpacker.unconsumed_tail + data, max(max_length, 0))
+        self._is_full = len(piece) == max_length
+        return piece
+
+
+class _ZstandardUnpacker:
+    """The zstandard library's object under the names of the others.
+
+    It always unpacks all that it is given, so it is given little at a time.
+    """
+
+    def __init__(self, unpacker: Any) -> None:
+        self._unpacker = unpacker
+        self._pending = b""
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._unpacker.eof)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._pending
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._unpacker.unused_data) + self._pending
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        data = self._pending + data
+        pieces, size, start = [], 0, 0
+        while start < len(data) and size < max(max_length, 1) and not self.eof:
+            pieces.append(self._unpacker.decompress(data[start : start + ZSTD_PIECE_BYTES]))
+            size += len(pieces[-1])
+            start += ZSTD_PIECE_BYTES
+        self._pending = data[start:]
+        return b"".join(pieces)
+
+
+def _zstd_unpacker() -> Unpacker:
+    if sys.version_info >= (3, 14):
+        from compression.zstd import ZstdDecompressor
+
+        unpacker: Unpacker = ZstdDecompressor()
+        return unpacker
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtra("reading .zst", library="zstandard", extra="zstd") from None
+    return _ZstandardUnpacker(zstandard.ZstdDecompressor().decompressobj())
+
+
+def _bzip2_unpacker() -> Unpacker:
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
+def _xz_unpacker() -> Unpacker:
+    import lzma
+
+    return lzma.LZMADecompressor(memlimit=XZ_MEMORY)
+
+
+UNPACKERS: dict[str, Callable[[], Unpacker]] = {
+    "gzip": _GzipUnpacker,
+    "bzip2": _bzip2_unpacker,
+    "xz": _xz_unpacker,
+    "zstd": _zstd_unpacker,
+}

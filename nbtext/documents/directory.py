@@ -1,0 +1,114 @@
+"""The files of a directory tree: DIR/LABEL/**/FILE, in an order that depends on their names alone."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+from nbtext.documents.streams import unreadable
+from nbtext.errors import InputError
+
+MAILDIR = frozenset({"cur", "new", "tmp"})
+
+
+@dataclass(slots=True)
+class Tree:
+    """What was found below a directory.
+
+    paths       of the files, as typed: the directory joined with the way down; sorted by code point, name by name
+    labels      the first folder on the way down to each; None for a file that lies in the directory itself
+    in_maildir  whether each is a mail of a Maildir
+    skipped     why something else was passed over: how often
+    """
+
+    paths: list[str] = field(default_factory=list)
+    labels: list[str | None] = field(default_factory=list)
+    in_maildir: list[bool] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder on the way down, and what of it is still to be looked at."""
+
+    path: str
+    label: str | None
+    identity: tuple[int, int]  # device and number: the same by whichever way it is reached
+    entries: Iterator[os.DirEntry[str]]
+    is_maildir: bool = False
+    in_maildir: bool = False
+
+
+def list_tree(root: str) -> Tree:
+    """Find all files below a directory; symbolic links are followed, hidden files and folders are not entered.
+
+    raises  InputError: the directory cannot be read, or holds no file
+    """
+    tree = Tree()
+    try:
+        stack = [_opened(root, None)]
+    except OSError as error:
+        raise unreadable(root, error) from None
+    while stack:
+        entry = _take_files(stack[-1], tree)
+        if entry is None:
+            stack.pop()
+        elif (folder := _entered(entry, stack, tree)) is not None:
+            stack.append(folder)
+    if not tree.paths:
+        skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(tree.skipped.items()))
+        raise InputError(f"holds no file to read{f' ({skipped})' if skipped else ''}", where=root)
+    return tree
+
+
+def _opened(path: str, label: str | None) -> _Folder:
+    status = os.stat(path)
+    with os.scandir(path) as scan:
+        entries = sorted(scan, key=attrgetter("name"))
+    is_maildir = MAILDIR.issubset(entry.name for entry in entries)
+    return _Folder(path, label, (status.st_dev, status.st_ino), iter(entries), is_maildir=is_maildir)
+
+
+def _take_files(folder: _Folder, tree: Tree) -> os.DirEntry[str] | None:
+    """Put the next files of a folder into the tree, up to the first folder in it, which is returned."""
+    prefix, label = os.path.join(folder.path, ""), folder.label
+    for entry in folder.entries:
+        name = entry.name
+        try:
+            if name[0] == ".":
+                tree.skipped["hidden file or folder"] += 1
+            elif folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
+                tree.skipped["beside the mails of a Maildir"] += 1
+            elif entry.is_file():
+                tree.paths.append(prefix + name)
+                tree.labels.append(label)
+                tree.in_maildir.append(folder.in_maildir)
+            elif entry.is_dir():
+                return entry
+            else:
+                tree.skipped["broken symbolic link" if entry.is_symlink() else "not a regular file"] += 1
+        except OSError as error:
+            tree.skipped["symbolic link loop" if error.errno == errno.ELOOP else "unreadable entry"] += 1
+    return None
+
+
+def _entered(entry: os.DirEntry[str], stack: list[_Folder], tree: Tree) -> _Folder | None:
+    """The folder within the last one of the stack; None where it cannot be entered, or is itself one of the stack."""
+    parent = stack[-1]
+    if parent.is_maildir and entry.name == "tmp":  # mails that are still being delivered
+        return None
+    is_label = len(stack) == 1 and not parent.is_maildir
+    try:
+        folder = _opened(entry.path, entry.name if is_label else parent.label)
+    except OSError:
+        tree.skipped["unreadable folder"] += 1
+        return None
+    if any(folder.identity == ancestor.identity for ancestor in stack):
+        tree.skipped["symbolic link loop"] += 1
+        return None
+    folder.in_maildir = parent.is_maildir or parent.in_maildir
+    return folder

@@ -1,0 +1,158 @@
+"""Documents that are a file each."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nbtext.documents.batch import Batch
+from nbtext.documents.decoding import MARKS, Encoding
+from nbtext.documents.decompression import (
+    MAGICS,
+    SUFFIXES,
+    compression_of,
+    misnamed,
+    suffix_compression,
+    too_long,
+    unpacked,
+)
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.streams import ByteStream, unreadable
+from nbtext.errors import InputError
+
+FILES_AT_ONCE = 256  # of a chunk
+READ_BYTES = 1 << 20
+UNUSUAL_BEGINNINGS = MARKS + MAGICS
+UNUSUAL_SUFFIXES = tuple(SUFFIXES)
+
+
+def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
+    """The content of each file, or the number of the system's error.
+
+    That is EINVAL where it is no regular file, and EFBIG where it has more than `limit` bytes.
+    """
+    return [_read_file(path, limit) for path in paths]
+
+
+def _read_file(path: bytes, limit: int) -> bytes | int:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        return error.errno or errno.EIO
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return errno.EINVAL
+        if status.st_size > limit:
+            return errno.EFBIG
+        content = os.read(handle, status.st_size + 1)
+        return content if len(content) == status.st_size else _read_changing(handle, content, limit)
+    except OSError as error:
+        return error.errno or errno.EIO
+    finally:
+        os.close(handle)
+
+
+def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
+    """The rest of a file whose size is not what the system says."""
+    pieces, size = [content], len(content)
+    while pieces[-1]:
+        pieces.append(os.read(handle, READ_BYTES))
+        size += len(pieces[-1])
+        if size > limit:
+            return errno.EFBIG
+    return b"".join(pieces)
+
+
+@dataclass(slots=True)
+class FilesChunk:
+    """Some files, a document each.
+
+    paths     as typed; they are the ids
+    labels    of each of them
+    contents  what was read of them already, None where they are still to be read
+    """
+
+    paths: list[str]
+    labels: list[str | None]
+    encoding: Encoding
+    max_document_bytes: int
+    contents: list[bytes | int] | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of files."""
+        return len(self.paths)
+
+    def batch(self) -> Batch:
+        """Read and decode them. What cannot be read is a problem of its row."""
+        texts: list[str] = []
+        batch = Batch(self.paths, (texts,), self.labels)
+        codec = self.encoding.codec
+        contents = self.contents or read_files([os.fsencode(path) for path in self.paths], self.max_document_bytes)
+        for row, (path, content) in enumerate(zip(self.paths, contents, strict=True)):
+            if path.endswith(UNUSUAL_SUFFIXES) or isinstance(content, int) or content.startswith(UNUSUAL_BEGINNINGS):
+                texts.append(self._unusual(row, content, batch))
+                continue
+            try:
+                texts.append(content.decode(codec))
+            except UnicodeDecodeError:
+                texts.append(self._unusual(row, content, batch))
+        return batch
+
+    def _unusual(self, row: int, content: bytes | int, batch: Batch) -> str:
+        """The text of a row, whatever it takes; repairs and problems go into the batch."""
+        path = self.paths[row]
+        try:
+            text, repaired = self.encoding.decode(content_of(path, content, self.max_document_bytes))
+        except InputError as problem:
+            batch.problems[row] = located(problem, path)
+            batch.labels[row] = None
+            return ""
+        batch.repaired_documents += repaired > 0
+        batch.repaired_bytes += repaired
+        return text
+
+
+def content_of(path: str, content: bytes | int, limit: int) -> bytes:
+    """What was read, unpacked where it is compressed.
+
+    raises  InputError: it could not be read, has more than `limit` bytes, or does not unpack
+    """
+    if isinstance(content, int):
+        raise too_long(limit) if content == errno.EFBIG else unreadable(path, OSError(content, os.strerror(content)))
+    compression = compression_of(content)
+    if compression is not None:
+        return unpacked(content, compression, limit=limit)
+    if (suffix := suffix_compression(path)[1]) is not None:
+        raise misnamed(suffix)
+    return content
+
+
+def located(problem: InputError, where: str) -> InputError:
+    """The problem, said of this document."""
+    return problem if problem.where else InputError(problem.what, where=where, hint=problem.hint)
+
+
+def files_chunks(
+    paths: Sequence[str], labels: Sequence[str | None], encoding: Encoding, settings: ReadingSettings
+) -> Iterator[FilesChunk]:
+    """The files in chunks of some hundreds."""
+    for start in range(0, len(paths), FILES_AT_ONCE):
+        part = slice(start, start + FILES_AT_ONCE)
+        yield FilesChunk(list(paths[part]), list(labels[part]), encoding, settings.max_document_bytes)
+
+
+def stream_chunk(stream: ByteStream, encoding: Encoding, settings: ReadingSettings) -> FilesChunk:
+    """All that a pipe or standard input gives as one document."""
+    limit = settings.max_document_bytes
+    pieces: list[bytes] = []
+    size = 0
+    while size <= limit and (piece := stream.read()):
+        pieces.append(piece)
+        size += len(piece)
+    content = b"".join(pieces) if size <= limit else errno.EFBIG
+    return FilesChunk([stream.path], [None], encoding, limit, [content])

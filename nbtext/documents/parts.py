@@ -1,0 +1,164 @@
+"""The choice of a reader for each SOURCE."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import or_
+from typing import TYPE_CHECKING
+
+from nbtext.documents.batch import Batch
+from nbtext.documents.blocks import Span
+from nbtext.documents.decoding import Encoding
+from nbtext.documents.directory import list_tree
+from nbtext.documents.files import files_chunks, stream_chunk
+from nbtext.documents.formats import EML, format_of, is_mail
+from nbtext.documents.lines import LineChunk, line_chunks, parse_fasttext, parse_lines
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
+from nbtext.errors import InputError, SettingsError
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One SOURCE, or one file of it.
+
+    size  of its chunks together, in `unit`; None where it cannot be known
+    """
+
+    chunks: Callable[[], Iterator[Chunk]]
+    unit: str  # "bytes" or "files"
+    size: int | None
+    is_live: bool = False
+
+
+class Opener:
+    """Finds a reader for each path."""
+
+    def __init__(self, settings: ReadingSettings, encoding: Encoding, span: Span | None) -> None:
+        self.settings = settings
+        self.encoding = encoding
+        self.span = span
+        self.skipped: Counter[str] = Counter()
+
+    def parts(self, path: str) -> list[Part]:
+        """The parts of a SOURCE."""
+        wanted = self.settings.input_format
+        if path == STANDARD_INPUT:
+            return [self._file_part(path)]
+        if _is_directory(path):
+            return self._tree_parts(path)
+        if wanted == "dirs":
+            raise InputError("is a file, not a directory", where=path, hint="leave --input-format out")
+        if is_regular(path) and wanted == "files":
+            return [self._files_part([path], [None])]
+        if is_regular(path) and wanted is None and is_mail(path):
+            return [self._mails_part([path], [None])]
+        return [self._file_part(path)]
+
+    def _tree_parts(self, root: str) -> list[Part]:
+        wanted = self.settings.input_format
+        if wanted == "matrix":
+            raise InputError("is a directory, not a matrix file", where=root)
+        tree = list_tree(root)
+        self.skipped.update(tree.skipped)
+        if wanted == "mbox":
+            return [self._mails_part(tree.paths, tree.labels)]
+        if wanted not in (None, "dirs", "files"):
+            return [self._file_part(path, label) for path, label in zip(tree.paths, tree.labels, strict=True)]
+        if wanted == "files":
+            tree.labels = [None] * len(tree.paths)
+        are_mails = map(or_, tree.in_maildir, map(is_mail, tree.paths))
+        parts, start = [], 0
+        for are_mail, run in groupby(are_mails):
+            stop = start + sum(1 for _ in run)
+            make = self._mails_part if are_mail else self._files_part
+            parts.append(make(tree.paths[start:stop], tree.labels[start:stop]))
+            start = stop
+        return parts
+
+    def _files_part(self, paths: list[str], labels: list[str | None]) -> Part:
+        self._require_joined(paths[0])
+        return Part(lambda: files_chunks(paths, labels, self.encoding, self.settings), "files", len(paths))
+
+    def _mails_part(self, paths: list[str], labels: list[str | None]) -> Part:
+        def chunks() -> Iterator[Chunk]:
+            from nbtext.documents.mailbox import mail_files_chunks
+
+            return mail_files_chunks(paths, labels, self.encoding, self.settings)
+
+        return Part(chunks, "files", len(paths))
+
+    def _file_part(self, path: str, label: str | None = None) -> Part:
+        size = file_size(path)
+        is_live = size is None and self.settings.input_format not in ("csv", "tsv", "mbox", "files")
+        return Part(lambda: self._file_chunks(path, label), "bytes", size, is_live)
+
+    def _file_chunks(self, path: str, label: str | None) -> Iterator[Chunk]:
+        """The chunks of a single file or stream, once its first bytes have told the format."""
+        stream = open_stream(path)
+        try:
+            found = self.settings.input_format or format_of(path, stream.head(), self.encoding)
+            if found in ("lines", "fasttext", "files", "dirs"):
+                self._require_joined(path)
+            yield from self._chunks_of(stream, found, label)
+        finally:
+            stream.close()
+
+    def _chunks_of(self, stream: ByteStream, found: str, label: str | None) -> Iterator[Chunk]:
+        encoding, settings = self.encoding, self.settings
+        if found in ("jsonl", "lines", "fasttext"):
+            return line_chunks(stream, _line_parser(found), encoding, settings, label=label, span=self.span)
+        if self.span is not None:
+            raise InputError(f"the {found} format cannot be read in parts", where=stream.path)
+        if found in ("csv", "tsv"):
+            from nbtext.documents.delimited import delimited_chunks
+
+            return delimited_chunks(stream, found, encoding, settings)
+        if found in ("mbox", EML):
+            from nbtext.documents.mailbox import mailbox_chunks
+
+            return mailbox_chunks(stream, encoding, settings)
+        if found == "files":
+            return iter((stream_chunk(stream, encoding, settings),))
+        if found == "dirs":
+            raise InputError("is a stream, not a directory", where=stream.path)
+        raise InputError("holds a matrix, not text", where=stream.path, hint="a matrix is read alone, to train from")
+
+    def _require_joined(self, path: str) -> None:
+        if self.settings.separate_fields and len(self.settings.text_field) > 1:
+            raise SettingsError(
+                f"{path} has no fields to keep apart", where="--separate-fields", hint="name one --text-field only"
+            )
+
+
+def _line_parser(input_format: str) -> Callable[[LineChunk], Batch]:
+    if input_format != "jsonl":
+        return parse_lines if input_format == "lines" else parse_fasttext
+    from nbtext.documents.jsonl import parse_jsonl
+
+    return parse_jsonl
+
+
+def _is_directory(path: str) -> bool:
+    """Whether the path is a directory.
+
+    raises  InputError: it is not there, or cannot be read
+    """
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError:
+        raise InputError("a path cannot hold a NUL", where=path) from None
+    if not os.access(path, os.R_OK):
+        raise unreadable(path, PermissionError(errno.EACCES, ""))
+    return stat.S_ISDIR(status.st_mode)

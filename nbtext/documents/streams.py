@@ -1,0 +1,191 @@
+"""The bytes of a file, a pipe or standard input, unpacked, read once from the front."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+from collections.abc import Callable, Iterator
+
+from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpacked_pieces
+from nbtext.errors import InputError
+
+STANDARD_INPUT = "-"
+PIECE_BYTES = 1 << 20  # read at a time
+HEAD_LIMIT = 1 << 16  # bytes looked at to tell what a file holds
+ZIP_MAGIC = b"PK\x03\x04"  # how a matrix file begins
+
+_opened: dict[str, ByteStream] = {}  # pipes that were looked into, by their path, until they are read
+
+
+class ByteStream:
+    """Pieces of bytes, in order. What was looked at by `head` is read again.
+
+    path      as typed
+    position  bytes of the file (packed, where it is) that were read so far
+    size      of the file, None where it is none
+    """
+
+    def __init__(self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]) -> None:
+        self.path = path
+        self.position = 0
+        self.size = size
+        self.compression: str | None = None
+        self._read_piece = read
+        self._close = close
+        self._ahead = b""
+        self._pieces = self._raw_pieces()
+
+    def read(self) -> bytes:
+        """The next piece, empty at the end: what is there of a pipe, about a megabyte of a file."""
+        if self._ahead:
+            piece, self._ahead = self._ahead, b""
+            return piece
+        return next(self._pieces, b"")
+
+    def head(self, size: int = HEAD_LIMIT) -> bytes:
+        """How the stream begins: its first line at least, or `size` bytes, or all that there is."""
+        while len(self._ahead) < size and b"\n" not in self._ahead:
+            if not (piece := next(self._pieces, b"")):
+                break
+            self._ahead += piece
+        return self._ahead
+
+    def unpack(self) -> ByteStream:
+        """Go on with the unpacked bytes, where they are compressed."""
+        self.compression = compression_of(self.head(HEAD_BYTES))
+        if self.compression is None:
+            _, suffix = suffix_compression(self.path)
+            if suffix is not None:
+                raise misnamed(suffix, where=self.path)
+            return self
+        ahead, self._ahead = self._ahead, b""
+        packed = _chained(ahead, self._pieces)
+        self._pieces = unpacked_pieces(packed, self.compression, where=self.path)
+        return self
+
+    def skip(self, n_bytes: int) -> None:
+        """Pass over the first bytes of what `head` gave."""
+        self._ahead = self._ahead[n_bytes:]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._close()
+
+    def _raw_pieces(self) -> Iterator[bytes]:
+        while True:
+            try:
+                piece = self._read_piece()
+            except OSError as error:
+                raise unreadable(self.path, error) from None
+            if not piece:
+                return
+            self.position += len(piece)
+            yield piece
+
+
+def open_stream(path: str, *, offset: int = 0) -> ByteStream:
+    """The bytes of a path, or of standard input for `-`, unpacked; from `offset` on as they are.
+
+    raises  InputError: it cannot be read, or is not compressed as its name says
+    """
+    if path in _opened:
+        return _opened.pop(path)
+    stream = _standard_input() if path == STANDARD_INPUT else _file_stream(path, offset)
+    try:
+        return stream if offset else stream.unpack()
+    except BaseException:
+        stream.close()
+        raise
+
+
+def is_regular(path: str) -> bool:
+    """Whether the path is a file that can be read more than once."""
+    return path != STANDARD_INPUT and os.path.isfile(path)
+
+
+def file_size(path: str) -> int | None:
+    """The bytes of the file that a path, or standard input for `-`, is; None where it is a pipe or a terminal."""
+    try:
+        status = os.stat(path) if path != STANDARD_INPUT else os.fstat(sys.stdin.fileno())
+    except (OSError, AttributeError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def is_matrix(path: str) -> bool:
+    """Whether the path (`-` is standard input) holds a matrix file, by its first bytes. Nothing is used up by looking.
+
+    raises  InputError: it cannot be read
+    """
+    if path != STANDARD_INPUT and os.path.isdir(path):
+        return False
+    stream = open_stream(path)
+    found = stream.head(len(ZIP_MAGIC)).startswith(ZIP_MAGIC)
+    if is_regular(path):
+        stream.close()
+    else:
+        _opened[path] = stream
+    return found
+
+
+def unreadable(path: str, error: OSError) -> InputError:
+    """What is said of a file that the system refuses to give."""
+    hints = {
+        FileNotFoundError: "check the path",
+        PermissionError: "check its permissions (ls -l)",
+        IsADirectoryError: "name a file in it",
+    }
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return InputError(f"cannot be read: {reason}", where=path, hint=hints.get(type(error), ""))
+
+
+def _file_stream(path: str, offset: int) -> ByteStream:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError:
+        raise InputError("a path cannot hold a NUL", where=path) from None
+    if offset:
+        os.lseek(handle, offset, os.SEEK_SET)
+    return _handle_stream(path, handle, lambda: os.close(handle))
+
+
+def _standard_input() -> ByteStream:
+    if sys.stdin is None:
+        raise InputError("standard input is closed", where=STANDARD_INPUT)
+    buffer = sys.stdin.buffer
+    try:
+        handle = buffer.fileno()
+    except OSError:  # somebody put another object in its place
+        return ByteStream(STANDARD_INPUT, lambda: buffer.read(PIECE_BYTES), size=None, close=lambda: None)
+    return _handle_stream(STANDARD_INPUT, handle, lambda: None)
+
+
+def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStream:
+    status = os.fstat(handle)
+    if stat.S_ISREG(status.st_mode):
+        return ByteStream(path, lambda: os.read(handle, PIECE_BYTES), size=status.st_size, close=close)
+    return ByteStream(path, lambda: _read_ready(handle), size=None, close=close)
+
+
+def _read_ready(handle: int) -> bytes:
+    """What a pipe holds now, up to a megabyte: waits for the first byte only."""
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    poll.poll()  # whoever shares the pipe may have made it non-blocking
+    piece = os.read(handle, PIECE_BYTES)
+    pieces, size = [piece], len(piece)
+    while piece and size < PIECE_BYTES and not os.isatty(handle) and poll.poll(0):
+        piece = os.read(handle, PIECE_BYTES - size)
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
