@@ -6,13 +6,13 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from nbtext.errors import OutputError
 
+STANDARD_OUTPUT = ("-", "/dev/stdout")
 HINTS = {
     errno.ENOSPC: "free some space, or write elsewhere",
     errno.EDQUOT: "free some space, or write elsewhere",
@@ -33,46 +33,39 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
 
     raises  OutputError: it cannot be written
     """
-    if path == "-":
+    if path in STANDARD_OUTPUT:
         with _explained("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    target = os.path.realpath(path)
     with _explained(path):
-        if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-            with open(target, "wb") as file:
+        if path.endswith(os.sep):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as file:
                 yield file
             return
-        with _replacing(target) as file:
+        with _replacing(os.path.realpath(path)) as file:
             yield file
 
 
 @contextmanager
 def _replacing(target: str) -> Iterator[BinaryIO]:
     """A temporary file beside the target, flushed to the disk and renamed over it at the end."""
-    folder, name = os.path.split(target)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".part", dir=folder)
+    temporary = os.path.join(os.path.dirname(target), f".nbtext-{os.urandom(8).hex()}.part")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            os.fchmod(file.fileno(), _mode(target))
-            os.fsync(file.fileno())
+            with suppress(FileNotFoundError):  # a new file has the permissions that the umask says
+                os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
+            os.fsync(descriptor)
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-def _mode(target: str) -> int:
-    """The permissions of the file that is replaced, else those that a new file would have."""
-    with suppress(FileNotFoundError):
-        return stat.S_IMODE(os.stat(target).st_mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
 
 
 @contextmanager
