@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -30,8 +30,8 @@ from nbtext.features.weighting import Weighting
 Record = dict[str, Any]
 Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
-    "format", "version", "nbtext", "features", "model", "labels", "class_documents", "vocabulary", "statistics",
-    "selected", "weighting", "scorer", "choice",
+    "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
+    "statistics", "selected", "weighting", "scorer", "choice",
 )  # fmt: skip
 
 
@@ -44,7 +44,8 @@ def save_model(classifier: TextClassifier, path: str) -> None:
             "format": FORMAT,
             "version": VERSION,
             "nbtext": __version__,
-            "features": asdict(classifier.features),
+            "features": asdict(replace(classifier.features, vocabulary=None)),
+            "given": _vocabulary_record(_given(classifier.features)),
             "model": asdict(classifier.modelling),
             "labels": list(tally.labels),
             "class_documents": statistics.class_documents,
@@ -81,7 +82,10 @@ def load_model(path: str) -> TextClassifier:
     with naming(path):
         audit.section(record, "", KEYS)
         audit.require(record, "nbtext", str)
+        given = _vocabulary(record, "given")
         features = _settings(record, "features", FeatureSettings)
+        if given is not None:
+            features = replace(features, vocabulary=tuple(given.terms))
         modelling = _settings(record, "model", ModelSettings)
         labels = tuple(audit.texts(record, "labels", distinct=True))
         reading = _reading(record, features, len(labels))
@@ -91,6 +95,11 @@ def load_model(path: str) -> TextClassifier:
             return _tally(record, features, labels)
 
     return TextClassifier.of(features, modelling).restore(labels, reading, tally)
+
+
+def _given(features: FeatureSettings) -> Vocabulary | None:
+    """The vocabulary that the settings give, in the compact form."""
+    return Vocabulary.from_terms(features.vocabulary) if features.vocabulary is not None else None
 
 
 def _vocabulary_record(vocabulary: Vocabulary | None) -> Record | None:
@@ -132,9 +141,9 @@ def _vocabulary(record: Record, key: str) -> Vocabulary | None:
 
 def _entries(record: Record, key: str, n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The bounds of each feature's entries, and the class of each."""
-    indptr, classes = _whole(record, f"{key}.indptr"), _whole(record, f"{key}.classes").astype(np.int32)
+    indptr, classes = _whole(record, f"{key}.indptr"), _whole(record, f"{key}.classes")
     audit.check_rows(f"{key}.classes", indptr, classes, n_columns=n_classes)
-    return indptr, classes
+    return indptr, classes.astype(np.int32)
 
 
 def _check_width(key: str, vocabulary: Vocabulary | None, features: FeatureSettings, n_features: int) -> None:

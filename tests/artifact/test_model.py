@@ -24,7 +24,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"model": "complement", "normalize_weights": True, "tf": "log", "idf": "smooth", "norm": "l2"},
     {"ngrams": (1, 2), "min_df": 2, "calibrate": False},
     {"hash_bits": 6},
-    {"vocabulary": ("yellow", "unheard"), "prior": (1.0, 2.0, 3.0)},
+    {"vocabulary": ("unheard", "yellow"), "prior": (1.0, 2.0, 3.0)},
     {"analyzer": "char_wb", "ngrams": (2, 3), "max_features": 9},
 ]
 

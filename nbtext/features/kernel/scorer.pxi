@@ -45,22 +45,25 @@ cdef inline bint is_sound(const Scorer* scorer, int64_t feature) noexcept nogil:
 cdef bint add_scores(
     const Scorer* scorer, const int32_t* features, const Value* values, size_t count, double* scores
 ) noexcept nogil:
-    """Write the scores of a document; False where scorer and document do not fit each other."""
+    """Write the scores of a document; False where scorer and document do not fit each other.
+
+    Sums are taken in the order in which the twin takes them, so that both give the same bits.
+    """
     cdef double total = 0, based = 0
     cdef size_t i, k
+    memset(scores, 0, scorer.n_classes * sizeof(double))
     for i in range(count):
         if not is_sound(scorer, features[i]):
             return False
         total += values[i]
         if scorer.base != NULL:
             based += values[i] * scorer.base[features[i]]
-    for k in range(scorer.n_classes):
-        scores[k] = scorer.bias[k] + scorer.default[k] * total
-        if scorer.base != NULL:
-            scores[k] += scorer.base_scale[k] * based
-    for i in range(count):
         if not add_deltas(scorer, features[i], values[i], scores):
             return False
+    for k in range(scorer.n_classes):
+        scores[k] = scores[k] + total * scorer.default[k] + scorer.bias[k]
+        if scorer.base != NULL:
+            scores[k] += based * scorer.base_scale[k]
     return True
 
 

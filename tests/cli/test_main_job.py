@@ -1,0 +1,166 @@
+"""The four commands as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import joblib
+import pytest
+
+
+def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Training writes the model, and one line about it to standard error; nothing goes to standard output."""
+    result = nbtext("train", str(letters / "train"), "-o", "model.joblib", cwd=tmp_path)
+    assert (result.status, result.out) == (0, "")
+    assert result.err.startswith("multinomial: 336 documents, 6 labels, ")
+    assert "leave-one-out" in result.err
+    assert joblib.load(tmp_path / "model.joblib")["format"] == "nbtext model"
+
+
+def test_quiet(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """With --quiet it says nothing at all."""
+    result = nbtext("train", str(letters / "train"), "-q", "-o", "model.joblib", cwd=tmp_path)
+    assert (result.status, result.out, result.err) == (0, "", "")
+
+
+def test_through_a_pipe(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Without -o the model goes to standard output, the same bytes as to a file."""
+    to_file = nbtext("train", str(letters / "train"), "-o", "model.joblib", cwd=tmp_path)
+    assert to_file.status == 0
+    import subprocess
+    import sys
+
+    piped = subprocess.run(
+        [sys.executable, "-m", "nbtext", "train", str(letters / "train")], capture_output=True, check=True
+    )
+    assert piped.stdout == (tmp_path / "model.joblib").read_bytes()
+
+
+def test_predict_gives_one_record_for_each_document_in_order(nbtext: Any, letters: Path, model: str) -> None:
+    """Over a directory: sorted paths as typed, a label and a probability each."""
+    result = nbtext("predict", str(letters / "test"), "-m", model)
+    rows = [line.split("\t") for line in result.out.splitlines()]
+    expected = sorted(letters.glob("test/*/*.txt"), key=lambda path: path.parts)
+    assert [Path(row[0]) for row in rows] == expected
+    assert all(0 < float(row[2]) <= 1 for row in rows)
+    right = sum(Path(row[0]).parent.name == row[1] for row in rows)
+    assert right / len(rows) > 0.8
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+def test_predict_lines(nbtext: Any, model: str, end: bytes) -> None:
+    """Lines from standard input, with and without a last line end; an empty line gets its record too."""
+    result = nbtext(
+        "predict", "-", "-m", model, "--to", "jsonl", input=b"my trash was not collected\n\nparking fine" + end
+    )
+    records = [json.loads(line) for line in result.out.splitlines()]
+    assert [record["id"] for record in records] == ["1", "2", "3"]
+    assert records[0]["label"] == "trash"
+    assert records[1]["label"] is None
+    assert records[1]["reason"] == "the document holds no token"
+    assert records[2]["label"] == "parking"
+    assert sum(records[0]["scores"].values()) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_line_alone_and_in_a_batch(nbtext: Any, model: str) -> None:
+    """Each line is answered the same whether it comes alone or among others."""
+    lines = ["my trash was not collected", "the noise next door", "x", "taxes and parking"]
+    together = nbtext("predict", "-", "-m", model, input="\n".join(lines).encode()).out.splitlines()
+    for number, line in enumerate(lines):
+        alone = nbtext("predict", "-", "-m", model, input=line.encode()).out
+        assert alone.split("\t")[1:] == [*together[number].split("\t")[1:2], together[number].split("\t")[2] + "\n"]
+
+
+def test_broken_json_gets_its_record(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """A line of JSONL that is broken is answered with the reason, and the lines after it as usual."""
+    (tmp_path / "mail.jsonl").write_text('{"id": "a", "text": "my taxes"}\n{"text": \n{"text": "parking"}\n')
+    result = nbtext("predict", "mail.jsonl", "-m", model, "--to", "jsonl", cwd=tmp_path)
+    records = [json.loads(line) for line in result.out.splitlines()]
+    assert [record["label"] for record in records] == ["taxes", None, "parking"]
+    assert "mail.jsonl:2" in records[1]["reason"]
+    assert result.status == 0
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
+def test_predict_to_a_file(nbtext: Any, letters: Path, model: str, form: str, tmp_path: Path) -> None:
+    """-o writes what standard output would show, in every form."""
+    shown = nbtext("predict", str(letters / "test"), "-m", model, "--to", form)
+    done = nbtext("predict", str(letters / "test"), "-m", model, "--to", form, "-o", "out", cwd=tmp_path)
+    assert (done.status, done.out) == (0, "")
+    assert (tmp_path / "out").read_bytes().decode() == shown.out
+
+
+def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
+    """As JSON: the figures of DESIGN, and a confusion matrix that adds up to the documents."""
+    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json")
+    record = json.loads(result.out)
+    assert record["documents"] == 84
+    assert sum(map(sum, record["confusion_matrix"])) == 84
+    assert record["accuracy"] == sum(row[k] for k, row in enumerate(record["confusion_matrix"])) / 84
+    assert record["labels"] == ["noise", "parking", "permits", "streets", "taxes", "trash"]
+
+
+def test_fail_under(nbtext: Any, letters: Path, model: str) -> None:
+    """A bar that is reached: status 0. One that is missed: the figures all the same, one line, status 3."""
+    reached = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.5,macro_f1=0.5")
+    assert reached.status == 0
+    missed = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.999")
+    assert missed.status == 3
+    assert missed.err.count("\n") == 1
+    assert "below 0.999" in missed.err
+    assert "accuracy\t" in missed.out
+
+
+def test_evaluate_folds(nbtext: Any, letters: Path) -> None:
+    """Ten folds, without a model: near to what the test half says, and the same for any number of jobs."""
+    outs = {nbtext("evaluate", str(letters / "train"), "--folds", "10", "-j", jobs).out for jobs in ("1", "3")}
+    assert len(outs) == 1
+    figures = dict(line.split("\t")[:2] for line in outs.pop().splitlines())
+    assert figures["documents"] == "336"
+    assert float(figures["accuracy"]) > 0.85
+
+
+def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """A model does not depend on jobs, hash seed, locale, time zone, working directory, kernel or input format."""
+    documents = [(path.parent.name, path.read_text(encoding="utf-8")) for path in sorted(letters.glob("train/*/*.txt"))]
+    with (tmp_path / "letters.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"label": label, "text": text}) + "\n" for label, text in reversed(documents))
+    with (tmp_path / "letters.csv").open("w", encoding="utf-8", newline="") as table:
+        csv.writer(table).writerows([("text", "label"), *((text, label) for label, text in documents)])
+    sources: list[tuple[str, dict[str, str], str]] = [
+        (str(letters / "train"), {}, "1"),
+        (str(letters / "train"), {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "tr_TR.UTF-8"}, "2"),
+        (str(letters / "train"), {"NBTEXT_KERNEL": "off"}, "7"),
+        ("letters.jsonl", {}, "2"),
+        ("letters.csv", {}, "2"),
+    ]
+    for number, (source, environment, jobs) in enumerate(sources):
+        result = nbtext("train", source, "-j", jobs, "-o", f"{number}.joblib", cwd=tmp_path, **environment)
+        assert result.status == 0, result.err
+    assert len({(tmp_path / f"{number}.joblib").read_bytes() for number in range(len(sources))}) == 1
+
+
+def test_vectorize_and_train_from_the_matrix(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """A matrix file trains a model that answers raw text as one trained from the texts does."""
+    from scipy.sparse import load_npz
+
+    texts, matrix = str(letters / "train"), "matrix.npz"
+    assert nbtext("vectorize", texts, "-o", matrix, cwd=tmp_path).status == 0
+    assert load_npz(tmp_path / matrix).shape[0] == 336
+    assert nbtext("train", matrix, "--model", "bernoulli", "-o", "a.joblib", cwd=tmp_path).status == 0
+    assert nbtext("train", texts, "--model", "bernoulli", "-o", "b.joblib", cwd=tmp_path).status == 0
+    asked = [
+        nbtext("predict", str(letters / "test"), "-m", name, cwd=tmp_path).out for name in ("a.joblib", "b.joblib")
+    ]
+    assert asked[0] == asked[1]
+
+
+def test_csv_is_read_back(nbtext: Any, letters: Path, model: str) -> None:
+    """--to csv has a header, and the csv module reads it back."""
+    rows = list(csv.reader(io.StringIO(nbtext("predict", str(letters / "test"), "-m", model, "--to", "csv").out)))
+    assert rows[0] == ["id", "label", "probability"]
+    assert len(rows) == 85

@@ -1,0 +1,36 @@
+"""No command imports what it does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def imported(*arguments: str, input: bytes = b"") -> set[str]:
+    """The top-level modules that a command imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "nbtext", *arguments], input=input, capture_output=True, check=False
+    )
+    lines = [line for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]], ids=str)
+def test_help_and_version_import_no_numpy(arguments: list[str]) -> None:
+    """`nbtext --help` and `--version` import neither NumPy, SciPy, joblib nor rich."""
+    assert not imported(*arguments) & {"numpy", "scipy", "joblib", "rich"}
+
+
+def test_completion_imports_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shell completion of a command's name imports neither NumPy nor SciPy."""
+    for name, value in (("_NBTEXT_COMPLETE", "bash_complete"), ("COMP_WORDS", "nbtext tr"), ("COMP_CWORD", "1")):
+        monkeypatch.setenv(name, value)
+    assert not imported() & {"numpy", "scipy", "joblib"}
+
+
+def test_predicting_one_document_imports_little(model: str, tmp_path: Path) -> None:
+    """Predicting a line imports neither SciPy, joblib nor rich."""
+    assert not imported("predict", "-", "-m", model, input=b"parking\n") & {"scipy", "joblib", "rich"}

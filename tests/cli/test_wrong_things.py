@@ -1,0 +1,125 @@
+"""Every wrong thing that a new user would try gets one line that helps, and the right exit status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def prepare(folder: Path, letters: Path) -> None:
+    """Things to go wrong with."""
+    (folder / "empty").mkdir()
+    (folder / "letters").symlink_to(letters)
+    (folder / "no-such-column.csv").write_text("subject,topic\nhello,greeting\n")
+    (folder / "broken.jsonl").write_text('{"text": "a word", "label": "x"}\n' * 16 + '{"text": "oops\n')
+    (folder / "text.joblib").write_text("no model at all\n")
+    (folder / "zip.joblib").write_bytes(b"PK\x03\x04 and more")
+    (folder / "empty.joblib").write_bytes(b"")
+    (folder / "unlabelled.txt").write_text("just a line\n")
+    (folder / "short.tsv").write_text("text\tlabel\na text\tx\nonly text\n")
+
+
+WRONG: list[tuple[str, int, str]] = [
+    ("", 2, "Missing command"),
+    ("trian letters/train", 2, "Did you mean train?"),
+    ("train", 2, "SOURCE"),
+    ("train letters/train --modle bernoulli", 2, "--mod"),
+    ("train letters/train --model bernuli -o m", 2, "bernuli"),
+    ("train letters/train --smoothing -1 -o m", 2, "--smoothing"),
+    ("train letters/train --smoothing lots -o m", 2, "lots"),
+    ("train letters/train --ngrams 2,1 -o m", 2, "--ngrams"),
+    ("train letters/train --token-pattern ( -o m", 2, "--token-pattern"),
+    ("train letters/train --prior 1,2 -o m", 2, "6 positive numbers"),
+    ("train letters/train --min-df 1000 -o m", 2, "--min-df 1000"),
+    ("train letters/train --encoding klingon -o m", 2, "klingon"),
+    ("train letters/train --stop-words nowhere.txt -o m", 1, "nowhere.txt"),
+    ("train missing -o m", 1, "missing"),
+    ("train empty -o m", 1, "empty"),
+    ("train no-such-column.csv -o m", 1, "no-such-column.csv"),
+    ("train broken.jsonl -o m", 1, "broken.jsonl:17"),
+    ("train unlabelled.txt -o m", 1, "unlabelled.txt:1: the document has no label"),
+    ("train short.tsv -o m", 1, "short.tsv:3"),
+    ("train letters/train -o missing/m", 1, "missing/m"),
+    ("train letters/train -o empty", 1, "empty"),
+    ("predict letters/test", 2, "-m"),
+    ("predict letters/test -m missing.joblib", 1, "missing.joblib"),
+    ("predict letters/test -m text.joblib", 1, "text.joblib: looks like text"),
+    ("predict letters/test -m zip.joblib", 1, "zip.joblib: looks like a matrix"),
+    ("predict letters/test -m empty.joblib", 1, "empty.joblib: is empty"),
+    ("predict letters/test -m letters", 1, "letters"),
+    ("evaluate letters/test", 2, "--folds"),
+    ("evaluate letters/test --folds 1", 2, "--folds"),
+    ("evaluate letters/test --folds 1000", 2, "--folds"),
+    ("evaluate letters/test --folds 3 --fail-under acuracy=1", 2, "did you mean accuracy"),
+]
+
+
+@pytest.mark.parametrize(("command", "status", "message"), WRONG, ids=[command or "nothing" for command, _, _ in WRONG])
+def test_one_line_that_helps(
+    nbtext: Any, letters: Path, tmp_path: Path, command: str, status: int, message: str
+) -> None:
+    """One line on standard error names what is wrong; nothing is written, and no traceback is shown."""
+    prepare(tmp_path, letters)
+    before = sorted(tmp_path.iterdir())
+    result = nbtext(*command.split(), cwd=tmp_path)
+    assert message in result.err
+    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), result.err
+    assert result.err.startswith("nbtext: ")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_debug_shows_the_traceback(nbtext: Any) -> None:
+    """With --debug the traceback is there, for whoever mends nbtext."""
+    assert "Traceback" in nbtext("train", "missing", "-o", "m", "--debug").err
+
+
+def test_a_binary_file_is_answered(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """A binary file among texts is read with its bytes replaced, and the replacements are counted."""
+    (tmp_path / "mails").mkdir()
+    (tmp_path / "mails" / "a.bin").write_bytes(bytes(range(256)) * 4)
+    (tmp_path / "mails" / "b.txt").write_text("parking fine")
+    result = nbtext("predict", "mails", "-m", model, cwd=tmp_path)
+    assert [line.split("\t")[0] for line in result.out.splitlines()] == ["mails/a.bin", "mails/b.txt"]
+    assert "invalid bytes in 1 document" in result.err
+
+
+def test_a_closed_pipe_ends_quietly(model: str, letters: Path) -> None:
+    """`nbtext predict … | head -1` shows a line and no complaint."""
+    command = f"{sys.executable} -m nbtext predict {letters}/train -m {model} --to jsonl | head -c 20"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert (len(done.stdout), done.stderr) == (20, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_disk(nbtext: Any, letters: Path, model: str) -> None:
+    """Where nothing can be written any more, one line says so."""
+    for command in (["train", str(letters / "train"), "-q"], ["predict", str(letters / "test"), "-m", model]):
+        result = nbtext(*command, "-o", "/dev/full")
+        assert result.status == 1
+        assert (
+            result.err.splitlines()[-1]
+            == "nbtext: /dev/full: cannot be written: no space left on device; free some space, or write elsewhere"
+        )
+
+
+def test_standard_output_to_a_full_disk(model: str, letters: Path) -> None:
+    """The same where the shell redirects standard output."""
+    command = f"{sys.executable} -m nbtext predict {letters}/test -m {model} > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"nbtext: standard output: cannot be written")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_an_old_model_survives_a_failure(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """A training that fails leaves the old model as it was, and nothing beside it."""
+    (tmp_path / "m.joblib").write_bytes(b"old")
+    (tmp_path / "broken.jsonl").write_text("{")
+    assert nbtext("train", "broken.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 1
+    assert (tmp_path / "m.joblib").read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 2
