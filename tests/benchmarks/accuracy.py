@@ -1,0 +1,252 @@
+"""How right nbtext is, and how honest about its doubt, beside scikit-learn and the literature.
+
+    python tests/benchmarks/accuracy.py [--only WORD...] [--without-oracle]
+
+Prints a Markdown table: a row for each corpus, protocol and model with nbtext's figure, scikit-learn's best for the
+same features (oracle.py; its smoothing is chosen on the test documents, nbtext's never is), what was published, and
+the bar. Accuracies are averages over the splits of a protocol (protocols.py):
+
+    by date, own split   the halves that the corpus comes with
+    10 folds             shuffled once; RT-2k by file name
+    first 30 %           the first documents in the file's order against the rest
+    random 70:30         three seeds
+
+Calibration is the expected calibration error of the most probable label over 15 bins of equal width (Guo et al. 2017).
+Leave-one-out is what training foretells of its own accuracy; its row shows how far that is from the test accuracy.
+
+Published: "W&M" is Wang and Manning, Baselines and Bigrams, 2012; "A" is Almeida, Hidalgo and Yamakami, 2011.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from oracle import best_accuracy
+from protocols import (
+    SMS_TRAINING_SHARE,
+    Labeled,
+    Protocol,
+    Split,
+    first_share,
+    folds_by_name,
+    halves,
+    imdb,
+    joined,
+    long_reviews,
+    mails,
+    messages,
+    newsgroups,
+    random_splits,
+    short_reviews,
+    shuffled_folds,
+    two_groups,
+)
+from table import markdown
+
+from nbtext.classifier.tally import TallyBuilder
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.documents.batch import Batch
+
+Options = dict[str, Any]
+
+N_BINS = 15
+WORDS: Options = {}
+PAIRS = {"ngrams": (1, 2)}
+# the published figures count punctuation marks as words
+MARKS = {"token_pattern": r"""\w+|[!?.,;:()"'-]"""}
+PRESENCE = {"tf": "binary"}
+LOG_TFIDF = {"tf": "log", "idf": "smooth", "norm": "l2"}
+
+BY_DATE = Protocol("20 Newsgroups by date", lambda: halves(newsgroups))
+IMDB = Protocol("IMDB, own split", lambda: halves(imdb))
+SHORT_REVIEWS = Protocol("RT-s, 10 folds", lambda: shuffled_folds(short_reviews()))
+LONG_REVIEWS = Protocol("RT-2k, 10 folds by name", lambda: folds_by_name(long_reviews()))
+MESSAGES = Protocol("SMS spam, first 30 %", lambda: first_share(messages(), SMS_TRAINING_SHARE))
+
+
+def groups(name: str, one: str, other: str) -> Protocol:
+    return Protocol(f"{name}, 10 folds, no headers", lambda: shuffled_folds(two_groups(one, other)))
+
+
+ATH_R = groups("AthR", "alt.atheism", "talk.religion.misc")
+X_GRAPH = groups("XGraph", "comp.windows.x", "comp.graphics")
+BB_CRYPT = groups("BbCrypt", "rec.sport.baseball", "sci.crypt")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model on a protocol, judged by its accuracy."""
+
+    protocol: Protocol
+    model: str
+    options: Options
+    published: str = ""
+    bar: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table. The bar is a least accuracy, or a largest error where `is_error`."""
+
+    what: str
+    model: str
+    value: float
+    oracle: str = ""
+    published: str = ""
+    bar: float | None = None
+    is_error: bool = False
+
+    def cells(self) -> tuple[str, ...]:
+        is_reached = self.bar is None or (self.value <= self.bar if self.is_error else self.value >= self.bar)
+        bar = "" if self.bar is None else f"{'≤' if self.is_error else '≥'} {self.bar:g}"
+        verdict = "" if self.bar is None else "reached" if is_reached else "**missed**"
+        return self.what, self.model, f"{self.value:.4f}", self.oracle, self.published, bar, verdict
+
+
+CASES = (
+    Case(BY_DATE, "multinomial (default)", WORDS),
+    Case(BY_DATE, "multinomial, presence", PRESENCE),
+    Case(BY_DATE, "multinomial, pairs", PAIRS),
+    Case(BY_DATE, "bernoulli", {"model": "bernoulli"}),
+    Case(BY_DATE, "complement", {"model": "complement"}),
+    Case(BY_DATE, "complement, log TF-IDF", {"model": "complement", **LOG_TFIDF}),
+    Case(BY_DATE, "complement, log TF-IDF, pairs", {"model": "complement", **LOG_TFIDF, **PAIRS}),
+    Case(IMDB, "multinomial (default)", WORDS, "0.8355 W&M"),
+    Case(IMDB, "multinomial, pairs", PAIRS, "0.8659 W&M"),
+    Case(IMDB, "multinomial, presence, pairs", PRESENCE | PAIRS, "0.8659 W&M"),
+    Case(IMDB, "bernoulli, pairs", {"model": "bernoulli", **PAIRS}),
+    Case(SHORT_REVIEWS, "multinomial (default)", WORDS, "0.7794 W&M"),
+    Case(SHORT_REVIEWS, "multinomial, presence, pairs", PRESENCE | PAIRS, "0.7903 W&M", 0.79),
+    Case(SHORT_REVIEWS, "multinomial, presence, pairs, marks", PRESENCE | PAIRS | MARKS, "0.7903 W&M", 0.79),
+    Case(LONG_REVIEWS, "multinomial (default)", WORDS, "0.8345 W&M"),
+    Case(LONG_REVIEWS, "multinomial, presence, pairs", PRESENCE | PAIRS, "0.8585 W&M"),
+    Case(LONG_REVIEWS, "multinomial, presence, pairs, marks", PRESENCE | PAIRS | MARKS, "0.8585 W&M"),
+    Case(ATH_R, "multinomial, presence, pairs", PRESENCE | PAIRS, "0.8513 W&M"),
+    Case(X_GRAPH, "multinomial, presence, pairs", PRESENCE | PAIRS, "0.9119 W&M"),
+    Case(BB_CRYPT, "multinomial, presence, pairs", PRESENCE | PAIRS, "0.9940 W&M"),
+    Case(MESSAGES, "multinomial (default)", WORDS, "0.9764 A", 0.98),
+)
+
+CORPORA: dict[str, Callable[[], Labeled]] = {
+    "20 Newsgroups": lambda: joined(newsgroups),
+    "IMDB": lambda: joined(imdb),
+    "RT-s": short_reviews,
+    "RT-2k": long_reviews,
+    "SMS spam": messages,
+    "SpamAssassin": mails,
+}
+
+
+def case_rows(case: Case, *, with_oracle: bool) -> list[Row]:
+    """The accuracy of one case, averaged over its splits."""
+    splits = case.protocol.splits()
+    value = float(np.mean([trained(split, case.options).score(*split.test) for split in splits]))
+    oracle = ""
+    if with_oracle:
+        accuracy, smoothing = best_accuracy(splits, case.options)
+        oracle = f"{accuracy:.4f} (α = {smoothing:g})"
+    return [Row(case.protocol.name, case.model, value, oracle, case.published, case.bar)]
+
+
+def trained(split: Split, options: Options) -> TextClassifier:
+    """A classifier that has seen the training documents only."""
+    return TextClassifier(**options).fit(*split.training)
+
+
+def correlation_rows() -> list[Row]:
+    """SMS spam again, by Matthews' correlation coefficient."""
+    from sklearn.metrics import matthews_corrcoef
+
+    (split,) = MESSAGES.splits()
+    coefficient = matthews_corrcoef(split.test.labels, trained(split, WORDS).predict(split.test.texts))
+    return [Row(f"{MESSAGES.name}: Matthews' correlation", "multinomial (default)", coefficient, "", "0.893 A")]
+
+
+def calibration_rows() -> Iterator[Row]:
+    """The expected calibration error, as it is and as it would be uncalibrated."""
+    random_split = Protocol("20 Newsgroups, random 70:30", lambda: random_splits(joined(newsgroups)))
+    for protocol, bar, uncalibrated in ((BY_DATE, 0.04, "0.18"), (random_split, 0.015, "0.11")):
+        splits = protocol.splits()
+        what = f"{protocol.name}: calibration error"
+        for model, options, limit in (("default", {}, bar), ("--no-calibrate", {"calibrate": False}, None)):
+            error = float(np.mean([calibration_error(trained(split, options), split.test) for split in splits]))
+            published = f"{uncalibrated} uncalibrated" if limit is None else ""
+            yield Row(what, f"multinomial ({model})", error, "", published, limit, is_error=True)
+
+
+def calibration_error(classifier: TextClassifier, test: Labeled) -> float:
+    """How far the probability of the answer is from the share of right answers, over bins of equal width."""
+    probabilities: NDArray[np.float64] = classifier.predict_proba(test.texts)
+    best = probabilities.max(axis=1)
+    right = classifier.classes_[probabilities.argmax(axis=1)] == np.array(test.labels)
+    bins = np.minimum((best * N_BINS).astype(int), N_BINS - 1)
+    return float(np.abs(np.bincount(bins, right - best, N_BINS)).sum() / len(best))
+
+
+def leave_one_out_rows() -> Iterator[Row]:
+    """How far what training foretells is from what the test says, on random splits of each corpus."""
+    for name, documents in CORPORA.items():
+        foretold, measured = [], []
+        for split in random_splits(documents()):
+            classifier = trained(split, WORDS)
+            expectation = classifier.reading_.choice.expectation
+            foretold.append(expectation.accuracy if expectation is not None else float("nan"))
+            measured.append(classifier.score(*split.test))
+        what = f"{name}, random 70:30: leave-one-out against test accuracy"
+        shown = f"multinomial: foretold {np.mean(foretold):.4f}, measured {np.mean(measured):.4f}"
+        yield Row(what, shown, abs(float(np.mean(foretold) - np.mean(measured))), bar=0.01, is_error=True)
+
+
+def cost_rows() -> list[Row]:
+    """What everything after counting takes (choosing, calibrating, compiling), as a share of counting: texts in memory,
+    one thread, the best of three."""
+    texts, labels = newsgroups("train")
+    batch = Batch([str(number) for number in range(len(texts))], (texts,), list(labels))
+    shares = []
+    for _ in range(3):
+        classifier = TextClassifier()
+        start = time.perf_counter()
+        builder = TallyBuilder(classifier.features)
+        builder.add(batch)
+        tally = builder.finish()
+        counted = time.perf_counter()
+        classifier.fit_tally(tally)
+        shares.append((time.perf_counter() - counted) / (counted - start))
+    what = "20 Newsgroups: time to choose and calibrate, as a share of counting"
+    return [Row(what, "multinomial (default)", min(shares), bar=0.5, is_error=True)]
+
+
+def all_rows(*, with_oracle: bool) -> Iterator[tuple[str, Callable[[], Iterable[Row]]]]:
+    """What can be measured, by name, each measured when it is called."""
+    for case in CASES:
+        yield f"{case.protocol.name}: {case.model}", partial(case_rows, case, with_oracle=with_oracle)
+    yield "correlation", correlation_rows
+    yield "calibration", calibration_rows
+    yield "leave-one-out", leave_one_out_rows
+    yield "cost", cost_rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="rows whose name holds one of these words")
+    parser.add_argument("--without-oracle", action="store_true", help="leave scikit-learn's column empty")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    for name, measured in all_rows(with_oracle=not options.without_oracle):
+        if options.only is None or any(word.lower() in name.lower() for word in options.only):
+            sys.stderr.write(f"{name}\n")
+            rows += measured()
+    head = ("corpus, protocol", "model", "nbtext", "scikit-learn's best", "published", "bar", "")
+    sys.stdout.write(markdown(head, [row.cells() for row in rows]) + "\n")
+
+
+if __name__ == "__main__":
+    main()
