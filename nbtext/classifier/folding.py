@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from functools import reduce
+from itertools import chain, islice
 from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
@@ -36,7 +37,8 @@ def tally_source(
     on_batch     is told of each chunk that was counted, one at a time
     raises       InputError: a document cannot be read, or has no label
     """
-    pieces = _Shared(source.chunks(), on_batch)
+    chunks, is_one = _peeked(source.chunks())
+    pieces = _Shared(chunks, on_batch)
 
     def count() -> Tally:
         builder = TallyBuilder(settings, sample_size=sample_size)
@@ -50,7 +52,7 @@ def tally_source(
             raise
         return builder.finish()
 
-    if jobs == 1:
+    if jobs == 1 or is_one:
         return count()
     from joblib import Parallel, delayed
 
@@ -59,6 +61,12 @@ def tally_source(
         return reduce(add, tallies)
     finally:
         pieces.stop()
+
+
+def _peeked(chunks: Iterator[Chunk]) -> tuple[Iterator[Chunk], bool]:
+    """The same chunks, and whether there is but one (or none), which no second thread could help with."""
+    first = list(islice(chunks, 2))
+    return chain(first, chunks), len(first) < 2
 
 
 class _Shared:
@@ -100,7 +108,13 @@ def predict_source(
         batch = chunk.batch()
         return chunk, batch, classifier.predict_batch(batch)
 
-    for chunk, batch, predictions in _in_order(answer, source.chunks(), jobs=1 if source.is_live else jobs):
+    chunks = source.chunks()
+    if source.is_live:
+        jobs = 1
+    if jobs > 1:
+        chunks, is_one = _peeked(chunks)
+        jobs = 1 if is_one else jobs
+    for chunk, batch, predictions in _in_order(answer, chunks, jobs=jobs):
         if on_batch is not None:
             on_batch(chunk, batch)
         yield predictions

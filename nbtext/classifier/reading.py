@@ -55,9 +55,13 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings) -> R
         raise ModelError("there is no document to learn from")
     tally, columns = chosen(over_vocabulary(tally, features), features)
     statistics, sample = tally.statistics, tally.sample
-    lengths = sample.lengths
-    weighting = _weighting(features, modelling, statistics)
-    statistics, sample = _weighted(statistics, sample, weighting)
+    # of weights, the length of a document cannot be told any more: its temperature is the same at any length
+    lengths = sample.lengths if tally.weighting is None else np.ones(len(sample))
+    weighting = tally.weighting or _weighting(features, statistics)
+    if EVENT_MODELS[modelling.model].reads_presence:
+        weighting = Weighting("binary")
+    if weighting is not tally.weighting:
+        statistics, sample = _weighted(statistics, sample, weighting)
     prior = modelling.effective_prior
     event_model = EVENT_MODELS[modelling.model]
     left_out = LeaveOneOut(statistics, sample, lengths, modelling.model, prior)
@@ -99,9 +103,7 @@ def over_vocabulary(tally: Tally, features: FeatureSettings) -> Tally:
     )
 
 
-def _weighting(features: FeatureSettings, modelling: ModelSettings, statistics: Statistics) -> Weighting:
-    if EVENT_MODELS[modelling.model].reads_presence:
-        return Weighting("binary")
+def _weighting(features: FeatureSettings, statistics: Statistics) -> Weighting:
     return Weighting.fitted(features, statistics.document_frequencies, n_documents=statistics.n_documents)
 
 

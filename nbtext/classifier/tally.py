@@ -15,6 +15,7 @@ from nbtext.features.counting import Counter, arrange, counter, merge_sorted
 from nbtext.features.rows import Kept, Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
 
 ALL_HASHES = 2**64  # above every document's hash
 SAMPLE_SIZE = 2**15  # documents that leave-one-out looks at: all of most corpora, some 50 MB of counts
@@ -28,6 +29,7 @@ class Tally:
     vocabulary  the features; None where they are hashed
     statistics  over all of them
     sample      the documents with the smallest hashes, at most `sample_size`; all where that is None
+    weighting   how the counts were weighted before they were counted, in a matrix of weights; else None
     """
 
     labels: tuple[str, ...]
@@ -35,6 +37,7 @@ class Tally:
     statistics: Statistics
     sample: Sample
     sample_size: int | None
+    weighting: Weighting | None = None
 
     def restricted(self, columns: NDArray[np.int64]) -> Tally:
         """The tally of these features only; `columns` ascends."""
@@ -43,6 +46,7 @@ class Tally:
             vocabulary=self.vocabulary.restricted(columns) if self.vocabulary is not None else None,
             statistics=self.statistics.restricted(columns),
             sample=self.sample.restricted(columns, self.statistics.n_features),
+            weighting=self.weighting.restricted(columns) if self.weighting is not None else None,
         )
 
     def without(self, documents: NDArray[np.bool_]) -> Tally:

@@ -24,6 +24,7 @@ from nbtext.features.counting import Counter, counter
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
+    from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
 
 NO_TOKEN = "the document holds no token"
@@ -89,6 +90,13 @@ class TextClassifier:
         if not tally.labels:
             raise InputError("there is no document to learn from")
         return self.fit_tally(tally)
+
+    def fit_matrix(self, matrix: Matrix) -> TextClassifier:
+        """Learn from a matrix of documents, and by its settings classify text."""
+        from nbtext.classifier.matrices import features_of, tally_of
+
+        self.features = features_of(matrix)
+        return self.fit_tally(tally_of(matrix, self.features))
 
     def fit_tally(self, tally: Tally) -> TextClassifier:
         """Learn from counts."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import click
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli.types import PARSED
 from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import SettingsError
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 
 Command = Callable[..., Any]
@@ -46,21 +47,20 @@ def option(*names: str, stage: str = "Options", **attributes: Any) -> Callable[[
 
 def settings_options(record: type, stage: str, *, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
     """An option for each field of a settings record that has a help text."""
-    hints = get_type_hints(record)
 
     def decorate(command: Command) -> Command:
         for field in reversed(fields(record)):
             if "help" in field.metadata and field.name not in without:
-                command = _option_of(field, hints[field.name], stage)(command)
+                command = _option_of(field, stage)(command)
         return command
 
     return decorate
 
 
-def _option_of(field: Field[Any], hint: Any, stage: str) -> Callable[[Command], Command]:
+def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
     flag = "--" + field.name.replace("_", "-")
     attributes: dict[str, Any] = {"stage": stage, "help": field.metadata["help"], "default": None}
-    if hint is bool:
+    if field.type == "bool":
         if field.default is True:
             flag = f"{flag}/--no-{flag[2:]}"
         return option(flag, field.name, is_flag=True, **attributes)
@@ -68,7 +68,7 @@ def _option_of(field: Field[Any], hint: Any, stage: str) -> Callable[[Command], 
         attributes["type"] = PARSED[field.name]
     elif "choices" in field.metadata:
         attributes["type"] = click.Choice(field.metadata["choices"])
-    elif "int" in str(hint):
+    elif "int" in str(field.type):
         attributes["type"] = int
     if field.default is not MISSING and field.default not in (None, ()):
         shown = field.default if not isinstance(field.default, tuple) else ",".join(map(str, field.default))
@@ -83,6 +83,13 @@ def collected(record: type[Settings], options: dict[str, Any], **fixed: Any) -> 
     if "weighting" in options and "tf" in names:
         given = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[options["weighting"] or "counts"], strict=True)) | given
     return record(**(given | fixed))
+
+
+def refuse_given(record: type, options: dict[str, Any], *, because: str) -> None:
+    """Raise SettingsError where an option of this record was given that cannot be obeyed."""
+    for field in fields(record):
+        if options.get(field.name) is not None:
+            raise SettingsError(because, where="--" + field.name.replace("_", "-"), hint="leave it out")
 
 
 def reading_options(command: Command) -> Command:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nbtext.documents.source import Chunk, Source, open_source
+from nbtext.documents.streams import is_matrix
 from nbtext.errors import SettingsError, printable
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ def form_or_default(form: str | None, output: str = "-") -> str:
     return form or ("table" if output == "-" and sys.stdout.isatty() else "tsv")
 
 
+def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
+    """Whether the one SOURCE is a matrix file, which is learned from as it is."""
+    if len(sources) != 1 or settings.input_format not in (None, "matrix"):
+        return False
+    return settings.input_format == "matrix" or is_matrix(sources[0])
+
+
 @contextmanager
 def reading(
     sources: tuple[str, ...], settings: ReadingSettings, *, quiet: bool, no_progress: bool
@@ -56,6 +64,7 @@ def reading(
         def on_batch(chunk: Chunk, batch: Batch) -> None:
             nonlocal repaired_documents, repaired_bytes
             advance(chunk.size)
+            source.skipped.update(batch.notes)
             repaired_documents += batch.repaired_documents
             repaired_bytes += batch.repaired_bytes
 

@@ -14,10 +14,11 @@ from nbtext.cli.options import (
     model_options,
     option,
     reading_options,
+    refuse_given,
     run_options,
     sources,
 )
-from nbtext.cli.running import jobs_or_all, output_or_pipe, reading, say
+from nbtext.cli.running import is_matrix_alone, jobs_or_all, output_or_pipe, reading, say
 from nbtext.documents.settings import ReadingSettings
 from nbtext.features.settings import FeatureSettings
 
@@ -48,13 +49,17 @@ def train(
     """
     from nbtext.artifact.model import save_model
     from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.documents.matrix_reading import load_matrix
     from nbtext.report.training import trained
 
     target = output_or_pipe(output)
-    features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
-    classifier = TextClassifier.of(features, modelling)
     settings = collected(ReadingSettings, options)
-    with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
-        classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch)
+    classifier = TextClassifier.of(collected(FeatureSettings, options), collected(ModelSettings, options))
+    if is_matrix_alone(sources, settings):
+        refuse_given(FeatureSettings, options, because="the features of a matrix are made already")
+        classifier.fit_matrix(load_matrix(sources[0]))
+    else:
+        with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+            classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch)
     save_model(classifier, target)
     say(trained(classifier), quiet=quiet)

@@ -1,3 +1,62 @@
 """`nbtext vectorize`: texts in, a sparse matrix out."""
 
 from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nbtext.cli.options import (
+    StagedCommand,
+    collected,
+    feature_options,
+    option,
+    reading_options,
+    run_options,
+    sources,
+)
+from nbtext.cli.running import output_or_pipe, reading
+from nbtext.documents.settings import ReadingSettings
+from nbtext.features.settings import FeatureSettings
+
+
+@click.command(
+    cls=StagedCommand,
+    epilog="Example: nbtext vectorize corpora/letters/train --weighting tfidf -o letters.npz\n\n"
+    "Memory holds the matrix: some 12 bytes for each distinct word of each document.",
+)
+@sources
+@option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
+@option(
+    "--to",
+    "form",
+    type=click.Choice(["npz", "svmlight", "mtx"]),
+    default="npz",
+    help="npz holds names, ids, labels and settings as well; svmlight and mtx (Matrix Market) numbers only, "
+    "a label being its place in sorted order.  [default: npz]",
+)
+@reading_options
+@feature_options
+@run_options
+def vectorize(
+    sources: tuple[str, ...],
+    output: str | None,
+    form: str,
+    quiet: bool,
+    no_progress: bool,
+    **options: Any,
+) -> None:
+    """Turn texts into a sparse matrix file.
+
+    scipy.sparse.load_npz opens the result; nbtext train learns from it.
+    """
+    from nbtext.classifier.matrices import vectorized
+    from nbtext.output import atomic_output
+    from nbtext.report.matrices import write_matrix
+
+    target = output_or_pipe(output)
+    settings = collected(ReadingSettings, options)
+    with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+        matrix = vectorized(source, collected(FeatureSettings, options), on_batch=on_batch)
+    with atomic_output(target) as file:
+        write_matrix(matrix, file, form=form)
