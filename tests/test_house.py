@@ -41,9 +41,11 @@ def test_rooms_import_only_from_above() -> None:
         if path.suffix not in (".py", ".pyi"):
             continue
         room = path.relative_to(HOUSE).parts[0].removesuffix(".py")
-        for module in imports(path):
-            if module.partition(".")[0] == "nbtext" and ROOMS.index(room_of(module)) > ROOMS.index(room):
-                culprits.append(f"{path.relative_to(HOUSE)} imports {module}")
+        culprits += [
+            f"{path.relative_to(HOUSE)} imports {module}"
+            for module in imports(path)
+            if module.partition(".")[0] == "nbtext" and ROOMS.index(room_of(module)) > ROOMS.index(room)
+        ]
     assert culprits == []
 
 

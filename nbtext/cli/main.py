@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             if suggestion := _nearest(args[0], self.list_commands(ctx)):
-                error.message += f" Did you mean {suggestion}?"
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {suggestion}?", ctx) from error
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 
-class Parsed(click.ParamType):
+class Parsed(click.ParamType[Any]):
     """A value that a function makes of what was typed; ValueError says what is wrong with it."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:

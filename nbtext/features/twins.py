@@ -106,7 +106,7 @@ def entry_positions(
     n_classes = max(row_classes.max(initial=0), w_classes.max(initial=0)) + 1
     listed = features * n_classes + w_classes
     wanted = indices.astype(np.int64) * n_classes + np.repeat(row_classes, np.diff(indptr))
-    positions = np.searchsorted(listed, wanted)
+    positions: NDArray[np.int64] = np.searchsorted(listed, wanted)
     if len(wanted) and not np.array_equal(listed[np.minimum(positions, len(listed) - 1)], wanted):
         raise ValueError("the rows are no part of these entries")
     return positions

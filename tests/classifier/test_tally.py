@@ -14,12 +14,13 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 
+PLAIN = FeatureSettings()
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(" ".join)
 DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä", "c\n"])), min_size=1, max_size=12)
 
 
 def tally_of(
-    documents: list[tuple[str, str]], features: FeatureSettings = FeatureSettings(), *, sample_size: int | None = None
+    documents: list[tuple[str, str]], features: FeatureSettings = PLAIN, *, sample_size: int | None = None
 ) -> Tally:
     """The tally of some documents, added one by one."""
     builder = TallyBuilder(features, sample_size=sample_size)

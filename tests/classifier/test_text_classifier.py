@@ -21,27 +21,34 @@ QUESTIONS = ["red leaf", "yellow yellow", "straße", "nothing known", ""]
 
 
 @pytest.mark.parametrize(
-    ("options", "peer"),
+    ("options", "steps"),
     [
-        ({}, make_pipeline(CountVectorizer(), MultinomialNB(alpha=0.5))),
-        ({"ngrams": (1, 2), "min_df": 2}, make_pipeline(CountVectorizer(ngram_range=(1, 2), min_df=2), MultinomialNB(alpha=0.5))),
-        ({"model": "bernoulli"}, make_pipeline(CountVectorizer(), BernoulliNB(alpha=0.5))),
-        ({"tf": "binary"}, make_pipeline(CountVectorizer(binary=True), MultinomialNB(alpha=0.5))),
-        ({"model": "complement", "idf": "smooth", "norm": "l2"}, make_pipeline(TfidfVectorizer(), ComplementNB(alpha=0.5))),
-        ({"analyzer": "char_wb", "ngrams": (1, 3)}, make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(1, 3)), MultinomialNB(alpha=0.5))),
-        ({"vocabulary": ("yellow", "red", "pear")}, make_pipeline(CountVectorizer(vocabulary=["pear", "red", "yellow"]), MultinomialNB(alpha=0.5))),
+        ({}, [CountVectorizer(), MultinomialNB(alpha=0.5)]),
+        ({"ngrams": (1, 2), "min_df": 2}, [CountVectorizer(ngram_range=(1, 2), min_df=2), MultinomialNB(alpha=0.5)]),
+        ({"model": "bernoulli"}, [CountVectorizer(), BernoulliNB(alpha=0.5)]),
+        ({"tf": "binary"}, [CountVectorizer(binary=True), MultinomialNB(alpha=0.5)]),
+        ({"model": "complement", "idf": "smooth", "norm": "l2"}, [TfidfVectorizer(), ComplementNB(alpha=0.5)]),
+        (
+            {"analyzer": "char_wb", "ngrams": (1, 3)},
+            [CountVectorizer(analyzer="char_wb", ngram_range=(1, 3)), MultinomialNB(alpha=0.5)],
+        ),
+        (
+            {"vocabulary": ("yellow", "red", "pear")},
+            [CountVectorizer(vocabulary=["pear", "red", "yellow"]), MultinomialNB(alpha=0.5)],
+        ),
     ],
-)  # fmt: skip
-def test_equals_a_scikit_learn_pipeline(options: dict, peer: object) -> None:
+)
+def test_equals_a_scikit_learn_pipeline(options: dict, steps: list) -> None:
     """Without calibration, probabilities are those of scikit-learn's vectorizer and model."""
+    peer = make_pipeline(*steps)
     classifier = TextClassifier(smoothing=0.5, calibrate=False, **options).fit(TEXTS, LABELS)
-    peer.fit(TEXTS, LABELS)  # type: ignore[attr-defined]
-    assert classifier.classes_.tolist() == peer.classes_.tolist()  # type: ignore[attr-defined]
+    peer.fit(TEXTS, LABELS)
+    assert classifier.classes_.tolist() == peer.classes_.tolist()
     np.testing.assert_allclose(
         classifier.predict_log_proba(QUESTIONS),
         peer.predict_log_proba(QUESTIONS),
         rtol=1e-9,
-        atol=1e-9,  # type: ignore[attr-defined]
+        atol=1e-9,
     )
 
 
