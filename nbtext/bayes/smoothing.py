@@ -83,7 +83,7 @@ class LeaveOneOut:
         return Choice(
             best,
             calibration if calibrate else None,
-            Expectation(len(self.sample), float(right / len(self.sample)), float(-log_posterior[own].mean())),
+            Expectation(len(self.sample), float(right / len(self.sample)), -float(log_posterior[own].mean())),
             threshold(scores, lengths) if self.has_likelihood else None,
         )
 

@@ -51,7 +51,7 @@ class Counter:
         """Add each document's counts to its class; give back the rows of those whose hash is below `keep_below`.
 
         A document of class -1 is passed over altogether: its words do not enter the vocabulary. The kept rows of a
-        growing counter are in no particular order within a row: `arrange` sorts them once their final columns are known.
+        growing counter are in no particular order within a row: `arrange` sorts them by their final columns.
         """
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -93,7 +93,7 @@ def arrange(rows: Rows, columns: NDArray[np.int32]) -> Rows:
 def merge_sorted(
     blob_a: NDArray[np.uint8], offsets_a: NDArray[np.int64], blob_b: NDArray[np.uint8], offsets_b: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The union of two sorted vocabularies (blob, offsets), and the column there of each feature of the one and the other."""
+    """The union of two sorted vocabularies (blob, offsets), and the column there of each feature of either."""
 
 def score_rows(
     indptr: NDArray[np.int64],
@@ -114,7 +114,7 @@ def score_rows(
     """
 
 def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
-    """The content of each file, or the number of the system's error: EINVAL where it is no regular file, EFBIG above limit."""
+    """The content of each file, or the errno of why not: EINVAL where it is no regular file, EFBIG above limit."""
 
 def take_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]

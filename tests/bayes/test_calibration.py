@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.optimize import minimize
 
-from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.calibration import BELIEVED, DOUBT, Calibration, fit_calibration
 from nbtext.bayes.scorer import log_posterior
 
 
@@ -31,11 +32,26 @@ def test_finds_the_minimum() -> None:
 
     def loss(at: np.ndarray) -> float:
         log_posterior = Calibration(float(np.exp(at[0])), float(at[1])).log_posterior(scores, lengths)
-        return float(-log_posterior[np.arange(len(classes)), classes].mean())
+        prior = (((at - BELIEVED) / DOUBT) ** 2).sum() / 2
+        return float((prior - log_posterior[np.arange(len(classes)), classes].sum()) / len(classes))
 
     found = fit_calibration(scores, lengths, classes)
     best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 2000})
     assert loss(np.array([np.log(found.a), found.b])) <= best.fun + 1e-8
+
+
+def test_documents_of_one_length_say_nothing_of_others() -> None:
+    """Where all documents are 60 words long and twice too sure, one of 5 words is not thought much surer or less."""
+    scores, lengths, classes = overconfident(4000, 2.0, 0.0)
+    found = fit_calibration(scores, np.full_like(lengths, 60), classes)
+    assert found.temperature(np.array([60]))[0] == pytest.approx(2, rel=0.1)
+    assert 1 <= found.temperature(np.array([5]))[0] <= 2
+
+
+def test_two_documents_do_not_make_certainty() -> None:
+    """Two documents that were told apart are no reason to believe anything with 99.9 %."""
+    found = fit_calibration(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2, 2]), np.array([1, 0], dtype=np.int32))
+    assert np.exp(found.log_posterior(np.array([[0.0, 1.0]]), np.array([2])))[0, 1] < 0.999
 
 
 def test_extremes_are_finite() -> None:
