@@ -8,7 +8,7 @@ from html import escape
 from outcome import JobResult, Row
 from table import megabytes, seconds
 
-WIDTH, NAMES, VALUES = 760, 140, 150  # pixels: the whole, left of the bars, right of them
+WIDTH, NAMES, VALUES = 760, 190, 150  # pixels: the whole, left of the bars, right of them
 BAR, GAP, TITLE, PANEL_GAP, MARGIN = 16, 6, 24, 14, 16
 OWN, OTHER, INK, FAINT = "#2563eb", "#94a3b8", "#1e293b", "#64748b"
 
@@ -50,7 +50,7 @@ def _bar(row: Row, top: int, longest: float) -> list[str]:
     room = WIDTH - NAMES - VALUES - 2 * MARGIN
     length = max(1.0, room * row.cost.wall / longest)
     left, baseline = MARGIN + NAMES, top + 12
-    is_own = row.name == "nbtext" or row.name.endswith("×")
+    is_own = row.name.startswith("nbtext") or row.name.endswith("×")
     value = f"{seconds(row.cost.wall)}, {'< ' if row.is_memory_bound else ''}{megabytes(row.cost.memory)}"
     return [
         _text(left - 8, baseline, row.name, anchor="end"),

@@ -90,14 +90,16 @@ def other(name: str, *words: object) -> Contestant:
     return Contestant(name, name, (command(*words),))
 
 
-def nbtext(task: Task) -> Contestant:
-    """nbtext, as it is installed beside this Python."""
-    place = task.place("nbtext")
+def nbtext(task: Task, *more: str) -> Contestant:
+    """nbtext, as it is installed beside this Python, with more options than the task has."""
+    name = " ".join(("nbtext", *more))
+    options = (*task.options, *more)
+    place = task.place(name)
     model, answers = place / "model.joblib", place / "answers.tsv"
     return Contestant(
-        "nbtext",
-        " ".join(("nbtext train", task.shown, "-o model.joblib", *task.options)),
-        (command(*NBTEXT, "train", task.training, "-o", model, *task.options),),
+        name,
+        " ".join(("nbtext train", task.shown, "-o model.joblib", *options)),
+        (command(*NBTEXT, "train", task.training, "-o", model, *options),),
         model=model,
         judge=_tabular(task.test, answers, command(*NBTEXT, "predict", task.test, "-m", model, stdout=answers)),
     )

@@ -1,24 +1,23 @@
 """Running whole processes and measuring what they cost: wall time, CPU time, peak memory.
 
-A process is spawned, waited for with wait4, and its rusage read: user + system time and the largest resident size, both
-of the process and of the children it waited for. The kernel counts the spawning process into the peak of the spawned
-one, so a peak below this program's own (`own_peak`, some 20 MB) cannot be told from it.
+A process is spawned by a tiny one (launch.py), waited for with wait4, and its rusage read: user + system time and the
+largest resident size, both of the process and of the children it waited for. The spawning process counts into the peak,
+so a peak below `smallest_peak` (some 10 MB) cannot be told from it.
 """
 
 from __future__ import annotations
 
 import os
-import resource
-import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
-KILOBYTE = 1024  # ru_maxrss is in kibibytes on Linux
+LAUNCHER = Path(__file__).with_name("launch.py")
 SHOWN_OF_ERRORS = 2000  # characters
 # `wc -w` is faster in a UTF-8 locale than in C (1.7 s against 2.5 s for 500 MB): the harder peer
 ENVIRONMENT = os.environ | {"LC_ALL": "C.UTF-8"}
@@ -56,9 +55,10 @@ class Cost:
         return Cost(self.wall + later.wall, self.cpu + later.cpu, max(self.memory, later.memory))
 
 
-def own_peak() -> int:
-    """The largest resident size of this process so far, in bytes: the smallest peak that can be measured."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KILOBYTE
+@cache
+def smallest_peak() -> int:
+    """The peak of a process that needs next to nothing, in bytes: the least that can be measured."""
+    return measure([Step(("true",))]).memory
 
 
 def measure(steps: Sequence[Step]) -> Cost:
@@ -71,36 +71,28 @@ def measure(steps: Sequence[Step]) -> Cost:
 
 
 def _measure(step: Step) -> Cost:
-    program = shutil.which(step.command[0])
-    if program is None:
-        raise StepFailedError(f"{step.command[0]}: not found")
-    with (
-        tempfile.TemporaryFile() as errors,
-        _opened(step.stdin) as stdin,
-        open(step.stdout or os.devnull, "wb") as stdout,
-    ):
-        redirections = [
-            (os.POSIX_SPAWN_DUP2, file.fileno(), number) for number, file in enumerate((stdin, stdout, errors))
-        ]
-        start = time.perf_counter()
-        pid = os.posix_spawn(program, step.command, ENVIRONMENT, file_actions=redirections)
-        _, status, usage = os.wait4(pid, 0)
-        wall = time.perf_counter() - start
-        if status != 0:
+    reading, writing = os.pipe()
+    command = [sys.executable, "-I", "-S", str(LAUNCHER), str(writing), *step.command]
+    with tempfile.TemporaryFile() as errors, open(step.stdout or os.devnull, "wb") as stdout, open(reading) as report:
+        try:
+            subprocess.run(
+                command,
+                input=step.stdin or b"",
+                stdout=stdout,
+                stderr=errors,
+                env=ENVIRONMENT,
+                pass_fds=[writing],
+                check=False,
+            )
+        finally:
+            os.close(writing)
+        status, *numbers = report.read().split() or ["none"]
+        if status != "0":
             errors.seek(0)
             said = errors.read().decode("utf-8", "replace")[-SHOWN_OF_ERRORS:]
-            raise StepFailedError(f"{step.command[0]}: exit status {os.waitstatus_to_exitcode(status)}\n{said}")
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * KILOBYTE)
-
-
-def _opened(stdin: bytes | None) -> BinaryIO:
-    """A pipe that holds these few bytes, or an empty input."""
-    if stdin is None:
-        return open(os.devnull, "rb")
-    reading, writing = os.pipe()
-    os.write(writing, stdin)
-    os.close(writing)
-    return open(reading, "rb")
+            raise StepFailedError(f"{step.command[0]}: exit status {status}\n{said}")
+    wall, cpu, memory = numbers
+    return Cost(float(wall), float(cpu), int(memory))
 
 
 def median(costs: Sequence[Cost]) -> Cost:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from contestants import Contestant
 from jobs import Bar, Job
-from measuring import Cost, StepFailedError, interleaved, measure, median, own_peak
+from measuring import Cost, StepFailedError, interleaved, measure, median, smallest_peak
+
+ROUGHLY = 1.05  # peaks that are no further apart are the same
 
 Say = Callable[[str], None]
 
@@ -60,7 +62,6 @@ def run_job(job: Job, *, rounds: int, warm_up: bool, say: Say) -> JobResult:
     """Prepare all contestants, measure them in turns, then judge their models."""
     problems = {contestant.name: _prepared(contestant, say) for contestant in job.contestants}
     able = {contestant.name: contestant.steps for contestant in job.contestants if problems[contestant.name] is None}
-    floor = own_peak()
     if warm_up:
         interleaved(able, rounds=1)
     costs = interleaved(able, rounds=rounds, on_cost=lambda name, cost: say(f"  {name}: {cost.wall:.3f} s"))
@@ -70,7 +71,7 @@ def run_job(job: Job, *, rounds: int, warm_up: bool, say: Say) -> JobResult:
         if isinstance(measured, StepFailedError):
             say(f"  {contestant.name} failed: {measured}")
             problems[contestant.name] = "failed"
-        rows.append(_row(contestant, measured, problems[contestant.name], floor=floor, say=say))
+        rows.append(_row(contestant, measured, problems[contestant.name], say=say))
     return JobResult(job, tuple(rows))
 
 
@@ -91,7 +92,6 @@ def _row(
     costs: list[Cost] | StepFailedError | None,
     problem: str | None,
     *,
-    floor: int,
     say: Say,
 ) -> Row:
     """A contestant's medians; its model is judged here."""
@@ -102,7 +102,7 @@ def _row(
         contestant.name,
         contestant.shown,
         cost,
-        is_memory_bound=cost.memory <= floor,
+        is_memory_bound=cost.memory <= ROUGHLY * smallest_peak(),
         model_size=contestant.model.stat().st_size if contestant.model is not None else None,
         accuracy=_judged(contestant, say),
     )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from material import corpus
 
 N_FOLDS = 10
-SEEDS = (1, 2, 3)  # of random splits
+SEEDS = range(1, 11)  # of random splits
 TRAINING_SHARE = 0.7  # of a random split
 SMS_TRAINING_SHARE = 0.3
 

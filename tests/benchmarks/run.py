@@ -48,7 +48,7 @@ def main() -> None:
             say(f"{name}: getting ready")
             job = jobs[name](Material(Path(scratch)))
             results.append(run_job(job, rounds=rounds, warm_up=not options.quick, say=say))
-    how = f"Medians of {rounds} interleaved rounds, whole processes, {len(cores)} cores."
+    how = f"Whole processes on {len(cores)} cores, in turns; medians of {rounds} rounds."
     page = document(results, conditions(), missing_peers(), how)
     output = options.output or (None if options.quick or options.only else RESULTS)
     if output is None:

@@ -29,11 +29,11 @@ def document(results: Sequence[JobResult], conditions: Mapping[str, str], missin
 def bars_table(results: Iterable[JobResult]) -> str:
     """Each bar with what was measured."""
     return markdown(
-        ("job", "against", "quantity", "measured", "bar", ""),
+        ("job", "who : against whom", "quantity", "measured", "bar", ""),
         [
             (
-                result.job.title,
-                bar.peer if bar.contestant == "nbtext" else f"{bar.peer} ({bar.contestant})",
+                result.job.title.split(":")[0],
+                f"{bar.contestant} : {bar.peer}",
                 QUANTITIES[bar.quantity],
                 ratio_text(ratio),
                 ("≥ " if bar.quantity == "accuracy" else "≤ ") + ratio_text(bar.limit),

@@ -83,9 +83,9 @@ def test_failure_is_told() -> None:
 def test_bars_are_judged() -> None:
     """The table of bars has the ratio to the peer, the bar, and whether it was reached."""
     assert table.bars_table([example()]).splitlines()[2:] == [
-        "| A job | peer | wall time | 1/10 | ≤ 1/8 | reached |",
-        "| A job | peer | model file | 1/2.5 | ≤ 1/3 | **missed** |",
-        "| A job | gone | accuracy | — | ≥ 1 | — |",
+        "| A job | nbtext : peer | wall time | 1/10 | ≤ 1/8 | reached |",
+        "| A job | nbtext : peer | model file | 1/2.5 | ≤ 1/3 | **missed** |",
+        "| A job | nbtext : gone | accuracy | — | ≥ 1 | — |",
     ]
 
 
