@@ -29,12 +29,18 @@ UNUSUAL_BEGINNINGS = MARKS + MAGICS
 UNUSUAL_SUFFIXES = tuple(SUFFIXES)
 
 
-def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
+def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
     """The content of each file, or the number of the system's error.
 
     That is EINVAL where it is no regular file, and EFBIG where it has more than `limit` bytes.
     """
     return [_read_file(path, limit) for path in paths]
+
+
+try:
+    from nbtext.documents._files import read_files
+except ImportError:  # not compiled here
+    read_files = read_files_plainly
 
 
 def _read_file(path: bytes, limit: int) -> bytes | int:

@@ -1,0 +1,3 @@
+"""`files.read_files`, compiled."""
+
+def read_files(paths: list[bytes], limit: int) -> list[bytes | int]: ...

@@ -1,0 +1,119 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""Reading many small files with few system calls and, meanwhile, without the GIL: `files.read_files`, compiled."""
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc cimport errno
+from libc.stdlib cimport free, realloc
+
+cdef extern from "<fcntl.h>" nogil:
+    int open(const char* path, int flags)
+    int O_RDONLY, O_CLOEXEC, O_NONBLOCK, O_NOCTTY
+
+cdef extern from "<unistd.h>" nogil:
+    ssize_t read(int descriptor, void* data, size_t count)
+    int close(int descriptor)
+
+cdef extern from "<sys/stat.h>" nogil:
+    struct stat:
+        long long st_size
+        unsigned st_mode
+    int fstat(int descriptor, stat* status)
+    bint S_ISREG(unsigned mode)
+
+cdef size_t MORE = 65536  # is asked for where a file has grown, or lies about its size as /proc does
+
+cdef struct Content:
+    char* data
+    size_t room
+    size_t size  # in use
+
+
+cdef bint reserve(Content* content, size_t more) noexcept nogil:
+    """Room for so many bytes more; False where there is no memory for them."""
+    cdef size_t room = content.size + more
+    cdef char* data
+    if room <= content.room:
+        return True
+    room = max(room, 2 * content.room)
+    data = <char*> realloc(content.data, room)
+    if data == NULL:
+        return False
+    content.data, content.room = data, room
+    return True
+
+
+cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcept nogil:
+    """Append what a file holds; return the system's error."""
+    cdef stat status
+    cdef size_t start = content.size, expected, room
+    cdef ssize_t n_read
+    if fstat(descriptor, &status) < 0:
+        return errno.errno
+    if not S_ISREG(status.st_mode):
+        return errno.EINVAL
+    if <unsigned long long> status.st_size > limit:
+        return errno.EFBIG
+    expected = <size_t> status.st_size
+    room = expected + 1  # when one byte more than expected is asked for, and not given, that was the end
+    while True:
+        if not reserve(content, room):
+            return errno.ENOMEM
+        n_read = read(descriptor, content.data + content.size, room)
+        if n_read < 0:
+            if errno.errno == errno.EINTR:
+                continue
+            return errno.errno
+        content.size += <size_t> n_read
+        if content.size - start > limit:
+            return errno.EFBIG
+        if n_read == 0 or (content.size - start == expected and <size_t> n_read < room):
+            return 0
+        room = MORE
+
+
+cdef int read_file(const char* path, size_t limit, Content* content) noexcept nogil:
+    """Append what the file at a path holds; return the system's error, after which nothing is appended."""
+    cdef size_t start = content.size
+    cdef int error, descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    while descriptor < 0 and errno.errno == errno.EINTR:
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    if descriptor < 0:
+        return errno.errno
+    error = read_descriptor(descriptor, limit, content)
+    close(descriptor)
+    if error:
+        content.size = start
+    return error
+
+
+def read_files(list paths, size_t limit):
+    """The content of each file, or the number of the system's error: EINVAL where it is no regular file, EFBIG
+    where it has more than `limit` bytes."""
+    cdef Content content = Content(NULL, 0, 0)
+    cdef Py_ssize_t i, n_files = len(paths)
+    cdef const char** names = <const char**> realloc(NULL, (n_files + 1) * sizeof(char*))
+    cdef int* errors = <int*> realloc(NULL, (n_files + 1) * sizeof(int))
+    cdef size_t* ends = <size_t*> realloc(NULL, (n_files + 1) * sizeof(size_t))
+    cdef size_t start = 0
+    cdef list held = list(paths), found = []
+    cdef bytes path
+    try:
+        if names == NULL or errors == NULL or ends == NULL:
+            raise MemoryError
+        for i in range(n_files):
+            path = <bytes?> held[i]
+            names[i], errors[i] = PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0
+        with nogil:
+            for i in range(n_files):
+                if errors[i] == 0:
+                    errors[i] = read_file(names[i], limit, &content)
+                ends[i] = content.size
+        for i in range(n_files):
+            found.append(errors[i] if errors[i] else content.data[start:ends[i]])
+            start = ends[i]
+        return found
+    finally:
+        free(names)
+        free(errors)
+        free(ends)
+        free(content.data)
