@@ -137,7 +137,6 @@ def train_imdb_lines(material: Material) -> Job:
     return Job(
         "Train on IMDB as one JSONL file",
         (nbtext(task), scikit_learn(task), other("wc -w", "wc", "-w", lines)),
-        (Bar("wall", "wc -w", 1.0),),
     )
 
 
