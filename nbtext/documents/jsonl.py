@@ -103,7 +103,7 @@ def _parse_carefully(chunk: LineChunk) -> Batch:
     """Any lines, one by one, by the standard library."""
     settings = chunk.settings
     decoded = decode_lines(chunk.block.data, chunk.encoding)
-    rows = [number for number, line in enumerate(decoded.texts) if line.strip(JSON_BLANKS)]
+    rows = [n for n, line in enumerate(decoded.texts) if line.strip(JSON_BLANKS) or n in decoded.problems]
     fields: list[list[str]] = [[] for _ in settings.text_field]
     batch = Batch([], (), [])
     for row, number in enumerate(rows):

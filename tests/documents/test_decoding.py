@@ -1,0 +1,151 @@
+"""Bytes to text: marks, encodings, invalid bytes."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.documents.decoding import Encoding, decode_lines, encoding_of
+from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import InputError, SettingsError
+
+UTF8 = encoding_of(ReadingSettings())
+STRICT = encoding_of(ReadingSettings(encoding_errors="strict"))
+ENCODINGS = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "latin-1", "cp037", "shift_jis"]
+TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
+
+
+@pytest.mark.parametrize(
+    ("mark", "codec"),
+    [(codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")],
+)
+@pytest.mark.parametrize("name", ["x.csv", "tree"])
+def test_a_byte_order_mark_wins(read: Callable[..., Any], tmp_path: Path, mark: bytes, codec: str, name: str) -> None:
+    """A file with a byte order mark is read as it says, whatever --encoding says, and the mark is no text."""
+    content = mark + TEXT.encode(codec)
+    if name == "tree":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1").write_bytes(content)
+        assert [texts for _, texts, _ in read(tmp_path / name, encoding="latin-1")] == [(TEXT,)]
+    else:
+        (tmp_path / name).write_bytes(content)
+        documents = [(texts, label) for _, texts, label in read(tmp_path / name, encoding="latin-1")]
+        assert documents == [(("“free” Ω ß ✓",), "spam"), (("noon",), "ham")]
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.txt", "x.jsonl"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be", "latin-1", "cp037", "utf-8-sig"])
+def test_any_encoding_may_be_named(read: Callable[..., Any], tmp_path: Path, name: str, encoding: str) -> None:
+    """Every format is read in the encoding that is named."""
+    lines = {
+        "x.csv": "text,label\nß é,a\nü,b\n",
+        "x.tsv": "text\tlabel\r\nß é\ta\r\nü\tb\r\n",
+        "x.txt": "__label__a ß é\n__label__b ü",
+        "x.jsonl": '{"text": "ß é", "label": "a"}\n{"text": "ü", "label": "b"}',
+    }
+    (tmp_path / name).write_bytes(lines[name].encode(encoding))
+    assert [(texts, label) for _, texts, label in read(tmp_path / name, encoding=encoding)] == [
+        (("ß é",), "a"),
+        (("ü",), "b"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["klingon", "hex", "rot13", "idna", "undefined", "utf-8\0", "", "unicode_escape"])
+def test_an_unknown_encoding_is_refused(opened: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    """What is no encoding of text is wrong usage, said before anything is read."""
+    (tmp_path / "x.txt").write_text("a")
+    with pytest.raises(SettingsError) as caught:
+        opened(tmp_path / "x.txt", encoding=name)
+    assert caught.value.where == "--encoding"
+
+
+def test_invalid_bytes_are_replaced_and_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Invalid bytes become U+FFFD; how many, and in how many documents, is counted; a genuine U+FFFD is not."""
+    (tmp_path / "a").write_bytes(b"caf\xe9 \xff\xfe \xef\xbf\xbd")
+    (tmp_path / "b").write_bytes("genuine \ufffd".encode())
+    (tmp_path / "c").write_bytes(b"plain")
+    (batch,) = opened(tmp_path).batches()
+    assert batch.columns[0] == ["caf\ufffd \ufffd\ufffd \ufffd", "genuine \ufffd", "plain"]
+    assert (batch.repaired_documents, batch.repaired_bytes) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "where"),
+    [
+        ("x.jsonl", b'{"text": "ok"}\n\n{"text": "caf\xe9"}\n', "x.jsonl:3"),
+        ("x.csv", b"text,label\nok,a\ncaf\xe9,b\n", "x.csv:3"),
+        ("x.tsv", b"text\tlabel\nok\ta\ncaf\xe9\tb\n", "x.tsv:3"),
+        ("x.txt", b"ok\ncaf\xe9\nok\n", "x.txt:2"),
+        ("y.txt", b"__label__a ok\n__label__b caf\xe9\n", "y.txt:2"),
+        ("tree/label/1", b"caf\xe9", "tree/label/1"),
+        ("x.eml", b"Subject: hello\n\ncaf\xe9\n", "x.eml"),
+    ],
+)
+def test_strict_decoding_names_the_document(
+    problems: Callable[..., Any], opened: Callable[..., Any], tmp_path: Path, name: str, content: bytes, where: str
+) -> None:
+    """With --encoding-errors strict the document is a problem that names file and line; without, it is counted."""
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    source = tmp_path / "tree" if name.startswith("tree") else path
+    (said,) = problems(source, encoding_errors="strict")
+    assert said.startswith(f"{tmp_path}/{where}: byte 0xe9 at ")
+    assert sum(batch.repaired_documents for batch in opened(source).batches()) == 1
+    assert sum(batch.repaired_bytes for batch in opened(source).batches()) == 1
+
+
+@given(st.binary())
+def test_replacing_is_what_python_replaces(data: bytes) -> None:
+    """Any bytes decode, as Python decodes them; strictly, exactly the valid ones do."""
+    unmarked = data.removeprefix(codecs.BOM_UTF8)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return
+    decoded = UTF8.decode(data)
+    assert decoded.text == unmarked.decode("utf-8", "replace")
+    try:
+        strict = STRICT.decode(data).text
+    except InputError:
+        assert decoded.repaired > 0
+    else:
+        assert (decoded.repaired, decoded.text) == (0, strict)
+
+
+@given(st.lists(st.text("ab\u0a00\u000a00\u0a0a\U0001f60a", max_size=5)), st.sampled_from(ENCODINGS[:4]), st.booleans())
+def test_lines_are_those_of_the_text(lines: list[str], codec: str, has_last_feed: bool) -> None:
+    """Cutting bytes at line feeds gives the same lines as cutting the text, in encodings of wide characters too."""
+    text = "\n".join(lines) + "\n" * has_last_feed
+    data = text.encode(codec)
+    encoding = Encoding(codec, newline="\n".encode(codec))
+    expected = text.split("\n")[:-1] if text.endswith("\n") or not text else text.split("\n")
+    assert [line.decode(codec) for line in encoding.split_lines(data)] == expected
+    assert decode_lines(data, encoding).texts == expected
+    assert encoding.count_newlines(data) == text.count("\n")
+    first, last = encoding.find_newline(data), encoding.last_newline(data)
+    assert first == (len(text[: text.index("\n")].encode(codec)) if "\n" in text else -1)
+    assert last == (len(text[: text.rindex("\n")].encode(codec)) if "\n" in text else -1)
+
+
+def test_an_invalid_line_leaves_the_others_alone() -> None:
+    """Only the invalid lines of a chunk are repaired or refused."""
+    data = b"one\ntw\xff\xffo\nthree\n"
+    assert decode_lines(data, UTF8).repaired == {1: 2}
+    strict = decode_lines(data, STRICT)
+    assert (strict.texts, list(strict.problems)) == (["one", "", "three"], [1])
+
+
+def test_the_newsgroups_hold_73_broken_documents(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
+    """All 18,846 documents of 20 Newsgroups are read; 73 of them are not valid UTF-8, and none is in Latin-1."""
+    folder = corpora("20news")
+    halves = [list(opened(folder / half).batches()) for half in ("train", "test")]
+    assert [sum(map(len, half)) for half in halves] == [11_314, 7_532]
+    assert sum(batch.repaired_documents for half in halves for batch in half) == 73
+    assert not any(batch.problems for half in halves for batch in half)
+    assert len({label for batch in halves[0] for label in batch.labels}) == 20
+    assert not any(batch.repaired_bytes for batch in opened(folder / "test", encoding="latin-1").batches())

@@ -1,0 +1,229 @@
+"""CSV and TSV: quotes, headers, columns by name and number, and rows that do not fit."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nbtext.documents.decoding import encoding_of
+from nbtext.documents.delimited import delimited_chunks
+from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import InputError
+
+NUMBERED = {"text_field": ("2",), "label_field": "1"}
+cells = st.text(st.characters(codec="utf-8") | st.sampled_from('",\t\n '), max_size=6)
+
+
+@given(st.lists(st.tuples(cells, cells), max_size=6), st.sampled_from(["csv", "tsv"]), st.sampled_from(["\n", "\r\n"]))
+def test_what_csv_writes_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, read: Callable[..., Any], rows: list[Any], form: str, ending: str
+) -> None:
+    """Rows of any text that the csv module writes with quotes are read back: quotes, tabs, line ends and all."""
+    path = tmp_path_factory.mktemp("table") / f"x.{form}"
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter="," if form == "csv" else "\t", quoting=csv.QUOTE_ALL, lineterminator=ending)
+    writer.writerows([("label", "text"), *rows])
+    path.write_bytes(buffer.getvalue().encode())
+    assert [(label, texts[0]) for _, texts, label in read(path)] == [(label or None, text) for label, text in rows]
+
+
+@given(st.lists(st.tuples(cells, cells), max_size=6), st.integers(1, 20), st.sampled_from(["csv", "tsv"]))
+def test_pieces_of_any_size_give_the_same_rows(
+    stream_of: Callable[..., Any], rows: Callable[..., Any], table: list[Any], size: int, form: str
+) -> None:
+    """However the bytes of a table arrive, broken ones too, its rows are the same."""
+    delimiter = "," if form == "csv" else "\t"
+    content = "\n".join(map(delimiter.join, [("label", "text"), *table])).encode()
+    settings = ReadingSettings()
+
+    def outcome(size: int) -> Any:
+        chunks = delimited_chunks(stream_of(content, size), form, encoding_of(settings), settings)
+        batches = [chunk.batch() for chunk in chunks]
+        return rows(batches), [str(problem) for batch in batches for problem in batch.problems.values()]
+
+    assert outcome(size) == outcome(10_000)
+
+
+@given(st.text('"\tab\n', max_size=30))
+@example('"a\n"b"\n')
+def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Callable[..., Any], content: str) -> None:
+    """Reading by the rule, letter by letter, gives the same columns as the reader."""
+    from nbtext.documents.blocks import line_blocks, pieces_of
+    from nbtext.documents.records import LineFeed, tsv_records
+
+    stream = stream_of(content.encode(), 7)
+    encoding = encoding_of(ReadingSettings())
+    feed = LineFeed(line_blocks(pieces_of(stream), encoding, 1000, position=lambda: 0), encoding, 1000)
+    assert [record.columns for record in tsv_records(feed) if record.columns] == by_the_rule(content)
+
+
+def by_the_rule(content: str) -> list[list[str]]:
+    """RFC 4180 where it applies from the first character of a field to its last, else plain characters."""
+    rows: list[list[str]] = []
+    position = 0
+    while position < len(content):
+        row, is_blank = [], content[position] == "\n"
+        while True:
+            end = closing_quote(content, position) if content[position : position + 1] == '"' else -1
+            if end >= 0:
+                row.append(content[position + 1 : end].replace('""', '"'))
+                position = end + 1
+            else:
+                ends = [found for found in (content.find("\t", position), content.find("\n", position)) if found >= 0]
+                row.append(content[position : min(ends, default=len(content))])
+                position = min(ends, default=len(content))
+            position += 1
+            if content[position - 1 : position] != "\t":
+                break
+        if not is_blank:
+            rows.append(row)
+    return rows
+
+
+def closing_quote(content: str, opening: int) -> int:
+    position = opening + 1
+    while (position := content.find('"', position)) >= 0:
+        following = content[position + 1 : position + 2]
+        if following != '"':
+            return position if following in ("", "\t", "\n") else -1
+        position += 2
+    return -1
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "expected"),
+    [
+        ("text,label\na,x\n", {}, [("a", "x")]),
+        ("label;,text\nx,a\n", {}, [("a", None)]),
+        (" label , text \nx,a\n", {}, [("a", "x")]),
+        ("text\na\n", {}, [("a", None)]),
+        ("x,a\ny,b\n", NUMBERED, [("a", "x"), ("b", "y")]),
+        ("label,2\nx,a\n", {"text_field": ("2",)}, [("a", "x")]),
+        ("label,body\nx,a\n", {"text_field": ("2",)}, [("a", "x")]),
+        ("text,text,label\na,b,x\n", {}, [("a", "x")]),
+        ("text,label\n\na,x\n\n", {}, [("a", "x")]),
+        ("text,label\na,\n", {}, [("a", None)]),
+        ("class,body\nx,a\n", {"text_field": ("body",), "label_field": "class"}, [("a", "x")]),
+        ("text,label\na,x,,\n", {}, [("a", "x")]),
+        ("text,label\nnul \0 inside,x\n", {}, [("nul \0 inside", "x")]),
+    ],
+)
+def test_columns_are_found(
+    read: Callable[..., Any], tmp_path: Path, content: str, settings: dict[str, Any], expected: list[Any]
+) -> None:
+    """The first row is a header if it names a wanted text or label column; numbers count columns from 1."""
+    (tmp_path / "x.csv").write_text(content)
+    assert [(texts[0], label) for _, texts, label in read(tmp_path / "x.csv", **settings)] == expected
+
+
+def test_ids_are_a_column_or_the_line(read: Callable[..., Any], tmp_path: Path) -> None:
+    """The id column names the document; without one its first line does, with quoted line ends counted."""
+    (tmp_path / "x.csv").write_text('text,id\n"two\nlines",first\nb,\n')
+    assert [identity for identity, _, _ in read(tmp_path / "x.csv")] == ["first", f"{tmp_path}/x.csv:4"]
+
+
+def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Text columns are joined by a line feed, or come in a column each."""
+    (tmp_path / "x.csv").write_text("title,body,label\na,b,x\n")
+    assert read(tmp_path / "x.csv", text_field=("body", "title"))[0][1] == ("b\na",)
+    (batch,) = opened(tmp_path / "x.csv", text_field=("title", "body"), separate_fields=True).batches()
+    assert batch.columns == (["a"], ["b"])
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "says"),
+    [
+        ("body,label\na,x\n", {}, ":1: no column `text`, found body, label; name the column with --text-field"),
+        ("text,class\na,x\n", {"label_field": "kind"}, ":1: no column `kind`, found text, class; name the column with"),
+        (
+            "a,b\n",
+            {},
+            ":1: no column `text`, the first row is a, b; name the columns with --text-field and --label-field",
+        ),
+        ("a,b\n", {"text_field": ("3",), "label_field": "1"}, ":1: no column `3`, the first row is a, b"),
+        ("text\n" + "a" * 40 + '\n"open\nb\n' + "c\n" * 40, {"max_document_bytes": 50}, ":3: a row begins here that"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_said(
+    opened: Callable[..., Any], tmp_path: Path, content: str, settings: dict[str, Any], says: str
+) -> None:
+    """A missing column lists those that there are; a quote that is not closed is bounded, and found."""
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(InputError) as caught:
+        list(opened(tmp_path / "x.csv", **settings).batches())
+    assert str(caught.value).startswith(f"{tmp_path}/x.csv{says}")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("text,label\na,x\nb\n", ":3: expected 2 comma-separated columns, found 1"),
+        ("text,label\na,x\nb,c,x\n", ":3: expected 2 comma-separated columns, found 3; a column that holds a comma"),
+        ('text,label\na,x\nb,"never closed\n', ":3: a quote that is opened in this row is never closed"),
+        ("text,label\na,x\nb\rc,d\n", ":3: broken CSV: "),
+    ],
+)
+def test_a_row_that_does_not_fit_is_a_problem(
+    problems: Callable[..., Any], tmp_path: Path, content: str, says: str
+) -> None:
+    """A row with too few or too many columns, or broken quotes, is named by its line; the others are read."""
+    (tmp_path / "x.csv").write_bytes(content.encode())
+    (said,) = problems(tmp_path / "x.csv")
+    assert said.startswith(f"{tmp_path}/x.csv{says}")
+
+
+def test_long_fields_are_read(read: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path) -> None:
+    """A field may be longer than Python's own limit, up to --max-document-bytes."""
+    (tmp_path / "x.csv").write_text(f'text\n"{"a" * 300_000}"\nb\n')
+    assert [len(texts[0]) for _, texts, _ in read(tmp_path / "x.csv")] == [300_000, 1]
+    (said,) = problems(tmp_path / "x.csv", max_document_bytes=100_000)
+    assert said.startswith(f"{tmp_path}/x.csv:2: the document has more than 100,000 bytes")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('ham\t"Are you coming?"', "Are you coming?"),
+        ('ham\t"Are you" coming?', '"Are you" coming?'),
+        ('ham\tsay "hi"', 'say "hi"'),
+        ('ham\t"say ""hi"""', 'say "hi"'),
+        ('ham\t"unclosed', '"unclosed'),
+        ('ham\t"', '"'),
+        ('ham\t""', ""),
+        ('"ham"\t"a\tb"', "a\tb"),
+        ('ham\t"two\nlines"', "two\nlines"),
+        ('ham\t"two\r\nlines"\r', "two\r\nlines"),
+        ('ham\ta"b\r', 'a"b'),
+    ],
+)
+def test_quotes_in_tsv(read: Callable[..., Any], tmp_path: Path, line: str, expected: str) -> None:
+    """A TSV field is quoted only where it is from its first character to its last."""
+    (tmp_path / "x.tsv").write_bytes(f"{line}\nspam\tnext\n".encode())
+    assert [(texts[0], label) for _, texts, label in read(tmp_path / "x.tsv", **NUMBERED)] == [
+        (expected, "ham"),
+        ("next", "spam"),
+    ]
+
+
+def test_quotes_that_never_close_cost_no_quadratic_time(read: Callable[..., Any], tmp_path: Path) -> None:
+    """100,000 rows that all open a quote are 100,000 documents, in a moment."""
+    (tmp_path / "x.tsv").write_text('ham\t"a ""b"" c\n' * 100_000)
+    assert len(read(tmp_path / "x.tsv", **NUMBERED)) == 100_000
+
+
+def test_sms_spam_has_5574_messages(corpora: Callable[[str], Path], read: Callable[..., Any]) -> None:
+    """The SMS Spam Collection, whose texts hold bare quotes, gives every message, as it is."""
+    path = corpora("sms-spam") / "SMSSpamCollection"
+    documents = read(path, input_format="tsv", **NUMBERED)
+    assert len(documents) == 5574
+    assert [label for _, _, label in documents].count("spam") == 747
+    lines = path.read_text().split("\n")
+    unquoted = [line.split("\t")[1] for line in lines if '\t"' not in line and line]
+    assert [texts[0] for _, texts, _ in documents if texts[0] in set(unquoted)] == unquoted

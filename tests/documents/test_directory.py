@@ -1,0 +1,220 @@
+"""Directory trees: which files, in which order, with which labels, and what is passed over."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.documents.directory import list_tree
+from nbtext.documents.files import read_files
+from nbtext.errors import InputError
+
+
+def plant(root: Path, *paths: str) -> Path:
+    """Files with their own path as content."""
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(path)
+    return root
+
+
+def test_the_first_folder_is_the_label(read: Callable[..., Any], tmp_path: Path) -> None:
+    """DIR/LABEL/**/FILE: the first folder labels all below it; a file in DIR itself has no label."""
+    plant(tmp_path, "b/1", "b/deep/er/2", "a/3", "4")
+    assert read(tmp_path) == [
+        (f"{tmp_path}/4", ("4",), None),
+        (f"{tmp_path}/a/3", ("a/3",), "a"),
+        (f"{tmp_path}/b/1", ("b/1",), "b"),
+        (f"{tmp_path}/b/deep/er/2", ("b/deep/er/2",), "b"),
+    ]
+
+
+def test_the_format_files_has_no_labels(read: Callable[..., Any], tmp_path: Path) -> None:
+    """--input-format files reads the same documents without labels, and a single file as one document."""
+    plant(tmp_path, "b/1", "a/2")
+    assert [label for _, _, label in read(tmp_path, input_format="files")] == [None, None]
+    assert read(tmp_path / "b" / "1", input_format="files") == [(f"{tmp_path}/b/1", ("b/1",), None)]
+
+
+def test_ids_are_paths_as_typed(read: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id is SOURCE, as typed, joined with the way down."""
+    plant(tmp_path, "d/l/1")
+    monkeypatch.chdir(tmp_path)
+    for typed, expected in (("d", "d/l/1"), ("d/", "d/l/1"), ("./d", "./d/l/1"), (".", "./d/l/1")):
+        assert [identity for identity, _, _ in read(typed)] == [expected]
+
+
+names = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=3).filter(
+    lambda name: not name.startswith(".")
+)
+
+
+@given(st.sets(st.lists(names, min_size=1, max_size=3).map(tuple), max_size=8))
+def test_the_order_is_that_of_the_names(tmp_path_factory: pytest.TempPathFactory, paths: set[tuple[str, ...]]) -> None:
+    """Paths are sorted by the code points of their components, however the file system lists them."""
+    root = tmp_path_factory.mktemp("tree")
+    planted = set()
+    for path in sorted(paths):
+        try:
+            plant(root, "/".join(path))
+        except (NotADirectoryError, IsADirectoryError, FileExistsError):
+            continue
+        planted.add(path)
+    if planted:
+        assert list_tree(str(root)).paths == [os.path.join(root, *path) for path in sorted(planted)]
+
+
+def test_what_is_passed_over_is_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Hidden files and folders, sockets, pipes, and links to nowhere are no documents; each kind is counted."""
+    plant(tmp_path, "a/1", "a/.hidden", ".git/config", "a/.cache/x")
+    os.mkfifo(tmp_path / "a" / "fifo")
+    (tmp_path / "a" / "broken").symlink_to("nowhere")
+    (tmp_path / "a" / "self").symlink_to("self")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(tmp_path / "a" / "socket"))
+        source = opened(tmp_path)
+    assert source.size == 1
+    assert source.skipped == {
+        "hidden file or folder": 3,
+        "not a regular file": 2,
+        "broken symbolic link": 1,
+        "symbolic link loop": 1,
+    }
+
+
+def test_links_are_followed_but_not_around(
+    opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A link to a folder or file is read like it; one that leads back up is counted and not entered."""
+    plant(tmp_path, "real/1", "tree/a/2")
+    (tmp_path / "tree" / "b").symlink_to(tmp_path / "real")
+    (tmp_path / "tree" / "a" / "3").symlink_to(tmp_path / "real" / "1")
+    (tmp_path / "tree" / "a" / "up").symlink_to(tmp_path / "tree")
+    (tmp_path / "tree" / "a" / "here").symlink_to(".")
+    assert [(texts[0], label) for _, texts, label in read(tmp_path / "tree")] == [
+        ("tree/a/2", "a"),
+        ("real/1", "a"),
+        ("real/1", "b"),
+    ]
+    assert opened(tmp_path / "tree").skipped == {"symbolic link loop": 2}
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_tree_without_files_is_an_error(opened: Callable[..., Any], tmp_path: Path, hidden: bool) -> None:
+    """An empty directory, or one of hidden files alone, is refused by name."""
+    (tmp_path / "empty").mkdir()
+    if hidden:
+        plant(tmp_path, ".x")
+    with pytest.raises(InputError, match="holds no file to read") as caught:
+        opened(tmp_path)
+    assert caught.value.where == str(tmp_path)
+    assert ("hidden file or folder: 1" in str(caught.value)) is hidden
+
+
+def test_a_missing_path_is_an_error(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """A path that is not there is said at once, with what would help."""
+    with pytest.raises(InputError, match="cannot be read: No such file or directory; check the path"):
+        opened(tmp_path / "missing")
+    with pytest.raises(InputError, match="a path cannot hold a NUL"):
+        opened("a\0b")
+
+
+def test_a_file_that_vanishes_is_a_problem_of_its_row(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """A file that is gone when it is read keeps its place, with an empty text and the reason."""
+    plant(tmp_path, "a/1", "a/2", "a/3")
+    source = opened(tmp_path)
+    (tmp_path / "a" / "2").unlink()
+    (batch,) = source.batches()
+    assert batch.columns == (["a/1", "", "a/3"],)
+    assert batch.labels == ["a", None, "a"]
+    assert {row: str(problem) for row, problem in batch.problems.items()} == {
+        1: f"{tmp_path}/a/2: cannot be read: No such file or directory; check the path"
+    }
+    with pytest.raises(InputError, match="a/2"):
+        list(source.documents())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_is_forbidden_is_said(opened: Callable[..., Any], problems: Callable[..., Any], tmp_path: Path) -> None:
+    """A forbidden file is a problem of its document; a forbidden folder is counted."""
+    plant(tmp_path, "a/1", "a/2", "b/3")
+    (tmp_path / "a" / "1").chmod(0)
+    (tmp_path / "b").chmod(0)
+    try:
+        assert "Permission denied" in problems(tmp_path)[0]
+        assert opened(tmp_path).skipped == {"unreadable folder": 1}
+    finally:
+        (tmp_path / "b").chmod(0o700)
+
+
+def test_files_are_bounded(problems: Callable[..., Any], read: Callable[..., Any], tmp_path: Path) -> None:
+    """A file with more than --max-document-bytes is a problem; one with exactly as many is a document."""
+    plant(tmp_path, "a/12", "a/123")
+    assert problems(tmp_path, max_document_bytes=4) == [
+        f"{tmp_path}/a/123: the document has more than 4 bytes; --max-document-bytes allows more"
+    ]
+
+
+def test_names_that_are_no_text_are_kept(read: Callable[..., Any], tmp_path: Path) -> None:
+    """A file or label whose name is not valid UTF-8 is read, and its name can be given back to the system."""
+    folder = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
+    os.mkdir(folder)
+    with open(os.path.join(folder, b"\xff"), "w") as file:
+        file.write("text")
+    ((identity, texts, label),) = read(tmp_path)
+    assert os.fsencode(identity) == os.path.join(folder, b"\xff")
+    assert (texts, os.fsencode(label)) == (("text",), b"caf\xe9")
+
+
+def test_reading_files_gives_content_or_the_error(tmp_path: Path) -> None:
+    """The one function that reads files: bytes, or the system's number; it never blocks on a pipe."""
+    (tmp_path / "file").write_bytes(b"12345")
+    (tmp_path / "empty").touch()
+    os.mkfifo(tmp_path / "fifo")
+    paths = [os.fsencode(tmp_path / name) for name in ("file", "empty", "fifo", "missing", ".")]
+    assert read_files(paths, 5) == [b"12345", b"", 22, 2, 22]
+    assert read_files(paths[:1], 4) == [27]
+    assert isinstance(read_files([b"/proc/self/status"], 100_000)[0], bytes)  # its size is said to be 0
+
+
+def test_a_deep_tree_is_no_recursion(
+    opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of folders within one another neither overflow nor hang: what no path can name is counted."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1500):
+        os.mkdir("d")
+        os.chdir("d")
+    (Path("file")).write_text("x")
+    monkeypatch.chdir(tmp_path)
+    plant(tmp_path, "a")
+    assert opened(tmp_path).size in (1, 2)
+    subprocess.run(["rm", "-rf", "d"], check=True)  # pytest's own cleaning recurses
+
+
+def test_many_files_stream(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """The first of 5,000 documents are there long before the last, and files are read by hundreds."""
+    for number in range(5000):
+        (tmp_path / f"{number:04}").touch()
+    begin = time.perf_counter()
+    chunks = list(opened(tmp_path).chunks())
+    assert time.perf_counter() - begin < 1
+    assert sum(chunk.size for chunk in chunks) == 5000
+    assert max(chunk.size for chunk in chunks) <= 256
+
+
+def test_movie_reviews_are_all_there(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
+    """IMDB: 25,000 documents of two labels in either half."""
+    folder = corpora("imdb")
+    for half in ("train", "test"):
+        labels = [label for batch in opened(folder / half).batches() for label in batch.labels]
+        assert (labels.count("neg"), labels.count("pos"), len(labels)) == (12_500, 12_500, 25_000)

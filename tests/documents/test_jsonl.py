@@ -1,0 +1,221 @@
+"""JSON lines: the same documents with orjson and without, and errors that name the line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.documents import jsonl
+
+DEEP = 400
+HOSTILE = [
+    '{"text": "a", "label": NaN}',
+    '{"text": "a", "label": Infinity, "x": -Infinity}',
+    '{"text": NaN}',
+    '{"text": "a", "label": 1e400}',
+    '{"text": "a", "label": 18446744073709551616}',
+    '{"text": "a", "label": 18446744073709551615}',
+    '{"text": "a", "label": -9223372036854775809}',
+    '{"text": "a", "label": 1.50, "id": 1E5}',
+    '{"text": "a", "label": -0, "id": -0.0}',
+    '{"text": "a", "label": 0.1000000000000000055511151231257827}',
+    '{"text": "a", "label": ' + "7" * 5000 + "}",
+    '{"text": "a", "x": ' + "7" * 5000 + "}",
+    '{"text": "lone \\ud800 surrogate"}',
+    '{"text": "swapped \\udc00\\ud800"}',
+    '{"text": "a pair \\ud83d\\ude00"}',
+    '{"text": "\\u0000"}',
+    '{"text": "a", "text": "b", "label": "x", "label": "y"}',
+    '{"text": "tab\tinside"}',
+    '{"text": "del\x7finside", "label": "\u2028"}',
+    '\ufeff{"text": "a"}',
+    '{"text": "a",}',
+    "{'text': 'a'}",
+    '{"text": "a"} // comment',
+    '{"text": "a"}{"text": "b"}',
+    '{"text": "a"},{"text": "b"}',
+    '{"text": "a", "x": 01}',
+    '{"text": "a", "x": 1.}',
+    '{"text": "a", "x": .5}',
+    '{"text": "a", "x": +1}',
+    '{"text": "a", "x": 0x10}',
+    '{"text": "a", "x": tru}',
+    '{"text": "\\x41"}',
+    '{"text": "a"',
+    "[",
+    "{",
+    '["a"]',
+    '"a"',
+    "17",
+    "null",
+    "true",
+    "{}",
+    '{"text": null}',
+    '{"text": 17}',
+    '{"text": true}',
+    '{"text": ["a"]}',
+    '{"text": {"a": 1}}',
+    '{"text": "a", "label": ["b"]}',
+    '{"text": "a", "label": {}}',
+    '{"text": "a", "label": true, "id": false}',
+    '{"text": "a", "label": null, "id": null}',
+    '{"text": "a", "label": "", "id": ""}',
+    '{"text": "a", "id": [1]}',
+    ' \t{"text" : "a" } \r',
+    "   ",
+    "\u00a0",
+    "\x0c",
+    '{"text": "a", "x": ' + "[" * DEEP + "]" * DEEP + "}",
+    '{"text": "a", "x": ' + "[" * 600 + "]" * 600 + "}",
+    '{"text": "a", "x": ' + "[" * 1020 + "]" * 1020 + "}",
+    '{"text": "a", "x": ' + '{"a":' * 100_000 + "1" + "}" * 100_000 + "}",
+    '{"text": "' + "[" * 3000 + '"}',
+    '{"text": "' + "[" * 3000 + '", "x": {"[": "\\"[[["}}',
+]
+
+
+def outcome(opened: Callable[..., Any], path: Path, **settings: Any) -> list[Any]:
+    """Everything that is known of each document."""
+    return [
+        (identity, texts, label, str(batch.problems.get(row)))
+        for batch in opened(path, input_format="jsonl", **settings).batches()
+        for row, (identity, texts, label) in enumerate(
+            zip(batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True)
+        )
+    ]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:40])
+def test_orjson_changes_nothing(opened: Callable[..., Any], tmp_path: Path, line: str) -> None:
+    """Any line means the same with orjson and without, by itself and among others."""
+    path = tmp_path / "x"
+    for content in (line, f'{{"text": "before"}}\n{line}\n{{"text": "after", "label": "b"}}\n'):
+        path.write_text(content, encoding="utf-8", newline="")
+        fast = outcome(opened, path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, "orjson", None)
+            assert outcome(opened, path) == fast
+        if "before" in content:
+            assert (fast[0][1], fast[-1][1]) == (("before",), ("after",))
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+)
+
+
+@given(st.lists(st.fixed_dictionaries({}, optional={"text": values, "label": values, "id": values, "x": values})))
+def test_any_json_means_the_same_with_and_without_orjson(
+    tmp_path_factory: pytest.TempPathFactory, opened: Callable[..., Any], records: list[dict[str, Any]]
+) -> None:
+    """Records of any values give the same documents, labels, ids and problems on both ways."""
+    path = tmp_path_factory.mktemp("jsonl") / "x"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    fast = outcome(opened, path)
+    assert len(fast) == len(records)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "orjson", None)
+        assert outcome(opened, path) == fast
+
+
+@given(
+    st.lists(st.tuples(st.text(), st.text(min_size=1), st.text(min_size=1)), max_size=5), st.booleans(), st.booleans()
+)
+def test_what_json_writes_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    read: Callable[..., Any],
+    documents: list[tuple[str, str, str]],
+    is_ascii: bool,
+    has_wide_encoding: bool,
+) -> None:
+    """Texts, labels and ids of any characters are read back as they were written, in UTF-8 and UTF-16."""
+    path = tmp_path_factory.mktemp("jsonl") / "x.jsonl"
+    lines = "\n".join(
+        json.dumps({"text": text, "label": label, "id": identity}, ensure_ascii=is_ascii)
+        for text, label, identity in documents
+    )
+    path.write_text(lines, encoding="utf-16" if has_wide_encoding else "utf-8", errors="surrogatepass", newline="")
+    assert read(path) == [(identity, (text,), label) for text, label, identity in documents]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"body": "a", "label": "b"}', "no key `text`, found body, label; name the key of the text with --text-field"),
+        ("{}", "no key `text`, found none; name the key of the text with --text-field"),
+        ('{"text": null}', "`text` is null; name the key of the text with --text-field"),
+        ('{"text": ["a"]}', "`text` is a list, expected a text"),
+        ('{"text": "a", "label": {"b": 1}}', "`label` is an object, expected a text"),
+        ("17", "expected an object, found a text or a number"),
+        ('[{"text": "a"}]', "expected an object, found a list; jq -c '.[]' makes lines of a list"),
+        ('{"text": "a", "x": ' + "[" * 600 + "]" * 600 + "}", "lists and objects lie more than 500 deep"),
+    ],
+)
+def test_what_is_wrong_is_said(problems: Callable[..., Any], tmp_path: Path, line: str, says: str) -> None:
+    """A line that is no document is named by file and line, counting blank lines, with what would help."""
+    (tmp_path / "x.jsonl").write_text('{"text": "fine"}\n\n' + line + "\n")
+    (said,) = problems(tmp_path / "x.jsonl")
+    assert said.startswith(f"{tmp_path}/x.jsonl:3: {says}")
+
+
+def test_broken_json_on_line_17(problems: Callable[..., Any], tmp_path: Path) -> None:
+    """Broken JSON is named by line and column."""
+    (tmp_path / "x.jsonl").write_text('{"text": "fine"}\n' * 16 + '{"text": "broken"\n')
+    (said,) = problems(tmp_path / "x.jsonl")
+    assert said.startswith(f"{tmp_path}/x.jsonl:17: broken JSON: ")
+    assert "at column 18" in said
+
+
+def test_a_pretty_printed_file_gets_a_hint(problems: Callable[..., Any], tmp_path: Path) -> None:
+    """An object that is spread over lines is told how to become one line."""
+    (tmp_path / "x.json").write_text('{\n  "text": "a"\n}\n')
+    assert "jq -c" in problems(tmp_path / "x.json")[0]
+
+
+def test_numbers_and_truth_values_are_labels(read: Callable[..., Any], tmp_path: Path) -> None:
+    """Labels and ids that are no texts become their JSON spelling."""
+    (tmp_path / "x.jsonl").write_text(
+        '{"text": "a", "label": 1, "id": 7}\n{"text": "b", "label": true, "id": 1.50}\n{"text": "c", "label": false}\n'
+    )
+    assert read(tmp_path / "x.jsonl") == [
+        ("7", ("a",), "1"),
+        ("1.50", ("b",), "true"),
+        (f"{tmp_path}/x.jsonl:3", ("c",), "false"),
+    ]
+
+
+def test_several_fields_are_joined_or_kept_apart(read: Callable[..., Any], opened: Any, tmp_path: Path) -> None:
+    """Text fields are joined by a line feed, or come in a column each; null is empty beside another text."""
+    (tmp_path / "x.jsonl").write_text(
+        '{"title": "hello", "body": "world", "class": "a"}\n{"title": null, "body": "only"}\n'
+    )
+    options = {"text_field": ("title", "body"), "label_field": "class"}
+    assert [(texts, label) for _, texts, label in read(tmp_path / "x.jsonl", **options)] == [
+        (("hello\nworld",), "a"),
+        (("\nonly",), None),
+    ]
+    separate = opened(tmp_path / "x.jsonl", separate_fields=True, **options)
+    assert separate.field_names == ("title", "body")
+    assert [batch.columns for batch in separate.batches()] == [(["hello", ""], ["world", "only"])]
+
+
+def test_invalid_bytes_in_json_are_repaired(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Bytes that are not UTF-8 within a line are replaced and counted, as in any other format."""
+    (tmp_path / "x.jsonl").write_bytes(b'{"text": "caf\xe9"}\n{"text": "\xff\xff"}\n{"text": "fine"}\n')
+    (batch,) = opened(tmp_path / "x.jsonl").batches()
+    assert batch.columns == (["caf\ufffd", "\ufffd\ufffd", "fine"],)
+    assert (batch.repaired_documents, batch.repaired_bytes) == (2, 3)
+
+
+def test_depth_is_counted_outside_of_strings() -> None:
+    """Brackets within strings are no depth."""
+    assert jsonl._depth('[{"a": "[[[[\\"[["}, [1]]') == 2
+    assert jsonl._depth('"unclosed [[[') == 0

@@ -1,0 +1,203 @@
+"""Whole lines, however they arrive; plain lines and fastText's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nbtext.documents.blocks import CHUNK_LINES, Span, line_blocks
+from nbtext.documents.decoding import Encoding, encoding_of
+from nbtext.documents.jsonl import parse_jsonl
+from nbtext.documents.lines import line_chunks, parse_fasttext, parse_lines
+from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import InputError
+
+PARSERS = {"lines": parse_lines, "fasttext": parse_fasttext, "jsonl": parse_jsonl}
+LINES = {
+    "lines": st.text("ab \r\té😊", max_size=12),
+    "fasttext": st.text("ab \té", max_size=8).map(lambda text: f"__label__{text}"),
+    "jsonl": st.one_of(
+        st.just(""),
+        st.just('{"broken'),
+        st.text("ab é😊\n", max_size=8).map(lambda text: json.dumps({"text": text}, ensure_ascii=False)),
+    ),
+}
+
+
+def contents(form: str) -> st.SearchStrategy[str]:
+    return st.tuples(st.lists(LINES[form], max_size=12), st.booleans()).map(
+        lambda drawn: "\n".join(drawn[0]) + "\n" * drawn[1]
+    )
+
+
+form_and_content = st.sampled_from(sorted(PARSERS)).flatmap(lambda form: st.tuples(st.just(form), contents(form)))
+
+
+@given(form_and_content, st.sampled_from(["utf-8", "utf-16-le", "latin-1"]), st.integers(1, 40), st.integers(1, 60))
+@example(("lines", "a\n\n"), "utf-8", 1, 60)
+def test_pieces_of_any_size_give_the_same_documents(
+    rows: Callable[..., Any], stream_of: Callable[..., Any], form: tuple[str, str], codec: str, size: int, limit: int
+) -> None:
+    """However the bytes arrive, the documents, their ids and their problems are the same; too long lines included."""
+    settings = ReadingSettings(encoding=codec, max_document_bytes=limit)
+    data = form[1].encode(codec, "replace")
+
+    def documents(size: int) -> Any:
+        chunks = list(line_chunks(stream_of(data, size), PARSERS[form[0]], encoding_of(settings), settings))
+        batches = [chunk.batch() for chunk in chunks]
+        problems = [str(batch.problems.get(row)) for batch in batches for row in range(len(batch))]
+        return rows(batches), problems
+
+    assert documents(size) == documents(10_000)
+
+
+@given(form_and_content, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be"]), st.lists(st.integers(0, 300)))
+def test_spans_share_out_the_documents(
+    tmp_path_factory: pytest.TempPathFactory,
+    opened: Callable[..., Any],
+    rows: Callable[..., Any],
+    form: tuple[str, str],
+    codec: str,
+    cuts: list[int],
+) -> None:
+    """The spans between any cuts of a file hold each document once, with its id, wherever the cuts fall."""
+    path = tmp_path_factory.mktemp("spans") / "x"
+    path.write_bytes(form[1].encode(codec))
+    settings = {"input_format": form[0], "encoding": "utf-8" if codec == "utf-16" else codec}
+    whole = rows(opened(path, **settings).batches())
+    bounds = [0, *sorted(cuts), max([path.stat().st_size, *cuts])]
+    parts = [
+        row
+        for start, stop in pairwise(bounds)
+        for row in rows(opened(path, span=Span(start, stop), **settings).batches())
+    ]
+    assert parts == whole
+
+
+def test_a_span_may_know_its_first_line(opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
+    """Given the number of its first line, a span need not count the lines before."""
+    (tmp_path / "x.txt").write_text("one\ntwo\nthree\n")
+    assert rows(opened(tmp_path / "x.txt", span=Span(4, 8, first_line=70)).batches()) == [
+        (f"{tmp_path}/x.txt:70", ("two",), None)
+    ]
+
+
+def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """A table, whose rows may span lines, is refused in parts."""
+    (tmp_path / "x.csv").write_text("text\na\n")
+    with pytest.raises(InputError, match="the csv format cannot be read in parts"):
+        list(opened(tmp_path / "x.csv", span=Span(0, 3)).chunks())
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
+def test_every_line_is_a_document(read: Callable[..., Any], tmp_path: Path, ending: str) -> None:
+    """Empty lines too, so that answers and lines correspond; a last line without line feed too; \\r is no text."""
+    (tmp_path / "x.txt").write_text(f"one\r\n\n  three{ending}", newline="")
+    assert [(texts[0], identity) for identity, texts, _ in read(tmp_path / "x.txt")] == [
+        ("one", f"{tmp_path}/x.txt:1"),
+        ("", f"{tmp_path}/x.txt:2"),
+        ("  three", f"{tmp_path}/x.txt:3"),
+    ]
+
+
+def test_an_empty_file_has_no_lines(read: Callable[..., Any], tmp_path: Path) -> None:
+    """A file of no bytes has no documents; one of a single line feed has one."""
+    (tmp_path / "x.txt").write_text("")
+    assert read(tmp_path / "x.txt") == []
+    (tmp_path / "x.txt").write_text("\n")
+    assert len(read(tmp_path / "x.txt")) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "label", "text"),
+    [
+        ("__label__spam free money", "spam", "free money"),
+        ("__label__spam\tfree", "spam", "free"),
+        ("__label__a __label__b both", "a", "both"),
+        ("trailing label __label__c", "c", "trailing label "),
+        ("no label at all", None, "no label at all"),
+        ("__label__", None, ""),
+        ("__label__only", "only", ""),
+        ("x__label__y is a word", None, "x__label__y is a word"),
+        ("__label__a__label__b one", "a__label__b", "one"),
+        ("", None, ""),
+    ],
+)
+def test_fasttext_lines(read: Callable[..., Any], tmp_path: Path, line: str, label: str | None, text: str) -> None:
+    """Words that begin with __label__ are labels and no text; the first counts."""
+    (tmp_path / "x").write_text(line + "\n")
+    ((_, texts, found),) = read(tmp_path / "x", input_format="fasttext")
+    assert (found, texts) == (label, (text,))
+
+
+def test_further_labels_are_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """A .txt file whose first line begins with __label__ is fastText's; lines with several labels are counted."""
+    (tmp_path / "x.txt").write_text("__label__a one\n__label__a __label__b two\nthree __label__c __label__d\n")
+    source = opened(tmp_path / "x.txt")
+    assert [document.label for document in source.documents()] == ["a", "a", "c"]
+    assert source.skipped == {"further label of a line": 2}
+
+
+def test_a_tree_of_line_files_takes_labels_from_folders(read: Callable[..., Any], tmp_path: Path) -> None:
+    """--input-format lines on a directory: each line of each file is a document with the label of its folder."""
+    (tmp_path / "spam").mkdir()
+    (tmp_path / "spam" / "1").write_text("one\ntwo\n")
+    assert [(texts, label) for _, texts, label in read(tmp_path, input_format="lines")] == [
+        (("one",), "spam"),
+        (("two",), "spam"),
+    ]
+
+
+@pytest.mark.parametrize("last", ["", "\n"])
+def test_a_line_that_is_too_long_is_a_problem(problems: Callable[..., Any], tmp_path: Path, last: str) -> None:
+    """A line above --max-document-bytes is named with its number, and the lines around it are read."""
+    (tmp_path / "x.jsonl").write_text('{"text": "a"}\n{"text": "' + "b" * 100 + '"}\n{"text": "c"}' + last)
+    said = f"{tmp_path}/x.jsonl:2: the document has more than 50 bytes; --max-document-bytes allows more"
+    assert problems(tmp_path / "x.jsonl", max_document_bytes=50) == [said]
+
+
+def test_a_huge_line_is_passed_over_in_bounded_memory() -> None:
+    """Of a line that goes on for ever, only the limit is kept."""
+
+    def pieces() -> Any:
+        yield b"first\n"
+        for _ in range(2000):
+            yield bytes(1 << 16)
+        yield b"end\nlast"
+
+    blocks = line_blocks(pieces(), Encoding("utf-8"), 1 << 20, position=lambda: 0)
+    assert [(block.data, block.first_line, block.is_too_long) for block in blocks] == [
+        (b"first\n", 1, False),
+        (b"", 2, True),
+        (b"last", 3, False),
+    ]
+
+
+def test_short_lines_make_several_chunks(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Millions of empty lines come in batches of some thousands, with the right numbers."""
+    (tmp_path / "x.txt").write_text("\n" * (3 * CHUNK_LINES))
+    batches = list(opened(tmp_path / "x.txt").batches())
+    assert max(map(len, batches)) <= CHUNK_LINES
+    assert batches[-1].ids[-1] == f"{tmp_path}/x.txt:{3 * CHUNK_LINES}"
+
+
+def test_sizes_add_up(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """The sizes of the chunks add up to the size of the source, for progress."""
+    (tmp_path / "x.txt").write_text("some line\n" * 300_000)
+    source = opened(tmp_path / "x.txt")
+    assert (source.unit, source.size, source.is_live) == ("bytes", 3_000_000, False)
+    assert sum(chunk.size for chunk in source.chunks()) == 3_000_000
+
+
+def test_naughty_strings_are_all_there(corpora: Callable[[str], Path], read: Callable[..., Any]) -> None:
+    """The big list of naughty strings: as many documents as lines, each as it is."""
+    path = corpora("blns") / "blns.txt"
+    lines = path.read_bytes().decode().removesuffix("\n").split("\n")
+    assert [texts[0] for _, texts, _ in read(path)] == [line.removesuffix("\r") for line in lines]
