@@ -1,0 +1,268 @@
+"""The matrix file: read back as written, opened by SciPy, and not believed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import threading
+import zipfile
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, load_npz
+
+from nbtext.documents import matrix_reading
+from nbtext.documents.matrix import Matrix, packed, save_matrix
+from nbtext.documents.matrix_reading import load_matrix
+from nbtext.documents.streams import is_matrix
+from nbtext.errors import InputError
+
+NAMES = ["", "caf\u00e9", "word", "\ud83d\ude00 pair", "\udcff lone"]
+
+
+def example(dtype: str = "int32", **changes: Any) -> Matrix:
+    """Three documents, five features."""
+    blob, offsets = packed(sorted(NAMES))
+    matrix = Matrix(
+        np.array([1, 2, 1, 3], dtype=dtype),
+        np.array([0, 4, 1, 2], dtype=np.int32),
+        np.array([0, 2, 2, 4], dtype=np.int64),
+        5,
+        blob,
+        offsets,
+        ["a", "b\n", "\udcff"],
+        ["x", None, ""],
+        {"ngrams": [1, 2], "analyzer": "word"},
+    )
+    return replace(matrix, **changes)
+
+
+def written(matrix: Matrix) -> bytes:
+    buffer = io.BytesIO()
+    save_matrix(matrix, buffer)
+    return buffer.getvalue()
+
+
+def same(one: Matrix, other: Matrix) -> bool:
+    """Whether all fields are equal, kinds of numbers included."""
+    pairs = [(getattr(one, field.name), getattr(other, field.name)) for field in fields(Matrix)]
+    return all((np.array_equal(a, b) and a.dtype == b.dtype) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_a_matrix_is_read_back(tmp_path: Path, dtype: str) -> None:
+    """Numbers, names, ids, labels (none and the empty one apart) and settings are as they were."""
+    (tmp_path / "x.npz").write_bytes(written(example(dtype)))
+    assert same(load_matrix(str(tmp_path / "x.npz")), example(dtype))
+
+
+@given(st.data())
+def test_any_matrix_is_read_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Matrices of any shape, with empty rows and no columns."""
+    n_documents, n_features = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))
+    dense = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=n_documents * n_features, max_size=n_documents * n_features)),
+        dtype=np.int32,
+    ).reshape(n_documents, n_features)
+    counts = csr_array(dense)
+    names = sorted(data.draw(st.sets(st.text(max_size=3), min_size=n_features, max_size=n_features)))
+    blob, offsets = packed(names)
+    ids = data.draw(st.lists(st.text(max_size=3), min_size=n_documents, max_size=n_documents))
+    matrix = Matrix(
+        counts.data, counts.indices, counts.indptr, n_features, blob, offsets, ids, [None] * n_documents, {}
+    )
+    path = tmp_path_factory.mktemp("matrix") / "x.npz"
+    path.write_bytes(written(matrix))
+    assert same(load_matrix(str(path)), matrix)
+    assert np.array_equal(load_matrix(str(path)).csr().toarray(), dense)
+
+
+def test_scipy_opens_it(tmp_path: Path) -> None:
+    """scipy.sparse.load_npz opens the file as it is."""
+    (tmp_path / "x.npz").write_bytes(written(example()))
+    loaded = load_npz(tmp_path / "x.npz")
+    assert isinstance(loaded, csr_array)
+    assert loaded.toarray().tolist() == [[1, 0, 0, 0, 2], [0] * 5, [0, 1, 3, 0, 0]]
+
+
+def test_equal_matrices_are_equal_bytes() -> None:
+    """The bytes depend on what is in the matrix alone, not on the time, the order of settings or the place."""
+    swapped = example(settings={"analyzer": "word", "ngrams": [1, 2]})
+    assert written(example()) == written(swapped)
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end, "rb") as reader, os.fdopen(write_end, "wb") as writer:
+        save_matrix(example(), writer)
+        writer.close()
+        assert reader.read() == written(example())
+
+
+@pytest.mark.parametrize("compress", [lambda data: data, gzip.compress])
+def test_a_matrix_comes_through_a_pipe(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+    """A matrix is told and read from a pipe, compressed or not."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_bytes(compress(written(example()))))
+    writer.start()
+    assert is_matrix(str(fifo))
+    assert same(load_matrix(str(fifo)), example())
+    writer.join()
+
+
+def test_hashed_features_have_no_names(tmp_path: Path) -> None:
+    """A matrix of hashed features has columns without names, at most 2^30."""
+    unnamed = {"feature_blob": np.zeros(0, np.uint8), "feature_offsets": np.zeros(1, np.int64)}
+    (tmp_path / "x.npz").write_bytes(written(example(n_features=2**20, **unnamed)))
+    assert load_matrix(str(tmp_path / "x.npz")).shape == (3, 2**20)
+    (tmp_path / "x.npz").write_bytes(written(example(n_features=2**30 + 1, **unnamed)))
+    with pytest.raises(InputError, match="a name for each column"):
+        load_matrix(str(tmp_path / "x.npz"))
+
+
+def named(letters: str) -> dict[str, Any]:
+    return dict(zip(("feature_blob", "feature_offsets"), packed(list(letters)), strict=True))
+
+
+LIES: list[tuple[str, dict[str, Any], str]] = [
+    ("a row ends before it begins", {"indptr": np.array([0, 3, 2, 4])}, "rows do not fit"),
+    ("rows end after the entries", {"indptr": np.array([0, 2, 2, 5])}, "rows do not fit"),
+    ("rows begin before the entries", {"indptr": np.array([-1, 2, 2, 4])}, "rows do not fit"),
+    ("more ids than rows", {"ids": ["a"] * 4, "labels": [None] * 4}, "shape does not fit"),
+    ("fewer labels than rows", {"labels": ["x"]}, "labels for 1 documents of 3"),
+    ("a column that is not there", {"indices": np.array([0, 5, 1, 2], np.int32)}, "column that is not there"),
+    ("a negative column", {"indices": np.array([-1, 4, 1, 2], np.int32)}, "column that is not there"),
+    ("unsorted columns", {"indices": np.array([4, 0, 1, 2], np.int32)}, "order of their columns"),
+    ("a column twice", {"indices": np.array([4, 4, 1, 2], np.int32)}, "order of their columns"),
+    ("not a number", {"data": np.array([1, np.nan, 1, 1])}, "not finite"),
+    ("infinity", {"data": np.array([1, np.inf, 1, 1])}, "not finite"),
+    ("complex numbers", {"data": np.array([1, 2, 3, 4j])}, "data is an array of another kind"),
+    ("objects", {"indptr": np.array([0, 2, 2, 4], dtype=np.uint8)}, "indptr is an array of another kind"),
+    ("fewer columns than names", {"n_features": 4}, "column that is not there"),
+    ("more columns than names", {"n_features": 6}, "a name for each column"),
+    ("2^60 columns", {"n_features": 2**60}, "shape does not fit"),
+    ("negative columns", {"n_features": -1}, "shape does not fit"),
+    ("names out of order", named("edcba"), "distinct and sorted"),
+    ("a name twice", named("aabcd"), "distinct and sorted"),
+    ("names in the middle of a character", {"feature_offsets": np.array([0, 1, 1, 4, 5, 18])}, "feature names"),
+    ("offsets that go back", {"feature_offsets": np.array([0, 9, 1, 2, 3, 21])}, "feature names"),
+    ("offsets beyond the names", {"feature_offsets": np.array([0, 1, 2, 3, 4, 2**60])}, "feature names"),
+]
+
+
+@pytest.mark.parametrize(("changes", "says"), [lie[1:] for lie in LIES], ids=[lie[0] for lie in LIES])
+def test_parts_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    """What does not fit together is said, with the file's name."""
+    path = tmp_path / "x.npz"
+    path.write_bytes(written(example(**changes)))
+    with pytest.raises(InputError, match=says) as caught:
+        load_matrix(str(path))
+    assert caught.value.where == str(path)
+
+
+def rezipped(edit: Callable[[dict[str, bytes]], None], compression: int = zipfile.ZIP_STORED) -> bytes:
+    """The example's file after an edit of its members."""
+    with zipfile.ZipFile(io.BytesIO(written(example()))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    edit(members)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def npy(array: Any, *, allow_pickle: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=allow_pickle)
+    return buffer.getvalue()
+
+
+def about(**changes: Any) -> bytes:
+    content = {"format": "nbtext matrix", "version": 1, "settings": {}} | changes
+    return npy(np.frombuffer(json.dumps(content).encode(), dtype=np.uint8))
+
+
+def put(name: str, content: bytes | tuple[bytes, bytes]) -> Callable[[dict[str, bytes]], None]:
+    """An edit that replaces a member, or some bytes in it."""
+
+    def edit(members: dict[str, bytes]) -> None:
+        old = members[f"{name}.npy"]
+        members[f"{name}.npy"] = content if isinstance(content, bytes) else old.replace(*content)
+
+    return edit
+
+
+EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
+    ("a member is missing", lambda members: members.pop("labels.npy"), "it has no labels"),
+    ("a pickle", put("data", npy(np.array([{}]), allow_pickle=True)), "data is no plain array"),
+    ("a claim of 10^17 numbers", put("data", (b"(4,), }", b"(1" + b"0" * 17 + b",), }")), "not as long as it says"),
+    ("a claim of 2^64 numbers", put("data", (b"(4,), }", b"(18446744073709551616,), }")), "data is no plain array"),
+    ("Fortran order", put("data", (b"False", b"True ")), "data is no plain array"),
+    ("two dimensions", put("data", npy(np.ones((2, 2), np.int32))), "data is no plain array"),
+    ("a scalar", put("data", npy(np.int32(1))), "data is an array of another kind"),
+    ("no array", put("data", b"text"), "data is no plain array"),
+    ("code in a header", put("data", (b"(4,)", b"exit")), "data is no plain array"),
+    ("truth that is neither", put("has_label", npy(np.full(3, 2, np.uint8)).replace(b"|u1", b"|b1")), "has_label"),
+    ("ids that are no UTF-8", put("document_ids", (b"\xed\xb3\xbf", b"\xff\xff\xff")), "ids are not valid UTF-8"),
+    ("another format", put("format", npy(np.array(b"csc"))), "not sparse by rows"),
+    ("another kind of file", put("nbtext", about(format="x")), "not written by nbtext"),
+    ("a newer version", put("nbtext", about(version=2)), "version 2, this nbtext reads up to 1; upgrade nbtext"),
+    ("settings that are none", put("nbtext", about(settings=[])), "does not say how it was made"),
+    ("settings too deep", put("nbtext", npy(np.frombuffer(b"[" * 100_000, np.uint8))), "does not say how it was made"),
+]
+
+
+@pytest.mark.parametrize(("edit", "says"), [edit[1:] for edit in EDITS], ids=[edit[0] for edit in EDITS])
+def test_members_are_not_believed(tmp_path: Path, edit: Callable[[dict[str, bytes]], Any], says: str) -> None:
+    """Pickles, lying headers, and members of other kinds are refused before anything is made of them."""
+    (tmp_path / "x.npz").write_bytes(rezipped(edit))
+    with pytest.raises(InputError, match=says):
+        load_matrix(str(tmp_path / "x.npz"))
+
+
+def test_compressed_members_are_refused(tmp_path: Path) -> None:
+    """A member that could be a bomb is not unpacked; an outer compression that is one is stopped."""
+    (tmp_path / "x.npz").write_bytes(rezipped(lambda _: None, zipfile.ZIP_DEFLATED))
+    with pytest.raises(InputError, match="is compressed"):
+        load_matrix(str(tmp_path / "x.npz"))
+
+
+def test_an_outer_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compressed matrix file that unpacks without end is refused."""
+    monkeypatch.setattr(matrix_reading, "UNPACKED_ALLOWANCE", 1 << 20)
+    (tmp_path / "x.npz.gz").write_bytes(gzip.compress(b"PK\x03\x04" + bytes(20_000_000)))
+    with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
+        load_matrix(str(tmp_path / "x.npz.gz"))
+
+
+def test_damage_is_refused_or_harmless(tmp_path: Path) -> None:
+    """Cut short anywhere, or with any bit of some hundreds flipped: refused, or read as it was."""
+    content, path = written(example()), tmp_path / "x.npz"
+    whole = example()
+    for size in range(0, len(content), 37):
+        path.write_bytes(content[:size])
+        with pytest.raises(InputError):
+            load_matrix(str(path))
+    for bit in range(0, 8 * len(content), 83):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            assert same(load_matrix(str(path)), whole)
+        except InputError as error:
+            assert error.where == str(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"text", b"\0" * 1000])
+def test_what_is_no_matrix_is_said(tmp_path: Path, content: bytes) -> None:
+    """Other files are refused by name, with a hint."""
+    (tmp_path / "x.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"is no usable matrix file: .*; nbtext vectorize writes one"):
+        load_matrix(str(tmp_path / "x.npz"))
