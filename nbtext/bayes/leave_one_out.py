@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
 import numpy as np
 
 from nbtext.bayes.event_models import EVENT_MODELS
@@ -10,9 +14,24 @@ from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.statistics import Statistics
 
+Part = TypeVar("Part")
+Run = Callable[[Sequence[Callable[[], Part]]], list[Part]]
+AT_ONCE = 4096  # documents of a part that one thread works on
+
+
+def one_by_one(calls: Sequence[Callable[[], Part]]) -> list[Part]:
+    """The results of some calls, made in this thread; its like may use several."""
+    return [call() for call in calls]
+
 
 def leave_one_out(
-    statistics: Statistics, sample: Sample, *, model: str, smoothing: float, prior: Prior = "empirical"
+    statistics: Statistics,
+    sample: Sample,
+    *,
+    model: str,
+    smoothing: float,
+    prior: Prior = "empirical",
+    run: Run[Floats] = one_by_one,
 ) -> Floats:
     """The scores of each document under the model of all others, as n separate refits would give them.
 
@@ -21,12 +40,17 @@ def leave_one_out(
 
     statistics  of the whole corpus
     sample      documents of that corpus, over the same features
+    run         what makes the calls that the work is cut into
     returns     (n_documents, n_classes), log P(document, class) where the model is generative
     """
     event_model = EVENT_MODELS[model]
     scorer = event_model.compile(statistics, smoothing=smoothing)
-    scores = scorer.scores(sample.indptr, sample.indices, sample.counts)
-    left_out = event_model.left_out(statistics, sample, scores, smoothing=smoothing)
+
+    def of_part(part: Sample) -> Floats:
+        scores = scorer.scores(part.indptr, part.indices, part.counts)
+        return event_model.left_out(statistics, part, scores, smoothing=smoothing)
+
+    left_out = np.concatenate(run([partial(of_part, part) for part in sample.parts(AT_ONCE)]))
     left_out += log_prior(statistics.class_documents, prior)
     if prior == "empirical":
         n = statistics.n_documents

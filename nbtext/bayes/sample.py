@@ -68,6 +68,22 @@ class Sample:
         rows = take_rows(self.indptr, self.indices, self.counts, documents)
         return Sample(*rows, self.classes[documents], self.hashes[documents])
 
+    def parts(self, size: int) -> list[Sample]:
+        """The sample cut into parts of at most `size` documents; itself where it is no larger."""
+        if len(self) <= size:
+            return [self]
+        return [self._part(start, min(start + size, len(self))) for start in range(0, len(self), size)]
+
+    def _part(self, start: int, stop: int) -> Sample:
+        entries = slice(self.indptr[start], self.indptr[stop])
+        return Sample(
+            self.indptr[start : stop + 1] - self.indptr[start],
+            self.indices[entries],
+            self.counts[entries],
+            self.classes[start:stop],
+            self.hashes[start:stop],
+        )
+
     def own_entries(self, statistics: Statistics) -> NDArray[np.int64]:
         """For each entry, the position of (its feature, the class of its document) in statistics of the corpus."""
         if self._located is None or self._located[0] is not statistics:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
 from nbtext.features.settings import FeatureSettings
@@ -61,6 +63,18 @@ def tally_source(
         return reduce(add, tallies)
     finally:
         pieces.stop()
+
+
+@contextmanager
+def threads(jobs: int) -> Iterator[Run[Any]]:
+    """What makes some calls in this many threads, and gives their results in order."""
+    if jobs == 1:
+        yield one_by_one
+        return
+    from joblib import Parallel, delayed
+
+    with Parallel(n_jobs=jobs, prefer="threads") as parallel:
+        yield lambda calls: list(parallel(delayed(call)() for call in calls))
 
 
 def _peeked(chunks: Iterator[Chunk]) -> tuple[Iterator[Chunk], bool]:

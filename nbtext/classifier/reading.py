@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import LinearScorer
@@ -46,9 +48,10 @@ def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | No
     return SAMPLE_SIZE if features.is_counting or reads_presence else None
 
 
-def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings) -> Reading:
+def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, run: Run[Any] = one_by_one) -> Reading:
     """Make a model of a tally.
 
+    run     what makes the calls that leave-one-out is cut into
     raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
     """
     if tally.statistics.n_documents == 0:
@@ -64,7 +67,7 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings) -> R
         statistics, sample = _weighted(statistics, sample, weighting)
     prior = modelling.effective_prior
     event_model = EVENT_MODELS[modelling.model]
-    left_out = LeaveOneOut(statistics, sample, lengths, modelling.model, prior)
+    left_out = LeaveOneOut(statistics, sample, lengths, modelling.model, prior, run)
     choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate)
     options = {"normalize_weights": True} if modelling.normalize_weights else {}
     scorer = event_model.compile(statistics, smoothing=choice.smoothing, **options)

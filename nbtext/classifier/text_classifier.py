@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.outliers import log_likelihood_per_token, with_unknown_tokens
 from nbtext.bayes.scorer import log_posterior
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.folding import OnBatch, tally_source
+from nbtext.classifier.folding import OnBatch, tally_source, threads
 from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.reading import Reading, read, sample_size
 from nbtext.classifier.tally import Tally, TallyBuilder
@@ -89,7 +90,8 @@ class TextClassifier:
         tally = tally_source(source, self.features, jobs=jobs, sample_size=size, on_batch=on_batch)
         if not tally.labels:
             raise InputError("there is no document to learn from")
-        return self.fit_tally(tally)
+        with threads(jobs) as run:
+            return self.fit_tally(tally, run=run)
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
         """Learn from a matrix of documents, and by its settings classify text."""
@@ -98,9 +100,9 @@ class TextClassifier:
         self.features = features_of(matrix)
         return self.fit_tally(tally_of(matrix, self.features))
 
-    def fit_tally(self, tally: Tally) -> TextClassifier:
+    def fit_tally(self, tally: Tally, *, run: Run[Any] = one_by_one) -> TextClassifier:
         """Learn from counts."""
-        reading = read(tally, self.features, self.modelling)
+        reading = read(tally, self.features, self.modelling, run=run)
         return self.restore(tally.labels, reading, lambda: tally)
 
     def restore(self, labels: tuple[str, ...], reading: Reading, tally: Callable[[], Tally]) -> TextClassifier:
