@@ -99,7 +99,10 @@ def _table(evaluation: Evaluation, *, width: int, color: bool) -> str:
     if len(evaluation.labels) > 1 and evaluation.accuracy < 1:
         is_small = len(evaluation.labels) <= MOST_COLUMNS
         console.print(_confusion_matrix(evaluation) if is_small else _frequent_confusions(evaluation))
-    return "\n".join(line.rstrip() for line in target.getvalue().splitlines()) + "\n"
+    lines = [line.rstrip() for line in target.getvalue().splitlines()]
+    # tables come with an empty line on either side: one between them is enough
+    kept = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
+    return "\n".join(kept).rstrip() + "\n"
 
 
 def _summary_line(evaluation: Evaluation) -> str:
