@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.decoding import Encoding, decode_lines, encoding_of
@@ -101,6 +101,7 @@ def test_strict_decoding_names_the_document(
     assert sum(batch.repaired_bytes for batch in opened(source).batches()) == 1
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.binary())
 def test_replacing_is_what_python_replaces(data: bytes) -> None:
     """Any bytes decode, as Python decodes them; strictly, exactly the valid ones do."""
@@ -117,6 +118,7 @@ def test_replacing_is_what_python_replaces(data: bytes) -> None:
         assert (decoded.repaired, decoded.text) == (0, strict)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text("ab\u0a00\u000a00\u0a0a\U0001f60a", max_size=5)), st.sampled_from(ENCODINGS[:4]), st.booleans())
 def test_lines_are_those_of_the_text(lines: list[str], codec: str, has_last_feed: bool) -> None:
     """Cutting bytes at line feeds gives the same lines as cutting the text, in encodings of wide characters too."""

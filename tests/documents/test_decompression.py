@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents import decompression
@@ -118,6 +118,7 @@ def test_streams_may_follow_one_another(suffix: str) -> None:
         unpacked(joined + b"garbage", name, limit=100)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=3000), st.sampled_from(sorted(COMPRESSORS)), st.integers(1, 200), st.integers(1, 4000))
 def test_pieces_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int, piece_bytes: int) -> None:
     """However the compressed bytes arrive and however much is unpacked at a time, the result is the same."""

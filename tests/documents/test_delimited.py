@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.decoding import encoding_of
@@ -21,6 +21,7 @@ NUMBERED = {"text_field": ("2",), "label_field": "1"}
 cells = st.text(st.characters(codec="utf-8") | st.sampled_from('",\t\n '), max_size=6)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(cells, cells), max_size=6), st.sampled_from(["csv", "tsv"]), st.sampled_from(["\n", "\r\n"]))
 def test_what_csv_writes_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, read: Callable[..., Any], rows: list[Any], form: str, ending: str
@@ -34,6 +35,7 @@ def test_what_csv_writes_is_read_back(
     assert [(label, texts[0]) for _, texts, label in read(path)] == [(label or None, text) for label, text in rows]
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(cells, cells), max_size=6), st.integers(1, 20), st.sampled_from(["csv", "tsv"]))
 def test_pieces_of_any_size_give_the_same_rows(
     stream_of: Callable[..., Any], rows: Callable[..., Any], table: list[Any], size: int, form: str
@@ -51,6 +53,7 @@ def test_pieces_of_any_size_give_the_same_rows(
     assert outcome(size) == outcome(10_000)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text('"\tab\n', max_size=30))
 @example('"a\n"b"\n')
 def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Callable[..., Any], content: str) -> None:

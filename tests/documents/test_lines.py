@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.blocks import CHUNK_LINES, Span, line_blocks
@@ -40,6 +40,7 @@ def contents(form: str) -> st.SearchStrategy[str]:
 form_and_content = st.sampled_from(sorted(PARSERS)).flatmap(lambda form: st.tuples(st.just(form), contents(form)))
 
 
+@settings(max_examples=60, deadline=None)
 @given(form_and_content, st.sampled_from(["utf-8", "utf-16-le", "latin-1"]), st.integers(1, 40), st.integers(1, 60))
 @example(("lines", "a\n\n"), "utf-8", 1, 60)
 def test_pieces_of_any_size_give_the_same_documents(
@@ -58,6 +59,7 @@ def test_pieces_of_any_size_give_the_same_documents(
     assert documents(size) == documents(10_000)
 
 
+@settings(max_examples=60, deadline=None)
 @given(form_and_content, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be"]), st.lists(st.integers(0, 300)))
 def test_spans_share_out_the_documents(
     tmp_path_factory: pytest.TempPathFactory,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.decoding import encoding_of
@@ -132,6 +132,7 @@ PIECES = [
 ]
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=4)).map(b"".join))
 def test_no_mail_is_an_error(raw: bytes) -> None:
     """Any bytes at all are a mail."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, load_npz
 
@@ -64,6 +64,7 @@ def test_a_matrix_is_read_back(tmp_path: Path, dtype: str) -> None:
     assert same(load_matrix(str(tmp_path / "x.npz")), example(dtype))
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_matrix_is_read_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Matrices of any shape, with empty rows and no columns."""
