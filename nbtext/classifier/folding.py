@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from itertools import chain, islice
@@ -137,9 +138,16 @@ def predict_source(
 def _in_order(answer: Callable[[Chunk], Answer], chunks: Iterator[Chunk], *, jobs: int) -> Iterator[Answer]:
     """The answer to each chunk, in order."""
     if jobs == 1:
-        return map(answer, chunks)
+        yield from map(answer, chunks)
+        return
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=jobs, prefer="threads", return_as="generator", pre_dispatch="2*n_jobs")
-    answers: Iterator[Answer] = parallel(delayed(answer)(chunk) for chunk in chunks)
-    return answers
+    answers: Generator[Answer, None, None] = parallel(delayed(answer)(chunk) for chunk in chunks)
+    try:
+        for each in answers:  # noqa: UP028  `yield from` would close `answers` before `finally`
+            yield each
+    finally:
+        with warnings.catch_warnings():  # joblib warns of work that is left undone, which is meant
+            warnings.simplefilter("ignore")
+            answers.close()

@@ -90,7 +90,8 @@ def test_a_binary_file_is_answered(nbtext: Any, model: str, tmp_path: Path) -> N
 
 def test_a_closed_pipe_ends_quietly(model: str, letters: Path) -> None:
     """`nbtext predict … | head -1` shows a line and no complaint."""
-    command = f"{sys.executable} -m nbtext predict {letters}/train -m {model} --to jsonl | head -c 20"
+    many = " ".join([f"{letters}/train"] * 20)
+    command = f"{sys.executable} -m nbtext predict {many} -m {model} --to jsonl -j 2 | head -c 20"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert (len(done.stdout), done.stderr) == (20, b"")
 
