@@ -133,7 +133,7 @@ def _record(line: str) -> dict[str, Any]:
         record = _decoder.decode(line)
     except json.JSONDecodeError as error:
         hint = "one object a line is wanted (jq -c makes it so)" if line.strip() in ("{", "[") else ""
-        raise InputError(f"broken JSON: {error.msg} at column {error.colno}", hint=hint) from None
+        raise InputError(f"broken JSON: {error.msg.removesuffix(' at')} at column {error.colno}", hint=hint) from None
     except RecursionError:
         raise _too_deep() from None
     if not isinstance(record, dict):
