@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from nbtext.documents.batch import Batch
@@ -23,7 +24,10 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import ByteStream, unreadable
 from nbtext.errors import InputError
 
-FILES_AT_ONCE = 256  # of a chunk
+FILES_AT_ONCE = 256  # of a chunk,
+CHUNK_BYTES = 8 << 20  # as long as they have no more bytes together
+UNPACKED_RATIO = 20  # to which a compressed file is expected to unpack
+SAMPLE_STEP = 32  # one file in so many is looked at to tell
 READ_BYTES = 1 << 20
 UNUSUAL_BEGINNINGS = MARKS + MAGICS
 UNUSUAL_SUFFIXES = tuple(SUFFIXES)
@@ -146,10 +150,22 @@ def located(problem: InputError, where: str) -> InputError:
 def files_chunks(
     paths: Sequence[str], labels: Sequence[str | None], encoding: Encoding, settings: ReadingSettings
 ) -> Iterator[FilesChunk]:
-    """The files in chunks of some hundreds."""
-    for start in range(0, len(paths), FILES_AT_ONCE):
-        part = slice(start, start + FILES_AT_ONCE)
-        yield FilesChunk(list(paths[part]), list(labels[part]), encoding, settings.max_document_bytes)
+    """The files in chunks of some hundreds, of fewer where they are large."""
+    start, limit = 0, settings.max_document_bytes
+    while start < len(paths):
+        part = slice(start, start + _files_at_once(paths[start : start + FILES_AT_ONCE : SAMPLE_STEP], limit))
+        yield FilesChunk(list(paths[part]), list(labels[part]), encoding, limit)
+        start = part.stop
+
+
+def _files_at_once(sample: Sequence[str], limit: int) -> int:
+    """How many files make a chunk, by the sizes of some: to look at each would cost as much as to read it."""
+    total = 0
+    for path in sample:
+        with suppress(OSError):
+            ratio = UNPACKED_RATIO if path.endswith(UNUSUAL_SUFFIXES) else 1
+            total += min(os.stat(path).st_size * ratio, limit)
+    return max(1, min(FILES_AT_ONCE, CHUNK_BYTES * len(sample) // max(total, 1)))
 
 
 def stream_chunk(stream: ByteStream, encoding: Encoding, settings: ReadingSettings) -> FilesChunk:

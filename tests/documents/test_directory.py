@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.directory import list_tree
-from nbtext.documents.files import read_files
+from nbtext.documents.files import read_files, read_files_plainly
 from nbtext.errors import InputError
 
 
@@ -174,14 +175,15 @@ def test_names_that_are_no_text_are_kept(read: Callable[..., Any], tmp_path: Pat
     assert (texts, os.fsencode(label)) == (("text",), b"caf\xe9")
 
 
-def test_reading_files_gives_content_or_the_error(tmp_path: Path) -> None:
-    """The one function that reads files: bytes, or the system's number; it never blocks on a pipe."""
+@pytest.mark.parametrize("read_files", [read_files, read_files_plainly], ids=["installed", "plain"])
+def test_reading_files_gives_content_or_the_error(read_files: Callable[..., Any], tmp_path: Path) -> None:
+    """The one function that reads files, and its plain twin: bytes, or the system's number; a pipe blocks neither."""
     (tmp_path / "file").write_bytes(b"12345")
     (tmp_path / "empty").touch()
     os.mkfifo(tmp_path / "fifo")
     paths = [os.fsencode(tmp_path / name) for name in ("file", "empty", "fifo", "missing", ".")]
-    assert read_files(paths, 5) == [b"12345", b"", 22, 2, 22]
-    assert read_files(paths[:1], 4) == [27]
+    assert read_files(paths, 5) == [b"12345", b"", errno.EINVAL, errno.ENOENT, errno.EINVAL]
+    assert read_files(paths[:1], 4) == [errno.EFBIG]
     assert isinstance(read_files([b"/proc/self/status"], 100_000)[0], bytes)  # its size is said to be 0
 
 
@@ -211,6 +213,14 @@ def test_many_files_come_in_order_by_hundreds(opened: Callable[..., Any], tmp_pa
     chunks = list(opened(tmp_path).chunks())
     assert [chunk.size for chunk in chunks] == [256, 256, 256, 232]
     assert [path[-4:] for chunk in chunks for path in chunk.batch().ids] == [f"{number:04}" for number in range(1000)]
+
+
+def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Memory holds some megabytes of documents at a time: fewer files make a chunk where they are large."""
+    for number in range(40):
+        (tmp_path / f"{number:02}").touch()
+        os.truncate(tmp_path / f"{number:02}", 4_000_000)
+    assert [chunk.size for chunk in opened(tmp_path).chunks()] == [2] * 20
 
 
 def test_movie_reviews_are_all_there(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:
