@@ -169,6 +169,7 @@ class TallyBuilder:
         if not self._is_hashed:
             vocabulary, columns = self._counter.vocabulary()
         kept = concatenated(self._kept)
+        self._kept = []  # each copy of the sample counts, at the peak of memory
         rows = arrange(Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns)
         sample = Sample(rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes)
         return Tally(labels, vocabulary, statistics, sample.smallest(self._sample_size), self._sample_size)

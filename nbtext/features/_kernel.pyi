@@ -129,3 +129,52 @@ def entry_positions(
     w_classes: NDArray[np.int32],
 ) -> NDArray[np.int64]:
     """For each entry of the rows, where (its feature, its row's class) stands among a feature-major list of entries."""
+
+def divide(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64],
+    signs: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    pulls: NDArray[np.float64],
+    *,
+    is_logistic: bool,
+    penalty: float,
+    constant: float,
+    tolerance: float,
+    rounds: int,
+    seed: int,
+) -> tuple[NDArray[np.float64], float, float, int]:
+    """The plane between rows of two signs: (weights, the constant's weight, duality gap, rounds).
+
+    It minimises the sum of v_j^2 / (2 scales_j), the constant's v^2 / 2, and penalty times the losses of the margins
+    sign * (x v), which are max(0, 1 - m)^2 or log(1 + e^-m); it stops where the duality gap is below `tolerance` times the
+    dual objective, or after `rounds`. Features are distinct within a row.
+
+    signs   (n_rows,), 1 or -1
+    scales  (n_features,), >= 0
+    pulls   (n_rows,), the dual variables divided by the penalty: where to begin, and afterwards where it ended
+    """
+
+def regress(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64],
+    classes: NDArray[np.int32],
+    beliefs: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    *,
+    n_features: int,
+    penalty: float,
+    spring: float,
+    tolerance: float,
+    rounds: int,
+    seed: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, int]:
+    """Softmax regression on rows: (weights (n_features, n_classes), intercepts, duality gap, rounds).
+
+    It minimises the sum of the squared weights / 2 and penalty times the log-losses; intercepts cost nothing.
+
+    beliefs  (n_rows, n_classes), a distribution for each row, all > 0: where to begin, and afterwards where it ended
+    spring   > 0: how far the intercepts go in a round
+    """

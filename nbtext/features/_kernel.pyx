@@ -10,7 +10,7 @@ in order. What it all means is said in plain Python by analyzer.py and reference
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc cimport errno
-from libc.math cimport fabs, log, sqrt
+from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
@@ -40,6 +40,8 @@ include "kernel/documents.pxi"
 include "kernel/counter.pxi"
 include "kernel/vocabularies.pxi"
 include "kernel/samples.pxi"
+include "kernel/linear.pxi"
+include "kernel/softmax.pxi"
 
 choose_secrets()
 make_masks()

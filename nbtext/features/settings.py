@@ -79,14 +79,19 @@ class FeatureSettings:
     )
     idf: str = field(
         default="none",
-        metadata={"choices": INVERSE_DOCUMENT_FREQUENCIES, "help": "What a feature's rarity among documents counts for."},
+        metadata={
+            "choices": INVERSE_DOCUMENT_FREQUENCIES,
+            "help": "What a feature's rarity among documents counts for.",
+        },
     )
     norm: str = field(default="none", metadata={"choices": NORMS, "help": "Scale each document to length one."})
 
     def __post_init__(self) -> None:
         shortest, longest = self.ngrams
         if not 1 <= shortest <= longest:
-            raise SettingsError(f"{shortest},{longest} is no range", where="--ngrams", hint="write 1,2 for words and pairs")
+            raise SettingsError(
+                f"{shortest},{longest} is no range", where="--ngrams", hint="write 1,2 for words and pairs"
+            )
         if self.vocabulary is not None and self.hash_bits is not None:
             raise SettingsError("a vocabulary and hashing exclude each other", where="--hash-bits")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:

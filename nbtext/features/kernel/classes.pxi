@@ -55,8 +55,9 @@ cdef uint64_t add_features(Usages* usages, const uint32_t* features, size_t coun
     cdef uint32_t document = next_document(usages)
     cdef size_t i
     for i in range(count):
-        if i + AHEAD < count:
-            nb_prefetch(&all_usages[features[i + AHEAD]])
+        if i + 2 * AHEAD < count:
+            nb_prefetch(&all_usages[features[i + 2 * AHEAD]])
+            fetch_block(usages, &all_usages[features[i + AHEAD]], group)
         usage = &all_usages[features[i]]
         if group_of(usage.documents) != group:
             change_class(usages, usage, group)
@@ -65,6 +66,12 @@ cdef uint64_t add_features(Usages* usages, const uint32_t* features, size_t coun
         usage.occurrences += 1
         total += usage.hash
     return mix64(total)
+
+
+cdef inline void fetch_block(const Usages* usages, const Usage* usage, uint32_t group) noexcept nogil:
+    """Have the memory fetch where the sums of the class at hand will be put away."""
+    if group_of(usage.documents) != group and log_size(usage):
+        nb_prefetch(block_of(usages, usage) + first_place(log_size(usage), group_of(usage.documents)))
 
 
 cdef uint32_t next_document(Usages* usages) noexcept nogil:
@@ -107,14 +114,18 @@ cdef Share* share_of(Usages* usages, Usage* usage, uint32_t group) except NULL n
         enlarge_block(usages, usage)
 
 
+cdef inline uint32_t first_place(unsigned log_size, uint32_t group) noexcept nogil:
+    return <uint32_t> (group * SECRET_A >> 32) & ((<uint32_t> 1 << log_size) - 1)
+
+
 cdef inline Share* seek_share(Share* block, unsigned log_size, uint32_t group) noexcept nogil:
     """The share of a class in a block, or a free one where it has none; NULL where none is near enough."""
-    cdef uint32_t mask = (<uint32_t> 1 << log_size) - 1, i = <uint32_t> (group * SECRET_A >> 32)
+    cdef uint32_t mask = (<uint32_t> 1 << log_size) - 1, i = first_place(log_size, group)
     cdef int step
     for step in range(MOST_STEPS):
-        if block[i & mask].documents == 0 or group_of(block[i & mask].documents) == group:
-            return &block[i & mask]
-        i += 1
+        if block[i].documents == 0 or group_of(block[i].documents) == group:
+            return &block[i]
+        i = i + 1 & mask
     return NULL
 
 

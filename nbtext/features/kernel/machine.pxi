@@ -96,8 +96,10 @@ cdef bint enlarged(Buffer* buffer, size_t size) noexcept nogil:
 
 
 cdef inline int reserve(Buffer* buffer, size_t count, size_t item_size) except -1 nogil:
-    """Make room for so many items; what is there stays."""
-    if count > buffer.size // item_size and (count > <size_t> -1 // item_size or not enlarged(buffer, count * item_size)):
+    """Make room for so many items; what is there stays. Even for none there is an address then."""
+    if count <= buffer.size // item_size and buffer.data != NULL:
+        return 0
+    if count > <size_t> -1 // item_size or not enlarged(buffer, count * item_size):
         return out_of_memory()
     return 0
 
