@@ -148,8 +148,8 @@ def divide(
     """The plane between rows of two signs: (weights, the constant's weight, duality gap, rounds).
 
     It minimises the sum of v_j^2 / (2 scales_j), the constant's v^2 / 2, and penalty times the losses of the margins
-    sign * (x v), which are max(0, 1 - m)^2 or log(1 + e^-m); it stops where the duality gap is below `tolerance` times the
-    dual objective, or after `rounds`. Features are distinct within a row.
+    sign * (x v), which are max(0, 1 - m)^2 or log(1 + e^-m); it stops where the duality gap is below `tolerance` times
+    the dual objective, or after `rounds`. Features are distinct within a row.
 
     signs   (n_rows,), 1 or -1
     scales  (n_features,), >= 0

@@ -1,0 +1,82 @@
+"""The seam between the models of this room and their solvers: the compiled ones, else their twins in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.features.availability import HAS_KERNEL
+
+if HAS_KERNEL:
+    from nbtext.features._kernel import divide, regress
+else:
+    from nbtext.linear.beliefs import regress
+    from nbtext.linear.planes import divide
+
+__all__ = ["TOLERANCE", "Fit", "Start", "divide", "in_threads", "regress", "stages"]
+
+TOLERANCE = 5e-5  # of the objective: how far from its least value a solver may stop
+ROUNDS = 1000  # visits of all documents, at most
+EASY = 100.0  # a penalty times a document's square length up to which solvers need no approach
+STRIDE = 10.0  # from one stage of the approach to the next
+HASTE = 1e-2  # the tolerance on the way
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class Start(NamedTuple):
+    """What a solver knew when it stopped, to go on from: with another penalty, or with fewer documents.
+
+    pulls       (n_documents, n_planes): of each plane on each document; or the beliefs, (n_documents, n_classes)
+    intercepts  (n_planes,) or (n_classes,)
+    """
+
+    pulls: Floats
+    intercepts: Floats
+
+    def of(self, documents: NDArray[np.int64]) -> Start:
+        """The same for these of the documents."""
+        return Start(self.pulls[documents], self.intercepts)
+
+
+class Fit(NamedTuple):
+    """A model fitted to documents, and where its solver stopped."""
+
+    scorer: LinearScorer
+    start: Start
+
+
+def stages(penalty: float, squares: Floats) -> Iterator[tuple[float, float]]:
+    """The penalties, each with its tolerance, by which a solver comes to a large penalty: from softer ones.
+
+    squares  (n_documents,), the square length of each
+    """
+    first = penalty
+    while first * squares.mean() > EASY:
+        first /= STRIDE
+    while first < penalty * 0.99:
+        yield first, HASTE
+        first *= STRIDE
+    yield penalty, TOLERANCE
+
+
+def square_lengths(sample: Sample, factors: Floats | None = None) -> Floats:
+    """The square length of each document, (n_documents,), its features times these factors, (n_features,)."""
+    values = sample.counts.astype(np.float64)
+    return sample.document_sums((values if factors is None else values * factors[sample.indices]) ** 2)
+
+
+def in_threads(function: Callable[[Item], Answer], items: Sequence[Item], *, jobs: int) -> list[Answer]:
+    """The answers for all items, in their order, from so many threads."""
+    if min(jobs, len(items)) <= 1:
+        return [function(item) for item in items]
+    from joblib import Parallel, delayed
+
+    answers: list[Answer] = Parallel(n_jobs=jobs, prefer="threads")(delayed(function)(item) for item in items)
+    return answers
