@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
+from nbtext.errors import SettingsError
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def predict_source(
         batch = chunk.batch()
         return chunk, batch, classifier.predict_batch(batch)
 
+    _check_fields(classifier.features.fields, source.field_names)
     chunks = source.chunks()
     if source.is_live:
         jobs = 1
@@ -133,6 +135,16 @@ def predict_source(
         if on_batch is not None:
             on_batch(chunk, batch)
         yield predictions
+
+
+def _check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
+    """The text fields that are kept apart are those that the model learned from."""
+    if learned == given:
+        return
+    if learned:
+        hint = f"give --text-field {','.join(learned)} --separate-fields"
+        raise SettingsError(f"the model keeps the fields {', '.join(learned)} apart", hint=hint)
+    raise SettingsError("the model has learned from joined fields", where="--separate-fields", hint="leave it out")
 
 
 def _in_order(answer: Callable[[Chunk], Answer], chunks: Iterator[Chunk], *, jobs: int) -> Iterator[Answer]:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 )
 @sources
 @option("-m", "--model-file", metavar="MODEL", help="The model file to judge.")
+@option("--predictions", metavar="FILE", help="What was predicted of SOURCE before, matched by id, instead of a model.")
 @option("--folds", type=click.IntRange(min=2), help="Judge training itself: by N folds of SOURCE, without a model.")
 @option("--seed", type=int, default=1, help="How the documents are dealt out to folds.  [default: 1]")
 @option(
@@ -67,8 +68,8 @@ def evaluate(
 ) -> None:
     """Say how good a model is on labelled texts.
 
-    Either a model (-m) is asked about SOURCE, or with --folds models are trained on parts of SOURCE and asked about the
-    rest, with the options of train.
+    Either a model (-m) is asked about SOURCE, or predictions made before are compared with it (--predictions), or with
+    --folds models are trained on parts of SOURCE and asked about the rest, with the options of train.
     """
     from nbtext.evaluation.metrics import Judge
     from nbtext.report.evaluation import rendered_evaluation
@@ -95,9 +96,13 @@ def _predictions(
     """Those of the model, or of models trained on folds."""
     from nbtext.classifier.folding import predict_source
 
-    jobs, folds = jobs_or_all(options["jobs"]), options["folds"]
-    if (model_file is None) == (folds is None):
-        raise SettingsError("give either a model with -m, or --folds")
+    jobs, folds, predictions = jobs_or_all(options["jobs"]), options["folds"], options["predictions"]
+    if [model_file, folds, predictions].count(None) != 2:
+        raise SettingsError("give either a model with -m, or --folds, or --predictions")
+    if predictions is not None:
+        from nbtext.evaluation.predictions_file import PredictionsFile
+
+        return map(PredictionsFile(predictions).of, source.batches())
     if model_file is not None:
         from nbtext.artifact.model import load_model
 

@@ -1,0 +1,112 @@
+"""On a terminal, through pipes, and interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+NBTEXT = [sys.executable, "-m", "nbtext"]
+
+
+def on_a_terminal(command: list[str]) -> str:
+    """What a command shows on a terminal of 80 columns, both outputs together."""
+    main, side = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=side, stderr=side, env=environment) as process:
+        os.close(side)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(main, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        process.wait()
+    os.close(main)
+    return shown.decode()
+
+
+def test_a_table_on_a_terminal(letters: Path, model: str) -> None:
+    """Predictions and evaluations are tables there, without being asked."""
+    shown = on_a_terminal([*NBTEXT, "evaluate", str(letters / "test"), "-m", model])
+    assert "84 documents: accuracy" in shown
+    assert "precision" in shown
+    assert "%" in on_a_terminal([*NBTEXT, "predict", str(letters / "test"), "-m", model, "--no-progress"])
+
+
+def test_a_model_does_not_go_to_a_terminal(letters: Path) -> None:
+    """Without -o and without a pipe, training asks where the model should go."""
+    assert "where should the result go?" in on_a_terminal([*NBTEXT, "train", str(letters / "train")])
+
+
+def test_a_co_process(model: str) -> None:
+    """Each line is answered as it comes, before the next one is there."""
+    with subprocess.Popen(
+        [*NBTEXT, "predict", "-", "-m", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line, label in (("my trash was not collected", "trash"), ("a parking fine", "parking"), ("", "")):
+            process.stdin.write(line.encode() + b"\n")
+            assert select.select([process.stdout], [], [], 30)[0], "no answer"
+            assert process.stdout.readline().decode().split("\t")[1] == label
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
+    """Ctrl-C ends with status 130 and one line; the output does not appear, and nothing is left beside it."""
+    command = [*NBTEXT, "predict", "-", "-m", model, "-o", str(tmp_path / "out.tsv")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"a line\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert process.stderr.read().strip() == b"nbtext: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_evaluating_predictions_made_before(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """Predictions in a file are judged as the model that made them is."""
+    source = str(letters / "test")
+    assert nbtext("predict", source, "-m", model, "--to", "jsonl", "-o", "p.jsonl", cwd=tmp_path).status == 0
+    by_model = json.loads(nbtext("evaluate", source, "-m", model, "--to", "json").out)
+    by_file = json.loads(nbtext("evaluate", source, "--predictions", "p.jsonl", "--to", "json", cwd=tmp_path).out)
+    assert by_file["confusion_matrix"] == by_model["confusion_matrix"]
+    assert abs(by_file["log_loss"] - by_model["log_loss"]) < 1e-4
+
+
+def test_separate_fields(nbtext: Any, tmp_path: Path) -> None:
+    """With --separate-fields, the same word in the subject and in the body are two features."""
+    rows = [("free money", "see you at lunch", "spam"), ("lunch", "the soup is free", "ham")] * 3
+    (tmp_path / "mail.csv").write_text("subject,body,label\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    fields = ["--text-field", "subject,body", "--separate-fields"]
+    assert nbtext("vectorize", "mail.csv", *fields, "-o", "m.npz", cwd=tmp_path).status == 0
+    import numpy as np
+
+    with np.load(tmp_path / "m.npz") as matrix:
+        names = bytes(matrix["feature_names"])
+    assert b"subject:free" in names
+    assert b"body:free" in names
+    assert nbtext("train", "mail.csv", *fields, "-o", "m.joblib", cwd=tmp_path).status == 0
+    (tmp_path / "new.csv").write_text("subject,body\nfree,free\nlunch,see\n")
+    answer = nbtext("predict", "new.csv", *fields, "-m", "m.joblib", cwd=tmp_path)
+    assert len(answer.out.splitlines()) == 2
+    without = nbtext("predict", "new.csv", "--text-field", "subject", "-m", "m.joblib", cwd=tmp_path)
+    assert (without.status, without.out) == (2, "")
+    assert "--text-field subject,body --separate-fields" in without.err

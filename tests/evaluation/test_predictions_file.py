@@ -1,0 +1,64 @@
+"""Predictions are read back as they were written, and what is none is named by its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nbtext.classifier.predictions import Predictions
+from nbtext.documents.batch import Batch
+from nbtext.errors import InputError
+from nbtext.evaluation.predictions_file import PredictionsFile
+from nbtext.report.records import write_predictions
+
+IDS = ["plain", "tab\tnew\nline\\t", "odd \udcff", "unanswered"]
+BATCH = Batch(IDS, ([""] * 4,), ["a", "b", "a", "c"])
+
+
+def predicted() -> Predictions:
+    probabilities = np.array([[0.7, 0.2, 0.1], [0.25, 0.5, 0.25], [0.1, 0.3, 0.6], [np.nan] * 3])
+    return Predictions(
+        IDS, ["a", "b", "c", None], ("a", "b", "c"), probabilities, np.ones(4), [None] * 4, [None] * 4, BATCH.labels
+    )
+
+
+@pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
+def test_round_trip(form: str, tmp_path: Path) -> None:
+    """Labels come back in every form; probabilities all of them, or the best one and equal shares of the rest."""
+    path = tmp_path / f"predictions.{form}"
+    with path.open("wb") as file:
+        write_predictions([predicted()], file, form=form)
+    found = PredictionsFile(str(path)).of(BATCH)
+    assert found.labels == predicted().labels
+    assert found.true_labels == BATCH.labels
+    expected = predicted().probabilities
+    if form != "jsonl":
+        expected = np.array([[0.7, 0.15, 0.15], [0.25, 0.5, 0.25], [0.2, 0.2, 0.6], [np.nan] * 3])
+    np.testing.assert_allclose(found.probabilities, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("p.jsonl", '{"id": "plain", "label": "a", "scores": {}}\n{"id": 3}\n', "p.jsonl:2: this is no prediction"),
+        ("p.jsonl", '{"id": "x", "label": "a", "scores": {"a": 2}}\n', "p.jsonl:1"),
+        ("p.tsv", "x\ta\t0.5\nx\ta\t0.5\n", "p.tsv:2: the id x stands here a second time"),
+        ("p.tsv", "no columns\n", "p.tsv:1"),
+        ("p.tsv", "x\ta\t0.5\n", "there is no prediction for plain"),
+        ("p.csv", "id,label,probability\nx,a,much\n", "p.csv:2"),
+    ],
+)
+def test_what_is_no_prediction(name: str, text: str, message: str, tmp_path: Path) -> None:
+    """One line names the file, the line and what would help."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as error:
+        PredictionsFile(str(tmp_path / name)).of(BATCH)
+    assert message in str(error.value)
+
+
+def test_a_missing_file() -> None:
+    """It is named."""
+    with pytest.raises(InputError, match=r"nowhere\.tsv: cannot be read"):
+        PredictionsFile("nowhere.tsv")
