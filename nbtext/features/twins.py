@@ -107,6 +107,6 @@ def entry_positions(
     listed = features * n_classes + w_classes
     wanted = indices.astype(np.int64) * n_classes + np.repeat(row_classes, np.diff(indptr))
     positions: NDArray[np.int64] = np.searchsorted(listed, wanted)
-    if len(wanted) and not np.array_equal(listed[np.minimum(positions, len(listed) - 1)], wanted):
+    if not np.array_equal(np.append(listed, -1)[positions], wanted):
         raise ValueError("the rows are no part of these entries")
     return positions
