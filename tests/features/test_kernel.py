@@ -338,7 +338,8 @@ def test_scores_are_those_of_the_rows_to_the_last_bit() -> None:
     used = random.random((200, 4)) < 0.4
     scorer = (
         random.normal(size=4), random.normal(size=4), random.normal(size=200), random.normal(size=4),
-        np.concatenate(([0], np.cumsum(used.sum(axis=1)))), np.nonzero(used)[1].astype(np.int32), random.normal(size=used.sum()),
+        np.concatenate(([0], np.cumsum(used.sum(axis=1)))), np.nonzero(used)[1].astype(np.int32),
+        random.normal(size=used.sum()),
     )  # fmt: skip
     names = ("bias", "default", "base", "base_scale", "indptr", "classes", "deltas")
     rows = counting.rows([texts])
@@ -409,8 +410,8 @@ def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]
 def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) -> None:
     """Columns, classes and bounds that point elsewhere are found before they are followed."""
     arguments = {
-        "indptr": [0, 2], "indices": [0, 1], "values": [1.0, 1.0], "bias": [0.0, 0.0], "default": [0.0, 0.0], "base": None,
-        "base_scale": None, "w_indptr": [0, 2, 2], "w_classes": [0, 1], "w_deltas": [1.0, 1.0],
+        "indptr": [0, 2], "indices": [0, 1], "values": [1.0, 1.0], "bias": [0.0, 0.0], "default": [0.0, 0.0],
+        "base": None, "base_scale": None, "w_indptr": [0, 2, 2], "w_classes": [0, 1], "w_deltas": [1.0, 1.0],
     }  # fmt: skip
     types = {"indptr": np.int64, "w_indptr": np.int64, "indices": np.int32, "w_classes": np.int32}
     if change == {"indptr": [0, 2]}:
