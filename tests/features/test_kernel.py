@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
+from nbtext.features.availability import HAS_KERNEL
 from nbtext.features.counting import counter as best_counter
 from nbtext.features.reference import ReferenceCounter
 from nbtext.features.rows import Rows
@@ -27,6 +28,7 @@ from nbtext.features.vocabulary import Vocabulary
 
 murmurhash3_32 = pytest.importorskip("sklearn.utils").murmurhash3_32
 kernel = pytest.importorskip("nbtext.features._kernel", reason="the kernel is not compiled")
+pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 
 ALL = 2**64
 SPECIAL = ["\u03a3", "\u0130"]  # characters whose lower case depends on their neighbors, or is two characters
