@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nbtext.features.availability import HAS_KERNEL
+
 
 def imported(*arguments: str, input: bytes = b"") -> set[str]:
     """The top-level modules that a command imports."""
@@ -31,6 +33,7 @@ def test_completion_imports_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not imported() & {"numpy", "scipy", "joblib"}
 
 
+@pytest.mark.skipif(not HAS_KERNEL, reason="in plain Python, SciPy multiplies the matrices")
 def test_predicting_one_document_imports_little(model: str, tmp_path: Path) -> None:
     """Predicting a line imports neither SciPy, joblib nor rich."""
     assert not imported("predict", "-", "-m", model, input=b"parking\n") & {"scipy", "joblib", "rich"}
