@@ -12,6 +12,8 @@ import click
 
 from nbtext.errors import NbtextError, printable
 
+INTERRUPTED = 130  # the exit status that shells give to what Ctrl-C ended
+
 # group: command: (the first line of its help). Named here so that `nbtext --help` imports none of them.
 COMMANDS = {
     "Do": {
@@ -80,7 +82,12 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Run the command line, and leave with its exit status."""
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    if status == INTERRUPTED:
+        # at once, without waiting for threads; and where the signal met Python inside of exec(), an ordinary exit
+        # would turn into death by that signal
+        os._exit(status)
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
@@ -93,7 +100,7 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted", 130)
+        return _complain("interrupted", INTERRUPTED)
     except Exception as error:
         if "--debug" in arguments:
             raise
@@ -121,4 +128,5 @@ def _complain(sentence: str, status: int) -> int:
     """One line on standard error, whatever the sentence is made of."""
     with contextlib.suppress(OSError):  # standard error is closed: the exit status says it all
         sys.stderr.write(f"nbtext: {printable(sentence)}\n")
+        sys.stderr.flush()
     return status
