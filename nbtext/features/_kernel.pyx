@@ -12,7 +12,6 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from libc cimport errno
 from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 import os

@@ -33,6 +33,7 @@ cdef class Analysis:
         bint is_growing
         Words words
         Tree tree
+        size_t n_hashed  # nodes whose hash is known
         Buffer columns  # uint32_t, by node of a fixed vocabulary: its column + 1, 0 where it is no feature
 
     def __init__(self, analyzer, ngrams, lowercase, fields, normalize, strip_accents, hash_bits, vocabulary):
@@ -135,7 +136,7 @@ cdef uint32_t add_path(Analysis a, const uint8_t* letters, size_t start, size_t 
 
 cdef uint32_t add_child(Tree* tree, uint32_t node, uint32_t word) except? 0xFFFFFFFE nogil:
     make_room_for_pairs(tree, 1)
-    return child(tree, pair_hash(node, word), node, word, True)
+    return child(tree, hash_pair(node, word), node, word, True)
 
 
 cdef uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, size_t start, size_t stop) except? 0xFFFFFFFE nogil:
@@ -149,37 +150,37 @@ cdef uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, size_t 
     token.start, token.length = 0, <uint32_t> (stop - start)
     take_key(&token, letters + start)
     slot = seek(words, &token, letters + start)
-    if slot.size == 0:
+    if slot.high == 0:
         put_word(words, slot, &token, letters + start, add_node(tree, WORD, <uint32_t> words.count))
     return slot.value
 
 
-cdef uint64_t text_hash(Analysis a, const Usage* usages, size_t i) noexcept nogil:
+cdef uint64_t text_hash(Analysis a, const Node* node) noexcept nogil:
     """The hash of the text of a node; that of its parent is known."""
-    cdef const Node* node = <const Node*> a.tree.nodes.data + i
-    cdef size_t length
-    cdef const uint8_t* letters
+    cdef const Node* nodes = <const Node*> a.tree.nodes.data
     cdef uint64_t state = FNV_START
+    cdef const uint8_t* letters
+    cdef size_t length
     if node.parent == BUCKET:
         return mix64(<uint64_t> node.word + 1)
     if node.parent == WORD:
         letters = word_letters(&a.words, node.word, &length)
         return mix64(fnv1a(state, letters, length))
     if node.parent < MOST_NODES:
-        state = fnv1a(unmix64(usages[node.parent].hash), <const uint8_t*> b" ", 1)
+        state = fnv1a(unmix64(nodes[node.parent].hash), <const uint8_t*> b" ", 1)
     else:
         state = (<const Prefix*> a.prefixes.data)[FIELD - node.parent].state
-    letters = word_letters(&a.words, (<const Node*> a.tree.nodes.data)[node.word].word, &length)
+    letters = word_letters(&a.words, nodes[node.word].word, &length)
     return mix64(fnv1a(state, letters, length))
 
 
-cdef int add_usages(Analysis a, Usages* usages) except -1 nogil:
-    """Have a usage for each node of the tree."""
-    cdef Usage* all_usages
+cdef void hash_new_nodes(Analysis a) noexcept nogil:
+    """Work out the hashes of the nodes that have none yet."""
+    cdef Node* nodes = <Node*> a.tree.nodes.data
     cdef size_t i
-    reserve(&usages.usages, a.tree.count, sizeof(Usage))
-    all_usages = <Usage*> usages.usages.data
-    for i in range(usages.count, a.tree.count):
-        all_usages[i] = Usage(text_hash(a, all_usages, i), 0, 0, 0, 0)
-    usages.count = a.tree.count
-    return 0
+    for i in range(a.n_hashed, a.tree.count):
+        if i + AHEAD < a.tree.count and nodes[i + AHEAD].parent < MOST_NODES:
+            nb_prefetch(&nodes[nodes[i + AHEAD].parent])
+            nb_prefetch(<const uint64_t*> a.words.starts.data + nodes[nodes[i + AHEAD].word].word)
+        nodes[i].hash = text_hash(a, &nodes[i])
+    a.n_hashed = a.tree.count

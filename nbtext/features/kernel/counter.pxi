@@ -39,7 +39,7 @@ cdef class Counter:
     cdef:
         Analysis analysis
         object fixed  # the vocabulary that was given
-        Usages usages
+        Pool pool  # of sums by class
         bint is_busy  # whether a thread is changing words, n-grams or sums
         list scratches  # those that no thread uses now
         object order  # uint32, by column: the node of the feature; None where it is not known
@@ -56,7 +56,7 @@ cdef class Counter:
         self.scratches = []
 
     def __dealloc__(self):
-        drop_usages(&self.usages)
+        release(&self.pool.shares)
 
     def rows(self, columns):
         """Count the features of each document."""
@@ -173,7 +173,7 @@ cdef class Counter:
                 if groups[order[i]] < 0:
                     continue
                 read_document(a, s, texts, order[i])
-                hash = tally_document(a, s, &self.usages, <uint32_t> groups[order[i]])
+                hash = tally_document(a, s, &self.pool, <uint32_t> groups[order[i]])
                 if keeps_all or hash < limit:
                     count_document(a, s)
                     append_row(s)
@@ -234,17 +234,19 @@ cdef class Counter:
 
     cdef list_class_counts(self):
         cdef Analysis a = self.analysis
-        cdef size_t n_columns, n_shares = count_shares(&self.usages)
+        cdef size_t n_columns, n_shares
         if not a.is_growing:
             self.order = order_of_columns(a, self.n_columns())
         elif self.order is None or self.n_ordered != a.tree.count:
             self.list_vocabulary()
         n_columns = len(self.order)
         indptr = np.zeros(n_columns + 1, dtype=np.int64)
+        with nogil:
+            n_shares = put_all_away(&self.pool, &a.tree)
         # one more than are written, so that the last one too has an address
         classes, documents = np.empty(n_shares + 1, dtype=np.int32), np.empty(n_shares + 1, dtype=np.int64)
         occurrences = np.empty(n_shares + 1, dtype=np.int64)
-        list_shares(&self.usages, self.order, indptr, classes, documents, occurrences)
+        list_shares(&self.pool, &a.tree, self.order, indptr, classes, documents, occurrences)
         if not a.is_growing:
             self.order = None
         return ClassCounts(indptr, classes[:n_shares], documents[:n_shares], occurrences[:n_shares])

@@ -26,7 +26,7 @@ cdef void number_columns(Analysis a, Scratch s) noexcept nogil:
         entries[i] = <uint64_t> (columns[feature_of(entries[i])] - 1) << 32 | count_of(entries[i])
 
 
-cdef uint64_t tally_document(Analysis a, Scratch s, Usages* usages, uint32_t group) except? 0xFFFFFFFFFFFFFFFF nogil:
+cdef uint64_t tally_document(Analysis a, Scratch s, Pool* pool, uint32_t group) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Add the document to its class; return its hash."""
     cdef const uint32_t* nodes = <const uint32_t*> s.features.data
     if group >= MOST_GROUPS:
@@ -34,8 +34,8 @@ cdef uint64_t tally_document(Analysis a, Scratch s, Usages* usages, uint32_t gro
     if a.n_buckets:
         find_buckets(a, s)
         nodes = <const uint32_t*> s.nodes.data
-    add_usages(a, usages)
-    return add_features(usages, nodes, s.n_features, group + 1)
+    hash_new_nodes(a)
+    return add_features(pool, &a.tree, nodes, s.n_features, group + 1)
 
 
 cdef int find_buckets(Analysis a, Scratch s) except -1 nogil:
@@ -100,22 +100,22 @@ cdef order_of_columns(Analysis a, size_t n_columns):
     return order
 
 
-cdef int list_shares(const Usages* usages, order, indptr, classes, documents, occurrences) except -1:
-    """Write the sums of every class for each feature in order."""
-    cdef const uint32_t[::1] nodes = order
+cdef size_t list_shares(Pool* pool, Tree* tree, order, indptr, classes, documents, occurrences) except? 0xFFFFFFFFFFFFFFFF:
+    """Write the sums of every class for each feature in order; return how many."""
+    cdef const uint32_t[::1] columns = order
     cdef int64_t[::1] ends = indptr, d = documents, t = occurrences
     cdef int32_t[::1] k = classes
-    cdef const Usage* all_usages = <const Usage*> usages.usages.data
+    cdef const Node* nodes = <const Node*> tree.nodes.data
     cdef Buffer entries = Buffer(NULL, 0)
     cdef Buffer spare = Buffer(NULL, 0)
     cdef size_t column, n_shares, n_columns = len(order), count = 0
     try:
         with nogil:
             for column in range(n_columns):
-                if column + AHEAD < n_columns and nodes[column + AHEAD] < usages.count:
-                    nb_prefetch(&all_usages[nodes[column + AHEAD]])
-                if nodes[column] < usages.count:
-                    n_shares = write_shares(usages, &all_usages[nodes[column]], &k[count], &d[count], &t[count])
+                if column + AHEAD < n_columns and columns[column + AHEAD] < tree.count:
+                    nb_prefetch(&nodes[columns[column + AHEAD]])
+                if columns[column] < tree.count:
+                    n_shares = write_shares(pool, &nodes[columns[column]], &k[count], &d[count], &t[count])
                     if n_shares > 1:
                         sort_shares(&k[count], &d[count], &t[count], n_shares, &entries, &spare)
                     count += n_shares
@@ -123,4 +123,4 @@ cdef int list_shares(const Usages* usages, order, indptr, classes, documents, oc
     finally:
         release(&entries)
         release(&spare)
-    return 0
+    return count

@@ -75,8 +75,11 @@ def read_files(paths, limit):
     cdef list held = list(paths)
     cdef bytes path
     cdef size_t i, n_files = len(held), n_read = 0, most = limit
-    cdef File* files = <File*> zeros(n_files + 1, sizeof(File))
+    cdef Buffer memory = Buffer(NULL, 0)
+    cdef File* files
     try:
+        reserve_zeros(&memory, n_files, sizeof(File))
+        files = <File*> memory.data
         for i in range(n_files):
             path = <bytes?> held[i]
             files[i].path, files[i].error = PyBytes_AS_STRING(path), errno.EINVAL if b"\0" in path else 0
@@ -91,5 +94,5 @@ def read_files(paths, limit):
             for i in range(n_files)
         ]
     finally:
-        free(files)
+        release(&memory)
         release(&content)

@@ -1,32 +1,27 @@
 # Hashes: of words, secret, for the tables; of terms, public, for documents and buckets.
 
-cdef uint64_t SECRET_A, SECRET_B, SECRET_C, SECRET_D  # so that nobody can write words that collide
+cdef uint64_t SECRET_A, SECRET_B, SECRET_C  # so that nobody can write words that collide
 
 
 cdef void choose_secrets():
-    global SECRET_A, SECRET_B, SECRET_C, SECRET_D
+    global SECRET_A, SECRET_B, SECRET_C
     # odd, so that no product loses bits
-    SECRET_A, SECRET_B, SECRET_C, SECRET_D = (value | 1 for value in struct.unpack("=4Q", os.urandom(32)))
+    SECRET_A, SECRET_B, SECRET_C = (value | 1 for value in struct.unpack("=3Q", os.urandom(24)))
 
 
-cdef inline uint64_t short_hash(uint64_t low, uint64_t high, uint64_t length) noexcept nogil:
-    """The hash of a word of up to 16 bytes, which are in `low` and `high`."""
-    return nb_folded(nb_folded(low ^ SECRET_A, high ^ SECRET_B) ^ SECRET_C, length ^ SECRET_D)
+cdef inline uint64_t hash_pair(uint64_t a, uint64_t b) noexcept nogil:
+    return nb_folded(a ^ SECRET_A, b ^ SECRET_B)
 
 
 cdef uint64_t long_hash(const uint8_t* word, size_t length) noexcept nogil:
-    """The hash of a word of more than 16 bytes: 16 at a time, the last ones overlapping."""
-    cdef uint64_t value = SECRET_C
+    """The hash of a word of eight bytes or more: 16 at a time, the last ones overlapping."""
+    cdef uint64_t value = SECRET_C ^ length
     cdef size_t position = 0
     while position + 16 < length:
         value = nb_folded(nb_load(word + position) ^ value, nb_load(word + position + 8) ^ SECRET_A)
         position += 16
-    position = length - 16
-    return nb_folded(nb_load(word + position) ^ value, nb_load(word + position + 8) ^ SECRET_B)
-
-
-cdef inline uint64_t pair_hash(uint32_t parent, uint32_t word) noexcept nogil:
-    return nb_folded((<uint64_t> parent << 32 | word) ^ SECRET_A, SECRET_B)
+    position = length - 16 if length > 16 else 0
+    return nb_folded(nb_load(word + position) ^ value, nb_load(word + length - 8) ^ SECRET_B)
 
 
 cdef uint64_t FNV_START = 0xCBF29CE484222325

@@ -8,7 +8,7 @@ cdef uint32_t add_decided(Words* words, const uint8_t* letters, size_t length) e
     token.start, token.length = 0, <uint32_t> length
     take_key(&token, letters)
     slot = seek(words, &token, letters)
-    if slot.size == 0:
+    if slot.high == 0:
         put_word(words, slot, &token, letters, <uint32_t> words.count)
     return slot.value
 

@@ -13,6 +13,7 @@
 
 cdef enum:
     INNER_STEPS = 60  # of Newton's method in one variable; bisection would be done by then
+    REUNION = 16  # rounds, after which all rows are visited again: where progress is slow, some were set aside too soon
 
 cdef double FARTHEST = 36.0  # log-odds of a pull that is 0 or 1 but for rounding
 
@@ -236,6 +237,8 @@ cdef int settle_plane(Plane* plane, double tolerance, int rounds, bint is_logist
             plane.gap = plane_gap(plane, is_logistic)
             if plane.gap <= tolerance * plane.dual:
                 break
+            count, steepest = plane.n_rows, INFINITY
+        elif done % REUNION == 0:
             count, steepest = plane.n_rows, INFINITY
     place_plane(plane)
     plane.gap = plane_gap(plane, is_logistic)

@@ -6,6 +6,7 @@ cdef extern from *:
     #error "the kernel is written for GCC and Clang; without it nbtext uses its plain Python twin"
     #endif
     #include <stdint.h>
+    #include <stdlib.h>
     #include <string.h>
     #include <sys/mman.h>
 
@@ -43,16 +44,47 @@ cdef extern from *:
     static inline unsigned nb_highest_bit(uint64_t value) { return 63u - (unsigned)__builtin_clzll(value); }
     static inline void nb_prefetch(const void *address) { __builtin_prefetch(address); }
 
-    /* Ask for large pages, as tables are read here and there: it halves the time of word pairs. */
-    static inline void nb_ask_for_large_pages(void *data, size_t size) {
-    #ifdef MADV_HUGEPAGE
-        const size_t large = (size_t)1 << 21;
-        size_t start = ((size_t)data + large - 1) & ~(large - 1), end = ((size_t)data + size) & ~(large - 1);
-        if (end > start)
-            madvise((void *)start, end - start, MADV_HUGEPAGE);
-    #else
-        (void)data, (void)size;
+    /* Memory that can grow. Small blocks begin where a cache line does. Large ones come from the system, zero, in large
+       pages where it has them, as tables are read here and there, and grow without being copied where it can do that. */
+    #define NB_LARGE ((size_t)1 << 22)
+
+    static inline void *nb_mapped(size_t size) {
+        void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return data == MAP_FAILED ? NULL : data;
+    }
+
+    static inline void nb_free(void *data, size_t size) {
+        if (size >= NB_LARGE)
+            munmap(data, size);
+        else
+            free(data);
+    }
+
+    static inline void *nb_grown(void *data, size_t old_size, size_t size) {
+        void *grown = NULL;
+    #ifdef MREMAP_MAYMOVE
+        if (old_size >= NB_LARGE) {
+            grown = mremap(data, old_size, size, MREMAP_MAYMOVE);
+            if (grown == MAP_FAILED)
+                return NULL;
+            madvise(grown, size, MADV_HUGEPAGE);
+            return grown;
+        }
     #endif
+        if (size >= NB_LARGE)
+            grown = nb_mapped(size);
+        else if (posix_memalign(&grown, 64, size))
+            return NULL;
+        if (grown == NULL)
+            return NULL;
+    #ifdef MADV_HUGEPAGE
+        if (size >= NB_LARGE)
+            madvise(grown, size, MADV_HUGEPAGE);
+    #endif
+        if (old_size)
+            memcpy(grown, data, old_size);
+        nb_free(data, old_size);
+        return grown;
     }
     """
     uint64_t nb_folded(uint64_t a, uint64_t b) noexcept nogil
@@ -62,7 +94,9 @@ cdef extern from *:
     unsigned nb_lowest_bit(uint64_t value) noexcept nogil
     unsigned nb_highest_bit(uint64_t value) noexcept nogil
     void nb_prefetch(const void* address) noexcept nogil
-    void nb_ask_for_large_pages(void* data, size_t size) noexcept nogil
+    const size_t NB_LARGE  # bytes
+    void* nb_grown(void* data, size_t old_size, size_t size) noexcept nogil
+    void nb_free(void* data, size_t size) noexcept nogil
 
 
 cdef enum:
@@ -85,13 +119,11 @@ cdef struct Buffer:
 
 cdef bint enlarged(Buffer* buffer, size_t size) noexcept nogil:
     """Whether the buffer now holds at least so many bytes."""
-    cdef size_t wanted = max(max(size, <size_t> 256), buffer.size + buffer.size // 2)
-    cdef void* data = realloc(buffer.data, wanted)
+    cdef size_t wanted = max(max(size, <size_t> 256), 2 * buffer.size)  # what is not written to costs no memory
+    cdef void* data = nb_grown(buffer.data, buffer.size, wanted)
     if data == NULL:
         return False
-    nb_ask_for_large_pages(data, wanted)
-    buffer.data = data
-    buffer.size = wanted
+    buffer.data, buffer.size = data, wanted
     return True
 
 
@@ -108,20 +140,11 @@ cdef int reserve_zeros(Buffer* buffer, size_t count, size_t item_size) except -1
     """Make room for so many items, new ones zero."""
     cdef size_t size = buffer.size
     reserve(buffer, count, item_size)
-    if buffer.size > size:
+    if buffer.size > size and (size or buffer.size < NB_LARGE):  # else it comes as zeros from the system
         memset(<uint8_t*> buffer.data + size, 0, buffer.size - size)
     return 0
 
 
 cdef void release(Buffer* buffer) noexcept nogil:
-    free(buffer.data)
-    buffer.data = NULL
-    buffer.size = 0
-
-
-cdef void* zeros(size_t count, size_t item_size) except NULL nogil:
-    cdef void* data = calloc(count, item_size)
-    if data == NULL:
-        out_of_memory()
-    nb_ask_for_large_pages(data, count * item_size)
-    return data
+    nb_free(buffer.data, buffer.size)
+    buffer.data, buffer.size = NULL, 0

@@ -229,7 +229,7 @@ cdef size_t find_nodes(Analysis a, Scratch s) except? <size_t> -1 nogil:
     take_keys(s.strip, s.n_strip, letters, &a.words)
     for i in range(s.n_strip):
         slot = seek(&a.words, &s.strip[i], letters)
-        if slot.size:
+        if slot.high:
             s.found[i] = slot.value
         elif a.is_growing:
             s.found[i] = add_node(&a.tree, WORD, <uint32_t> a.words.count)
@@ -255,7 +255,7 @@ cdef size_t find_decisions(Analysis a, Scratch s) except? <size_t> -1 nogil:
     take_keys(s.strip, s.n_strip, letters, &s.raw)
     for i in range(s.n_strip):
         slot = seek(&s.raw, &s.strip[i], letters)
-        if slot.size == 0:
+        if slot.high == 0:
             put_word(&s.raw, slot, &s.strip[i], letters, decide(a, s, letters + s.strip[i].start, s.strip[i].length))
         s.found[n_found] = slot.value
         n_found += slot.value != LEFT_OUT
@@ -280,7 +280,7 @@ cdef uint32_t decide(Analysis a, Scratch s, const uint8_t* word, size_t length) 
     token.start, token.length = 0, <uint32_t> length
     take_key(&token, letters)
     slot = seek(&a.words, &token, letters)
-    return slot.value if slot.size else UNKNOWN
+    return slot.value if slot.high else UNKNOWN
 
 
 cdef int take_ngrams(Analysis a, Scratch s, size_t field) except -1 nogil:

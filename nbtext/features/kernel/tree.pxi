@@ -20,9 +20,16 @@ cdef enum:
     MOST_FIELDS = 0x10000
     STRIP = 256  # tokens that are looked up together: their slots are fetched while the keys of others are worked out
 
-cdef struct Node:
+cdef struct Node:  # 32 bytes, so that one fetch from memory brings all there is to know of a feature
     uint32_t parent
     uint32_t word  # the node of the last word; of a word by itself, its number in the word table
+    uint64_t hash  # of its text, once a tally asked for it
+    # what the class at hand uses, see classes.pxi
+    uint32_t document  # the last one that held it
+    uint32_t group  # the class + 1, or 0 for none
+    uint16_t documents
+    uint16_t occurrences
+    uint32_t block  # of the sums of all classes: its place in the pool, 0 for none
 
 cdef struct PairSlot:
     uint32_t tag  # the other half of the hash, so that most nodes that are not it need not be looked at
@@ -31,7 +38,7 @@ cdef struct PairSlot:
 cdef struct Tree:
     Buffer nodes  # Node
     size_t count
-    PairSlot* slots
+    Buffer slots  # PairSlot
     size_t mask
     size_t n_pairs
 
@@ -44,7 +51,7 @@ cdef int make_room_for_nodes(Tree* tree, size_t n_nodes) except -1 nogil:
 
 cdef inline uint32_t add_node(Tree* tree, uint32_t parent, uint32_t word) noexcept nogil:
     """A new node; `make_room_for_nodes` was asked before."""
-    (<Node*> tree.nodes.data)[tree.count] = Node(parent, word)
+    (<Node*> tree.nodes.data)[tree.count] = Node(parent, word, 0, 0, 0, 0, 0, 0)
     tree.count += 1
     return <uint32_t> (tree.count - 1)
 
@@ -55,21 +62,24 @@ cdef int make_room_for_pairs(Tree* tree, size_t n_pairs) except -1 nogil:
     make_room_for_nodes(tree, n_pairs)
     while count * 4 > n_slots * 3:
         n_slots *= 2
-    return spread_pairs(tree, n_slots) if tree.slots == NULL or n_slots > tree.mask + 1 else 0
+    return spread_pairs(tree, n_slots) if tree.slots.data == NULL or n_slots > tree.mask + 1 else 0
 
 
 cdef int spread_pairs(Tree* tree, size_t n_slots) except -1 nogil:
     """Make a larger table, and find a slot there for each node."""
-    cdef PairSlot* slots = <PairSlot*> zeros(n_slots, sizeof(PairSlot))
     cdef Node* nodes = <Node*> tree.nodes.data
+    cdef Buffer larger = Buffer(NULL, 0)
+    cdef PairSlot* slots
     cdef size_t i, position
     cdef uint64_t key
-    free(tree.slots)
-    tree.slots, tree.mask = slots, n_slots - 1
+    reserve_zeros(&larger, n_slots, sizeof(PairSlot))
+    release(&tree.slots)
+    tree.slots, tree.mask = larger, n_slots - 1
+    slots = <PairSlot*> larger.data
     for i in range(tree.count):
         if nodes[i].parent == WORD:
             continue
-        key = pair_hash(nodes[i].parent, nodes[i].word)
+        key = hash_pair(nodes[i].parent, nodes[i].word)
         position = key & tree.mask
         while slots[position].node:
             position = (position + 1) & tree.mask
@@ -84,7 +94,7 @@ cdef inline PairSlot* seek_pair(const Tree* tree, uint64_t key, uint32_t parent,
     cdef PairSlot* slot
     cdef Node* node
     while True:
-        slot = &tree.slots[i]
+        slot = <PairSlot*> tree.slots.data + i
         if slot.node == 0:
             return slot
         if slot.tag == <uint32_t> (key >> 32):
@@ -119,8 +129,10 @@ cdef int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size_t coun
         if is_growing:
             make_room_for_pairs(tree, n)
         for i in range(n):
-            keys[i] = pair_hash(nodes[start + i], words[start + i])
-            nb_prefetch(&tree.slots[keys[i] & tree.mask])
+            keys[i] = hash_pair(nodes[start + i], words[start + i])
+            nb_prefetch(<PairSlot*> tree.slots.data + (keys[i] & tree.mask))
+        for i in range(n):
+            nb_prefetch(<Node*> tree.nodes.data + (<PairSlot*> tree.slots.data)[keys[i] & tree.mask].node)
         for i in range(n):
             if not is_growing and (nodes[start + i] == UNKNOWN or words[start + i] == UNKNOWN):
                 nodes[start + i] = UNKNOWN
@@ -133,5 +145,5 @@ cdef int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size_t coun
 cdef void fell(Tree* tree) noexcept nogil:
     """Give all memory back."""
     release(&tree.nodes)
-    free(tree.slots)
+    release(&tree.slots)
     memset(tree, 0, sizeof(Tree))

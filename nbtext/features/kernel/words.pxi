@@ -1,54 +1,64 @@
 # The word table: from the letters of a word to the number that stands for it.
+# Short words, which nearly all are, are told apart within their slots, four of which come with one fetch from memory.
+
+cdef enum:
+    LONGEST_SHORT = 11  # bytes of a word that fit into a slot
 
 cdef struct Token:
-    uint64_t low  # the first eight bytes, zero after the end; of a long word (over 16 bytes) its hash
-    uint64_t high  # the next eight; of a long word 0
+    uint64_t low  # the first eight bytes, zero after the end; of a long word its hash
     uint64_t hash
+    uint32_t high  # three bytes more and, above them, the length + 1; of a long word 0
     uint32_t start  # where its letters are
     uint32_t length  # in bytes
 
 cdef struct WordSlot:
     uint64_t low
-    uint64_t high  # of a long word its number among all words
-    uint32_t size  # length + 1, or 0 where the slot is free
+    uint32_t high  # of a long word its number among all words, + 1; 0 where the slot is free
     uint32_t value  # what the word stands for
 
-cdef struct Words:
-    WordSlot* slots
+cdef struct WordTable:
+    Buffer slots  # WordSlot
     size_t mask  # number of slots - 1; a power of two, so that a hash is cut to size by its lowest bits
+    size_t count
+
+cdef struct Words:
+    WordTable short_words
+    WordTable long_words
     size_t count
     size_t n_letters
     Buffer letters  # of all words, one after the other
     Buffer starts  # uint64_t, where those of each word begin, and the end
 
-cdef uint64_t[17] LOW_BYTES  # by the length of a word, what is its own in the first eight bytes read from its start
-cdef uint64_t[17] HIGH_BYTES  # and in the next eight
+cdef uint64_t[LONGEST_SHORT + 1] LOW_BYTES  # by the length of a word: what is its own in the first eight bytes read
+cdef uint32_t[LONGEST_SHORT + 1] HIGH_BYTES  # and in the next four
 
 
 cdef void make_masks() noexcept:
     cdef int length
-    for length in range(17):
+    for length in range(LONGEST_SHORT + 1):
         LOW_BYTES[length] = <uint64_t> -1 if length >= 8 else (<uint64_t> 1 << 8 * length) - 1
-        HIGH_BYTES[length] = <uint64_t> -1 if length == 16 else 0 if length <= 8 else (<uint64_t> 1 << 8 * (length - 8)) - 1
+        HIGH_BYTES[length] = (<uint32_t> 1 << 8 * (length - 8)) - 1 if length > 8 else 0
 
 
 cdef inline void take_key(Token* token, const uint8_t* letters) noexcept nogil:
     """Work out what the word is found by; 16 bytes from its start can be read, whatever they are."""
     cdef const uint8_t* word = letters + token.start
-    if token.length > 16:
+    if token.length > LONGEST_SHORT:
         token.low, token.high = long_hash(word, token.length), 0
+        token.hash = token.low
     else:
         token.low = nb_load(word) & LOW_BYTES[token.length]
-        token.high = nb_load(word + 8) & HIGH_BYTES[token.length]
-    token.hash = short_hash(token.low, token.high, token.length)
+        token.high = <uint32_t> nb_load(word + 8) & HIGH_BYTES[token.length] | (token.length + 1) << 24
+        token.hash = hash_pair(token.low, token.high)
 
 
 cdef void take_keys(Token* tokens, size_t n_tokens, const uint8_t* letters, const Words* words) noexcept nogil:
     """Work out the keys of tokens, and have the memory fetch their slots in the meantime."""
+    cdef const WordSlot* slots = <const WordSlot*> words.short_words.slots.data
     cdef size_t i
     for i in range(n_tokens):
         take_key(&tokens[i], letters)
-        nb_prefetch(&words.slots[tokens[i].hash & words.mask])
+        nb_prefetch(&slots[tokens[i].hash & words.short_words.mask])
 
 
 cdef inline const uint8_t* word_letters(const Words* words, size_t number, size_t* length) noexcept nogil:
@@ -57,25 +67,32 @@ cdef inline const uint8_t* word_letters(const Words* words, size_t number, size_
     return <const uint8_t*> words.letters.data + starts[number]
 
 
-cdef inline bint is_long_word(const Words* words, const WordSlot* slot, const uint8_t* word, size_t length) noexcept nogil:
-    cdef size_t stored_length
-    return memcmp(word_letters(words, slot.high, &stored_length), word, length) == 0
-
-
 cdef inline WordSlot* seek(const Words* words, const Token* token, const uint8_t* letters) noexcept nogil:
     """The slot of a word, or the free one where it belongs."""
-    cdef size_t i = token.hash & words.mask
+    cdef size_t i = token.hash & words.short_words.mask
+    cdef WordSlot* slot
+    if token.high == 0:
+        return seek_long(words, token, letters)
+    while True:
+        slot = <WordSlot*> words.short_words.slots.data + i
+        if (slot.low == token.low and slot.high == token.high) or slot.high == 0:
+            return slot
+        i = (i + 1) & words.short_words.mask
+
+
+cdef WordSlot* seek_long(const Words* words, const Token* token, const uint8_t* letters) noexcept nogil:
+    cdef size_t length, i = token.hash & words.long_words.mask
+    cdef const uint8_t* word
     cdef WordSlot* slot
     while True:
-        slot = &words.slots[i]
-        if slot.size == token.length + 1 and slot.low == token.low:
-            if slot.high == token.high and token.length <= 16:
-                return slot
-            if token.length > 16 and is_long_word(words, slot, letters + token.start, token.length):
-                return slot
-        elif slot.size == 0:
+        slot = <WordSlot*> words.long_words.slots.data + i
+        if slot.high == 0:
             return slot
-        i = (i + 1) & words.mask
+        if slot.low == token.low:
+            word = word_letters(words, slot.high - 1, &length)
+            if length == token.length and memcmp(word, letters + token.start, length) == 0:
+                return slot
+        i = (i + 1) & words.long_words.mask
 
 
 cdef inline void put_word(
@@ -85,49 +102,59 @@ cdef inline void put_word(
     cdef uint64_t* starts = <uint64_t*> words.starts.data
     memcpy(<uint8_t*> words.letters.data + words.n_letters, letters + token.start, token.length)
     words.n_letters += token.length
-    slot.low = token.low
-    slot.high = words.count if token.length > 16 else token.high
-    slot.size = token.length + 1
-    slot.value = value
     words.count += 1
     starts[words.count] = words.n_letters
+    if token.high:
+        words.short_words.count += 1
+        slot[0] = WordSlot(token.low, token.high, value)
+    else:
+        words.long_words.count += 1
+        slot[0] = WordSlot(token.low, <uint32_t> words.count, value)
 
 
 cdef int make_room(Words* words, size_t n_words, size_t n_letters) except -1 nogil:
     """Have room for so many more words, with so many letters together."""
-    cdef size_t count = words.count + n_words, n_slots = words.mask + 1
+    if words.count + n_words > MOST_NODES:
+        return too_much("more than 2**31 words")
     reserve(&words.letters, words.n_letters + n_letters, 1)
-    reserve(&words.starts, count + 1, sizeof(uint64_t))
-    if words.slots == NULL:
-        n_slots = 1024
-        (<uint64_t*> words.starts.data)[0] = 0
-    elif count * 5 <= n_slots * 3:
+    reserve(&words.starts, words.count + n_words + 1, sizeof(uint64_t))
+    (<uint64_t*> words.starts.data)[0] = 0
+    make_room_in_table(&words.short_words, n_words, False)
+    return make_room_in_table(&words.long_words, n_words, True)
+
+
+cdef inline int make_room_in_table(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
+    if table.slots.data != NULL and (table.count + n_words) * 3 <= (table.mask + 1) * 2:
         return 0
-    while count * 5 > n_slots * 3:
-        n_slots *= 2
-    return spread(words, n_slots)
+    return spread(table, table.count + n_words, is_long)
 
 
-cdef int spread(Words* words, size_t n_slots) except -1 nogil:
-    """Move all words to a table of this size."""
-    cdef WordSlot* slots = <WordSlot*> zeros(n_slots, sizeof(WordSlot))
+cdef int spread(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
+    """Move all words to a table that is large enough."""
+    cdef Buffer larger = Buffer(NULL, 0)
+    cdef WordSlot* slots
     cdef WordSlot* slot
-    cdef size_t i, position, mask = n_slots - 1
-    for i in range(words.mask + 1 if words.slots != NULL else 0):
-        slot = &words.slots[i]
-        if slot.size:
-            position = short_hash(slot.low, slot.high if slot.size <= 17 else 0, slot.size - 1) & mask
-            while slots[position].size:
-                position = (position + 1) & mask
+    cdef size_t i, position, n_slots = 1024
+    while n_words * 3 > n_slots * 2:
+        n_slots *= 2
+    reserve_zeros(&larger, n_slots, sizeof(WordSlot))
+    slots = <WordSlot*> larger.data
+    for i in range(table.mask + 1 if table.slots.data != NULL else 0):
+        slot = <WordSlot*> table.slots.data + i
+        if slot.high:
+            position = (slot.low if is_long else hash_pair(slot.low, slot.high)) & (n_slots - 1)
+            while slots[position].high:
+                position = (position + 1) & (n_slots - 1)
             slots[position] = slot[0]
-    free(words.slots)
-    words.slots, words.mask = slots, mask
+    release(&table.slots)
+    table.slots, table.mask = larger, n_slots - 1
     return 0
 
 
 cdef void empty_words(Words* words) noexcept nogil:
     """Give all memory back; an empty table is one of zeros."""
-    free(words.slots)
+    release(&words.short_words.slots)
+    release(&words.long_words.slots)
     release(&words.letters)
     release(&words.starts)
     memset(words, 0, sizeof(Words))
