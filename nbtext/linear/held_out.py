@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
 from nbtext.linear.logistic import logistic
 from nbtext.linear.nbsvm import nbsvm
 from nbtext.linear.settings import LinearSettings
-from nbtext.linear.solving import Fit, Start, in_threads
+from nbtext.linear.solving import Aim, Corpus, Fit, Start, in_threads
 
 LINEAR_MODELS: dict[str, Callable[..., Fit]] = {"logistic": logistic, "nbsvm": nbsvm}
+ENOUGH = 1e-3  # the tolerance of folds: what they say of penalties and temperatures has more error than that
 ALWAYS_IN = -1  # the fold of a document that is never held out
 
 
@@ -37,18 +37,16 @@ def dealt(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.
 class HeldOut:
     """Documents that are held out fold by fold, each time from the same model with another penalty.
 
-    sample  all training documents
+    model  `logistic` or `nbsvm`
     """
 
-    sample: Sample
-    n_features: int
-    n_classes: int
+    corpus: Corpus
     model: str
     settings: LinearSettings
 
     @cached_property
     def folds(self) -> NDArray[np.int64]:
-        return dealt(self.sample.classes, self.settings.folds, seed=self.settings.seed)
+        return dealt(self.corpus.sample.classes, self.settings.folds, seed=self.settings.seed)
 
     @cached_property
     def judged(self) -> NDArray[np.int64]:
@@ -62,16 +60,14 @@ class HeldOut:
 
         start  from where to go on: a fit to all documents, or what this gave for another penalty
         """
-        scores = np.zeros((len(self.sample), self.n_classes))
+        scores = np.zeros((len(self.folds), self.corpus.n_classes))
 
         def of_fold(fold: int) -> Start:
             training = np.flatnonzero(self.folds != fold)
-            held_out = self.sample.taken(np.flatnonzero(self.folds == fold))
+            held_out = self.corpus.of(np.flatnonzero(self.folds == fold)).sample
             before = start.of(training) if isinstance(start, Start) else start[fold] if start is not None else None
-            fit = LINEAR_MODELS[self.model](
-                self.sample.taken(training), self.n_features, self.n_classes,
-                settings=self.settings, penalty=penalty, start=before,
-            )  # fmt: skip
+            fit_model = LINEAR_MODELS[self.model]
+            fit = fit_model(self.corpus.of(training), Aim(penalty, ENOUGH), settings=self.settings, start=before)
             scores[self.folds == fold] = fit.scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
             return fit.start
 

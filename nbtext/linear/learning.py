@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_calibration
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.smoothing import Expectation
 from nbtext.linear.held_out import LINEAR_MODELS, HeldOut
 from nbtext.linear.settings import LinearSettings
-from nbtext.linear.solving import Start
+from nbtext.linear.solving import Aim, Corpus, Start
 
 USUAL = 1.0  # the penalty where there is nothing to choose by
 DECADES = (-3.0, 5.0)  # of the penalties that are looked at
+WORTHWHILE = 0.995  # of the loss: what is hardly better and much slower is not chosen
 NEIGHBORS = (1.0, 0.5)  # steps in decades; the search goes on with the next one around the best of the one before
 
 
@@ -29,11 +29,9 @@ class Learned(NamedTuple):
     expectation: Expectation | None
 
 
-def learn(  # noqa: PLR0913
-    sample: Sample,
+def learn(
+    corpus: Corpus,
     lengths: NDArray[Any],
-    n_features: int,
-    n_classes: int,
     *,
     model: str,
     settings: LinearSettings,
@@ -42,27 +40,27 @@ def learn(  # noqa: PLR0913
 ) -> Learned:
     """Fit a model to all documents. The result does not depend on the number of threads.
 
-    sample   all training documents, as the rows that the model sees: counts, presence or weights
-    lengths  (n_documents,), known tokens of each
+    lengths  (n_documents,), known tokens of each document
     model    `logistic` or `nbsvm`
     """
-    fit = LINEAR_MODELS[model]
-    held_out = HeldOut(sample, n_features, n_classes, model, settings)
+    held_out = HeldOut(corpus, model, settings)
     penalty, scores = settings.penalty, None
-    can_judge = n_classes > 1 and len(held_out.judged) >= settings.folds
+    can_judge = corpus.n_classes > 1 and len(held_out.judged) >= settings.folds
     if penalty is None and can_judge:
         penalty, scores = _best_penalty(held_out, lengths[held_out.judged], jobs=jobs)
     penalty = USUAL if penalty is None else penalty
-    fitted = fit(sample, n_features, n_classes, settings=settings, penalty=penalty, jobs=jobs)
+    fitted = LINEAR_MODELS[model](corpus, Aim(penalty), settings=settings, jobs=jobs)
     if not can_judge or not (calibrate or scores is not None):
         return Learned(fitted.scorer, penalty, None, None)
     if scores is None:
         scores, _ = held_out.scores(penalty, start=fitted.start, jobs=jobs)
-    classes, lengths = sample.classes[held_out.judged], lengths[held_out.judged]
+    classes, lengths = corpus.sample.classes[held_out.judged], lengths[held_out.judged]
     calibration = fit_calibration(scores, lengths, classes) if calibrate else None
     right = int((scores.argmax(axis=1) == classes).sum())
     loss = _log_loss(calibration or Calibration(1.0, 0.0), scores, lengths, classes)
-    return Learned(fitted.scorer, penalty, calibration, Expectation(len(sample), right / len(sample), loss))
+    return Learned(
+        fitted.scorer, penalty, calibration, Expectation(len(corpus.sample), right / len(corpus.sample), loss)
+    )
 
 
 def _log_loss(calibration: Calibration, scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32]) -> float:
@@ -73,10 +71,10 @@ def _log_loss(calibration: Calibration, scores: Floats, lengths: NDArray[Any], c
 def _best_penalty(held_out: HeldOut, lengths: NDArray[Any], *, jobs: int) -> tuple[float, Floats]:
     """The penalty with the least calibrated log-loss on held-out documents, and their scores under it.
 
-    From the usual one the search goes up or down as long as the loss falls, in decades and then in halves of them;
+    From the usual one the search goes up or down as long as it pays, in decades and then in halves of them;
     every fit goes on from that of the neighboring penalty.
     """
-    classes = held_out.sample.classes[held_out.judged]
+    classes = held_out.corpus.sample.classes[held_out.judged]
     tried: dict[float, tuple[float, Floats, list[Start]]] = {}
 
     def loss(exponent: float, near: float | None) -> float:
@@ -92,6 +90,8 @@ def _best_penalty(held_out: HeldOut, lengths: NDArray[Any], *, jobs: int) -> tup
     loss(best, None)
     for step in NEIGHBORS:
         for direction in (-step, step):
-            while DECADES[0] <= best + direction <= DECADES[1] and loss(best + direction, best) < loss(best, None):
+            while DECADES[0] <= best + direction <= DECADES[1] and (
+                loss(best + direction, best) < WORTHWHILE * loss(best, None)
+            ):
                 best += direction
     return 10.0**best, tried[best][1]

@@ -7,43 +7,33 @@ import numpy as np
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.linear.settings import LinearSettings
-from nbtext.linear.solving import ROUNDS, TOLERANCE, Fit, Start, regress, square_lengths, stages
+from nbtext.linear.solving import ROUNDS, Aim, Corpus, Fit, Start, approach, regress, square_lengths
 
 DOUBT = 0.1  # that a document's belief begins with, shared by all classes
 SPRING = 0.1  # of the intercepts, beside the mean square length of a document
 
 
-def logistic(
-    sample: Sample,
-    n_features: int,
-    n_classes: int,
-    *,
-    settings: LinearSettings,
-    penalty: float,
-    start: Start | None = None,
-    jobs: int = 1,
-) -> Fit:
+def logistic(corpus: Corpus, aim: Aim, *, settings: LinearSettings, start: Start | None = None, jobs: int = 1) -> Fit:
     """Fit softmax regression: minimise ½ Σ w² - C Σ log P(label | document), the intercepts free.
     For two classes it is ½|w|² - C Σ log P of the one w that divides them.
 
-    sample   all training documents, as counts, presence or weights
-    penalty  C > 0
     start    from where to go on
     jobs     is not used: the classes are fitted together
     returns  a scorer of log P(label | document), but for a constant a document
     source   the objective: scikit-learn 1.9, LogisticRegression; the method: Keerthi, Sundararajan, Chang, Hsieh, Lin
              2008, and Yu, Huang, Lin 2011, section 4
     """
+    sample, n_features, n_classes = corpus
     pulls, intercepts = start if start is not None else _doubtful(sample, n_classes)
     beliefs, weights = np.array(pulls, order="C"), np.zeros((n_features, n_classes))
     values, squares = sample.counts.astype(np.float64), square_lengths(sample)
-    if n_classes == 2:
-        penalty /= 2  # one vector that weighs ½|w|² is two of ±w/2 that together weigh half as much
-    for stage, tolerance in [(penalty, TOLERANCE)] if start is not None else stages(penalty, squares):
+    if n_classes == 2:  # one vector that weighs ½|w|² is two of ±w/2 that together weigh half as much
+        aim = aim._replace(penalty=aim.penalty / 2)
+    for step in [aim] if start is not None else approach(aim, squares):
         weights, intercepts, _, _ = regress(
             sample.indptr, sample.indices, values, sample.classes, beliefs, intercepts,
-            n_features=n_features, penalty=stage, spring=SPRING * max(squares.mean(), 1e-6), tolerance=tolerance,
-            rounds=ROUNDS, seed=settings.seed,
+            n_features=n_features, penalty=step.penalty, spring=SPRING * max(float(squares.mean()), 1e-6),
+            tolerance=step.tolerance, rounds=ROUNDS, seed=settings.seed,
         )  # fmt: skip
     return Fit(_scorer(weights, intercepts), Start(beliefs, intercepts))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,9 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.statistics import Statistics
 from nbtext.linear.ratios import log_count_ratios
 from nbtext.linear.settings import LinearSettings
-from nbtext.linear.solving import ROUNDS, TOLERANCE, Fit, Start, divide, in_threads, square_lengths, stages
+from nbtext.linear.solving import ROUNDS, Aim, Corpus, Fit, Start, approach, divide, in_threads, square_lengths
 
 LEAST_PULL = 1e-8  # where logistic pulls begin: it is LIBLINEAR's
 
@@ -25,62 +25,48 @@ class Plane(NamedTuple):
     pulls: Floats  # (n_documents,)
 
 
-def nbsvm(
-    sample: Sample,
-    n_features: int,
-    n_classes: int,
-    *,
-    settings: LinearSettings,
-    penalty: float,
-    start: Start | None = None,
-    jobs: int = 1,
-) -> Fit:
+def nbsvm(corpus: Corpus, aim: Aim, *, settings: LinearSettings, start: Start | None = None, jobs: int = 1) -> Fit:
     """Fit a plane between each class and the rest (one plane for two classes), over features times their ratios.
 
     For each class, the log-count ratios r and then w minimising ½|w|² + C Σ loss(± w·(x ∘ r)), without an intercept;
     of features that r has scaled, none is needed, and with interpolation it does harm. The class's weights are
     r ∘ ((1 - β) · mean|w| + β w).
 
-    sample   all training documents: their presence, counts or weights; with those of TF-IDF it is at its best
-    penalty  C > 0
+    corpus   presence, or the weights of TF-IDF, with which it is at its best
     start    from where to go on
+    jobs     threads; each takes a class at a time
     returns  a scorer: of two classes, the second one's score is the plane's and the first one's is 0
     source   Wang, Manning 2012, section 2.3; with the logistic loss: Mesnil, Mikolov, Ranzato, Bengio, Ensemble of
              Generative and Discriminative Techniques for Sentiment Analysis of Movie Reviews, 2015
     """
-    statistics = sample.statistics(n_features, n_classes)
+    n_classes = corpus.n_classes
     classes = list(range(n_classes)) if n_classes > 2 else list(range(1, n_classes))
-    values = sample.counts.astype(np.float64)
+    statistics = corpus.sample.statistics(corpus.n_features, n_classes)
+    corpus = corpus._replace(sample=replace(corpus.sample, counts=corpus.sample.counts.astype(np.float64)))
 
     def fitted(column: int) -> Plane:
+        ratios = log_count_ratios(statistics, classes[column], smoothing=settings.ratio_smoothing)
+        signs = np.where(corpus.sample.classes == classes[column], 1.0, -1.0)
         pulls = start.pulls[:, column] if start is not None else None
-        return _plane(sample, values, statistics, classes[column], settings=settings, penalty=penalty, pulls=pulls)
+        return _plane(corpus.sample, aim, signs, ratios, settings=settings, pulls=pulls)
 
     planes = in_threads(fitted, range(len(classes)), jobs=jobs)
-    pulls = np.stack([plane.pulls for plane in planes], axis=1) if planes else np.zeros((len(sample), 0))
-    return Fit(_scorer(planes, classes, n_features, n_classes), Start(pulls, np.zeros(len(planes))))
+    pulls = np.stack([plane.pulls for plane in planes], axis=1) if planes else np.zeros((len(corpus.sample), 0))
+    return Fit(_scorer(planes, classes, corpus.n_features, n_classes), Start(pulls, np.zeros(len(planes))))
 
 
 def _plane(
-    sample: Sample,
-    values: Floats,
-    statistics: Statistics,
-    positive: int,
-    *,
-    settings: LinearSettings,
-    penalty: float,
-    pulls: Floats | None,
+    sample: Sample, aim: Aim, signs: Floats, ratios: Floats, *, settings: LinearSettings, pulls: Floats | None
 ) -> Plane:
-    ratios = log_count_ratios(statistics, positive, smoothing=settings.ratio_smoothing)
-    signs = np.where(sample.classes == positive, 1.0, -1.0)
+    """The plane between the documents of either sign."""
     is_logistic = settings.loss == "logistic"
-    way = [(penalty, TOLERANCE)] if pulls is not None else stages(penalty, square_lengths(sample, ratios))
-    pulls = np.full(len(sample), LEAST_PULL if is_logistic else 0.0) if pulls is None else np.array(pulls, order="C")
+    way = [aim] if pulls is not None else approach(aim, square_lengths(sample, ratios))
+    pulls = np.full(len(signs), LEAST_PULL if is_logistic else 0.0) if pulls is None else np.array(pulls, order="C")
     weights = np.zeros(len(ratios))
-    for stage, tolerance in way:
+    for step in way:
         weights, _, _, _ = divide(
-            sample.indptr, sample.indices, values, signs, ratios * ratios, pulls,
-            is_logistic=is_logistic, penalty=stage, constant=0.0, tolerance=tolerance, rounds=ROUNDS,
+            sample.indptr, sample.indices, sample.counts, signs, ratios * ratios, pulls,
+            is_logistic=is_logistic, penalty=step.penalty, constant=0.0, tolerance=step.tolerance, rounds=ROUNDS,
             seed=settings.seed,
         )  # fmt: skip
     weights = _interpolated(weights, ratios, settings.interpolation)

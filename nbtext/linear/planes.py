@@ -16,6 +16,7 @@ from nbtext.bayes.scorer import Floats
 
 FARTHEST = 36.0
 INNER_STEPS = 60
+REUNION = 16
 ALL_BITS = 2**64 - 1
 
 
@@ -201,6 +202,8 @@ class _Plane:
                 self.gap = self.whole_gap()
                 if self.gap <= tolerance * self.dual:
                     break
+                count, steepest = len(self.rows), math.inf
+            elif done % REUNION == 0:
                 count, steepest = len(self.rows), math.inf
         self.place()
         self.gap = self.whole_gap()

@@ -14,8 +14,8 @@ def log_count_ratios(statistics: Statistics, positive: int, *, smoothing: float)
     r = log((p / |p|) / (q / |q|)), with p = α + the sum of the feature over the documents of the class, q over the
     others; |·| is the sum over the features. A feature that no document holds says nothing: 0.
 
-    α counts sightings, and a sighting has the mean weight of an entry. So it means the same for presence, where that
-    is 1, and for TF-IDF of length one, where it is some 0.05: there, 1 sighting does best as well (20 Newsgroups).
+    α counts sightings, and a sighting has the mean weight of an entry: 1 for presence, some 0.05 for TF-IDF of length
+    one. In these units, 1 to 2 is best for both (20 Newsgroups, IMDB, polarity 2.0).
 
     statistics  counts, presence or weights of K classes and V features
     positive    the class

@@ -18,7 +18,9 @@ else:
     from nbtext.linear.beliefs import regress
     from nbtext.linear.planes import divide
 
-__all__ = ["TOLERANCE", "Fit", "Start", "divide", "in_threads", "regress", "stages"]
+__all__ = [
+    "ROUNDS", "Aim", "Corpus", "Fit", "Start", "approach", "divide", "in_threads", "regress", "square_lengths",
+]  # fmt: skip
 
 TOLERANCE = 5e-5  # of the objective: how far from its least value a solver may stop
 ROUNDS = 1000  # visits of all documents, at most
@@ -28,6 +30,28 @@ HASTE = 1e-2  # the tolerance on the way
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+
+
+class Corpus(NamedTuple):
+    """All training documents, as the rows that a model sees: their counts, presence or weights."""
+
+    sample: Sample
+    n_features: int
+    n_classes: int
+
+    def of(self, documents: NDArray[np.int64]) -> Corpus:
+        """These of the documents, among the same features and classes."""
+        return self._replace(sample=self.sample.taken(documents))
+
+
+class Aim(NamedTuple):
+    """What a solver is to reach: the least objective for this penalty C > 0, or nearly.
+
+    tolerance  the share of the least objective by which it may be missed
+    """
+
+    penalty: float
+    tolerance: float = TOLERANCE
 
 
 class Start(NamedTuple):
@@ -52,18 +76,18 @@ class Fit(NamedTuple):
     start: Start
 
 
-def stages(penalty: float, squares: Floats) -> Iterator[tuple[float, float]]:
-    """The penalties, each with its tolerance, by which a solver comes to a large penalty: from softer ones.
+def approach(aim: Aim, squares: Floats) -> Iterator[Aim]:
+    """The steps by which a solver comes to a large penalty: from softer ones, in haste.
 
     squares  (n_documents,), the square length of each
     """
-    first = penalty
-    while first * squares.mean() > EASY:
+    first, hardness = aim.penalty, float(squares.mean()) if len(squares) else 0.0
+    while first * hardness > EASY:
         first /= STRIDE
-    while first < penalty * 0.99:
-        yield first, HASTE
+    while first < aim.penalty * 0.99:
+        yield Aim(first, HASTE)
         first *= STRIDE
-    yield penalty, TOLERANCE
+    yield aim
 
 
 def square_lengths(sample: Sample, factors: Floats | None = None) -> Floats:

@@ -1,0 +1,99 @@
+"""The discriminative models on 20 Newsgroups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from made_rows import Floats, corpus_of, plane_objective, softmax_objective, texts_of
+
+from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.vectorizer import Vectorizer
+from nbtext.linear.logistic import logistic
+from nbtext.linear.nbsvm import nbsvm
+from nbtext.linear.ratios import log_count_ratios
+from nbtext.linear.settings import LinearSettings
+from nbtext.linear.solving import Aim, Corpus
+
+LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]
+pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the twin would need minutes")
+
+
+class Halves(NamedTuple):
+    """Both halves of a corpus as matrices, with the numbers of their labels."""
+
+    vectorizer: Vectorizer
+    labels: list[str]
+    training: Corpus
+    matrix: Any
+    test: Any
+    test_classes: Any
+
+
+def halves(folder: Path, groups: list[str] | None = None, **options: Any) -> Halves:
+    texts, labels = texts_of(folder / "train", groups)
+    test_texts, test_labels = texts_of(folder / "test", groups)
+    names = sorted(set(labels))
+    vectorizer = Vectorizer(**options)
+    matrix = vectorizer.fit_transform(texts).astype(np.float64)
+    return Halves(
+        vectorizer, names, corpus_of(matrix, [names.index(label) for label in labels]), matrix,
+        vectorizer.transform(test_texts).astype(np.float64), [names.index(label) for label in test_labels],
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pairs(corpora: Callable[[str], Path]) -> Halves:
+    """All groups, words and pairs seen at least twice, TF-IDF with 1 + ln tf."""
+    return halves(corpora("20news"), ngrams=(1, 2), min_df=2, tf="log", idf="smooth", norm="l2")
+
+
+def accuracy(scorer: Any, matrix: Any, classes: Any) -> float:
+    scores = scorer.scores(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
+    return float((scores.argmax(axis=1) == classes).mean())
+
+
+def test_the_lecture(corpora: Callable[[str], Path]) -> None:
+    """Four groups, binary bag, C = 1e5: the lecture's labels, at least its accuracy, the least objective."""
+    from sklearn.linear_model import LogisticRegression
+
+    corpus = halves(corpora("20news"), LECTURE, tf="binary")
+    fit = logistic(corpus.training, Aim(1e5), settings=LinearSettings())
+    assert accuracy(fit.scorer, corpus.test, corpus.test_classes) >= 0.895
+    quoted = corpus.vectorizer.transform(["God is love", "OpenGL on the GPU is fast"])
+    answers = fit.scorer.scores(quoted.indptr.astype(np.int64), quoted.indices.astype(np.int32), quoted.data)
+    assert [corpus.labels[k] for k in answers.argmax(axis=1)] == ["soc.religion.christian", "comp.graphics"]
+    classes = corpus.training.sample.classes
+    own = softmax_objective(corpus.matrix, classes, fit.scorer.weights().T, fit.scorer.bias, penalty=1e5)
+    peer = LogisticRegression(C=1e5, solver="newton-cg", tol=0.1).fit(corpus.matrix, classes)
+    assert own <= softmax_objective(corpus.matrix, classes, peer.coef_.T, peer.intercept_, penalty=1e5) * (1 + 1e-4)
+    assert own == pytest.approx(819.8175, rel=1e-4)  # where Newton's method ends after 714 steps of its inner one
+
+
+def test_nbsvm_on_20_newsgroups(pairs: Halves) -> None:
+    """Words and pairs with the default settings: at least 0.872."""
+    fit = nbsvm(pairs.training, Aim(1.0), settings=LinearSettings(), jobs=2)
+    assert accuracy(fit.scorer, pairs.test, pairs.test_classes) >= 0.872
+
+
+def test_planes_on_20_newsgroups_reach_the_objective_of_liblinear(pairs: Halves) -> None:
+    """To 1e-4 of it, over features times their ratios."""
+    from scipy.sparse import csr_matrix
+    from sklearn.svm import LinearSVC
+
+    settings = LinearSettings()
+    corpus = pairs.training._replace(n_classes=2)
+    classes = (pairs.training.sample.classes == 5).astype(np.int32)
+    sample = corpus_of(pairs.matrix, classes).sample
+    weights = nbsvm(corpus._replace(sample=sample), Aim(1.0), settings=settings).scorer.weights()[1]
+    ratios = log_count_ratios(sample.statistics(corpus.n_features, 2), 1, smoothing=settings.ratio_smoothing)
+    signs: Floats = np.where(classes == 1, 1.0, -1.0)
+    scaled = csr_matrix(pairs.matrix.multiply(ratios[None, :]))
+    scaled.indices, scaled.indptr = scaled.indices.astype(np.int32), scaled.indptr.astype(np.int32)
+    peer = LinearSVC(C=1.0, fit_intercept=False, dual=True).fit(scaled, signs)
+    w = np.divide(weights, ratios, out=np.zeros_like(weights), where=ratios != 0)
+    own = plane_objective(scaled, signs, w, penalty=1.0, is_logistic=False)
+    assert own <= plane_objective(scaled, signs, peer.coef_[0], penalty=1.0, is_logistic=False) * (1 + 1e-4)
