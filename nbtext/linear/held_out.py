@@ -17,6 +17,7 @@ from nbtext.linear.solving import Aim, Corpus, Fit, Start, in_threads
 
 LINEAR_MODELS: dict[str, Callable[..., Fit]] = {"logistic": logistic, "nbsvm": nbsvm}
 ENOUGH = 1e-3  # the tolerance of folds: what they say of penalties and temperatures has more error than that
+PATIENCE = 30  # rounds, for the same reason
 ALWAYS_IN = -1  # the fold of a document that is never held out
 
 
@@ -67,7 +68,9 @@ class HeldOut:
             held_out = self.corpus.of(np.flatnonzero(self.folds == fold)).sample
             before = start.of(training) if isinstance(start, Start) else start[fold] if start is not None else None
             fit_model = LINEAR_MODELS[self.model]
-            fit = fit_model(self.corpus.of(training), Aim(penalty, ENOUGH), settings=self.settings, start=before)
+            fit = fit_model(
+                self.corpus.of(training), Aim(penalty, ENOUGH, PATIENCE), settings=self.settings, start=before
+            )
             scores[self.folds == fold] = fit.scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
             return fit.start
 

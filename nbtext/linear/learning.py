@@ -15,7 +15,7 @@ from nbtext.linear.settings import LinearSettings
 from nbtext.linear.solving import Aim, Corpus, Start
 
 USUAL = 1.0  # the penalty where there is nothing to choose by
-DECADES = (-3.0, 5.0)  # of the penalties that are looked at
+DECADES = (-3.0, 3.0)  # of the penalties that are looked at
 WORTHWHILE = 0.995  # of the loss: what is hardly better and much slower is not chosen
 NEIGHBORS = (1.0, 0.5)  # steps in decades; the search goes on with the next one around the best of the one before
 

@@ -7,7 +7,7 @@ import numpy as np
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.linear.settings import LinearSettings
-from nbtext.linear.solving import ROUNDS, Aim, Corpus, Fit, Start, approach, regress, square_lengths
+from nbtext.linear.solving import Aim, Corpus, Fit, Start, approach, regress, square_lengths
 
 DOUBT = 0.1  # that a document's belief begins with, shared by all classes
 SPRING = 0.1  # of the intercepts, beside the mean square length of a document
@@ -33,7 +33,7 @@ def logistic(corpus: Corpus, aim: Aim, *, settings: LinearSettings, start: Start
         weights, intercepts, _, _ = regress(
             sample.indptr, sample.indices, values, sample.classes, beliefs, intercepts,
             n_features=n_features, penalty=step.penalty, spring=SPRING * max(float(squares.mean()), 1e-6),
-            tolerance=step.tolerance, rounds=ROUNDS, seed=settings.seed,
+            tolerance=step.tolerance, rounds=step.rounds, seed=settings.seed,
         )  # fmt: skip
     return Fit(_scorer(weights, intercepts), Start(beliefs, intercepts))
 

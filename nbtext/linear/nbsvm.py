@@ -12,7 +12,7 @@ from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.linear.ratios import log_count_ratios
 from nbtext.linear.settings import LinearSettings
-from nbtext.linear.solving import ROUNDS, Aim, Corpus, Fit, Start, approach, divide, in_threads, square_lengths
+from nbtext.linear.solving import Aim, Corpus, Fit, Start, approach, divide, in_threads, square_lengths
 
 LEAST_PULL = 1e-8  # where logistic pulls begin: it is LIBLINEAR's
 
@@ -66,7 +66,7 @@ def _plane(
     for step in way:
         weights, _, _, _ = divide(
             sample.indptr, sample.indices, sample.counts, signs, ratios * ratios, pulls,
-            is_logistic=is_logistic, penalty=step.penalty, constant=0.0, tolerance=step.tolerance, rounds=ROUNDS,
+            is_logistic=is_logistic, penalty=step.penalty, constant=0.0, tolerance=step.tolerance, rounds=step.rounds,
             seed=settings.seed,
         )  # fmt: skip
     weights = _interpolated(weights, ratios, settings.interpolation)

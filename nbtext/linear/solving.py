@@ -19,7 +19,7 @@ else:
     from nbtext.linear.planes import divide
 
 __all__ = [
-    "ROUNDS", "Aim", "Corpus", "Fit", "Start", "approach", "divide", "in_threads", "regress", "square_lengths",
+    "Aim", "Corpus", "Fit", "Start", "approach", "divide", "in_threads", "regress", "square_lengths",
 ]  # fmt: skip
 
 TOLERANCE = 5e-5  # of the objective: how far from its least value a solver may stop
@@ -48,10 +48,12 @@ class Aim(NamedTuple):
     """What a solver is to reach: the least objective for this penalty C > 0, or nearly.
 
     tolerance  the share of the least objective by which it may be missed
+    rounds     visits of all documents, after which the solver ends in any case
     """
 
     penalty: float
     tolerance: float = TOLERANCE
+    rounds: int = ROUNDS
 
 
 class Start(NamedTuple):
@@ -85,7 +87,7 @@ def approach(aim: Aim, squares: Floats) -> Iterator[Aim]:
     while first * hardness > EASY:
         first /= STRIDE
     while first < aim.penalty * 0.99:
-        yield Aim(first, HASTE)
+        yield Aim(first, HASTE, aim.rounds)
         first *= STRIDE
     yield aim
 
