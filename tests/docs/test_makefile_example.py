@@ -1,0 +1,36 @@
+"""The Makefile of the README does what is said of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).parents[2]
+
+
+def make(folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(
+        ["make", "check"], cwd=folder, env={**environment, "PATH": path}, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_makefile_example(tmp_path: Path) -> None:
+    """It trains once, again when a text has changed and only then, and fails under its bar."""
+    (block,) = re.findall(r"^```make\n(.*?)^```$", (TOP / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "Makefile").write_text(block)
+    shutil.copytree(TOP / "corpora" / "letters", tmp_path / "letters")
+    first, second = make(tmp_path), make(tmp_path)
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr
+    assert "nbtext train" in first.stdout
+    assert "nbtext train" not in second.stdout
+    model = tmp_path / "letters.joblib"
+    os.utime(model, (1, 1))  # as if the texts had changed since
+    assert "nbtext train" in make(tmp_path).stdout
+    (tmp_path / "Makefile").write_text(block.replace("accuracy=0.85", "accuracy=0.99"))
+    assert make(tmp_path).returncode == 2  # make's own status for a command that failed

@@ -1,0 +1,43 @@
+"""Matrices in the forms of other programs are read back by them."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from scipy.io import mmread
+from sklearn.datasets import load_svmlight_file
+
+from nbtext.documents.matrix import Matrix
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.report.matrices import write_matrix
+
+DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
+
+
+def matrix_of(dtype: type) -> Matrix:
+    names = Vocabulary.from_terms(["a", "b", "c"])
+    values = DENSE[DENSE > 0].astype(dtype) * (1 if dtype is np.int32 else dtype(1 / 3))
+    indptr, indices = np.array([0, 2, 2, 3]), np.array([0, 2, 1], dtype=np.int32)
+    return Matrix(values, indices, indptr, 3, names.blob, names.offsets, ["x", "y", "z"], ["spam", None, "ham"], {})
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_svmlight(dtype: type) -> None:
+    """scikit-learn reads the same numbers to the last bit; labels are places in sorted order, -1 is none."""
+    file = io.BytesIO()
+    write_matrix(matrix_of(dtype), file, form="svmlight")
+    file.seek(0)
+    found, labels = load_svmlight_file(file, n_features=3)
+    np.testing.assert_array_equal(found.toarray(), matrix_of(dtype).csr().toarray())
+    assert labels.tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_matrix_market(dtype: type) -> None:
+    """SciPy reads the same numbers."""
+    file = io.BytesIO()
+    write_matrix(matrix_of(dtype), file, form="mtx")
+    file.seek(0)
+    np.testing.assert_allclose(mmread(file).toarray(), matrix_of(dtype).csr().toarray(), rtol=1e-15)
