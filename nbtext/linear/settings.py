@@ -31,7 +31,7 @@ class LinearSettings:
         },
     )
     ratio_smoothing: float = field(
-        default=2.0, metadata={"help": "NB-SVM: imaginary sightings of each feature in the log-count ratios."}
+        default=1.0, metadata={"help": "NB-SVM: imaginary sightings of each feature in the log-count ratios."}
     )
     folds: int = field(
         default=5, metadata={"help": "Parts of the documents that are held out in turn, to calibrate and to choose C."}
