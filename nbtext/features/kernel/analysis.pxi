@@ -34,7 +34,9 @@ cdef class Analysis:
         Words words
         Tree tree
         size_t n_hashed  # nodes whose hash is known
+        size_t n_columns  # of a fixed vocabulary
         Buffer columns  # uint32_t, by node of a fixed vocabulary: its column + 1, 0 where it is no feature
+        bint nodes_are_columns
 
     def __init__(self, analyzer, ngrams, lowercase, fields, normalize, strip_accents, hash_bits, vocabulary):
         if analyzer not in ANALYZERS:
@@ -54,7 +56,7 @@ cdef class Analysis:
         self.take_names(fields)
         make_room(&self.words, 1, 16)
         if vocabulary is not None:
-            self.take_vocabulary(vocabulary)
+            take_vocabulary(self, vocabulary)
 
     def __dealloc__(self):
         empty_words(&self.words)
@@ -80,79 +82,35 @@ cdef class Analysis:
             prefixes[i].state = fnv1a(FNV_START, prefixes[i].letters, prefixes[i].length)
         return 0
 
-    cdef int take_vocabulary(self, vocabulary) except -1:
-        """Find out which words and n-grams the terms of a fixed vocabulary are."""
-        cdef const uint8_t[::1] blob = vocabulary.blob
-        cdef const int64_t[::1] offsets = vocabulary.offsets
-        cdef const int64_t* bounds = &offsets[0]
-        cdef size_t i, n_terms = len(offsets) - 1, n_letters = len(blob)
-        cdef Buffer letters = Buffer(NULL, 0)
-        check_terms(vocabulary.blob, vocabulary.offsets)
-        try:
-            reserve(&letters, n_letters + 16, 1)  # keys are read beyond the end of a word
-            if n_letters:
-                memcpy(letters.data, &blob[0], n_letters)
-            with nogil:
-                memset(<uint8_t*> letters.data + n_letters, 0, 16)
-                reserve_zeros(&self.columns, 2 * n_terms + 1, sizeof(uint32_t))
-                if self.joins_words or self.has_names:
-                    make_room_for_pairs(&self.tree, n_terms)
-                else:
-                    make_room(&self.words, n_terms, n_letters)
-                for i in range(n_terms):
-                    add_term(self, <uint8_t*> letters.data, bounds[i], bounds[i + 1], <uint32_t> i)
-        finally:
-            release(&letters)
-        return 0
 
-
-cdef int add_term(Analysis a, const uint8_t* letters, size_t start, size_t end, uint32_t column) except -1 nogil:
-    """Make the node of a term of a fixed vocabulary. A term that begins with no field's name is nowhere met."""
-    cdef const Prefix* prefixes = <const Prefix*> a.prefixes.data
-    cdef size_t field
-    cdef uint32_t node
-    for field in range(a.n_fields):
-        if end - start >= prefixes[field].length and not memcmp(letters + start, prefixes[field].letters, prefixes[field].length):
-            node = add_path(a, letters, start + prefixes[field].length, end, field)
-            reserve_zeros(&a.columns, a.tree.count, sizeof(uint32_t))
-            (<uint32_t*> a.columns.data)[node] = column + 1
-    return 0
-
-
-cdef uint32_t add_path(Analysis a, const uint8_t* letters, size_t start, size_t end, size_t field) except? 0xFFFFFFFE nogil:
-    """The node of a term, made word by word where it is made of several."""
-    cdef size_t stop
-    cdef uint32_t word, node = <uint32_t> (FIELD - field) if a.has_names else WORD
-    while True:
-        stop = start
-        while stop < end and not (a.joins_words and letters[stop] == c' '):
-            stop += 1
-        word = add_word(&a.words, &a.tree, letters, start, stop)
-        node = word if node == WORD else add_child(&a.tree, node, word)
-        if stop == end:
-            return node
-        start = stop + 1
-
-
-cdef uint32_t add_child(Tree* tree, uint32_t node, uint32_t word) except? 0xFFFFFFFE nogil:
-    make_room_for_pairs(tree, 1)
-    return child(tree, hash_pair(node, word), node, word, True)
-
-
-cdef uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, size_t start, size_t stop) except? 0xFFFFFFFE nogil:
+cdef uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, size_t length) except? 0xFFFFFFFE nogil:
     """The node of a word; a new one where there was none. 16 bytes from its start can be read."""
     cdef Token token
-    cdef WordSlot* slot
-    if stop - start > MOST_NODES:
+    cdef uint32_t node
+    if length > MOST_NODES:
         too_much("a word of more than 2**31 bytes")
-    make_room(words, 1, stop - start)
-    make_room_for_nodes(tree, 1)
-    token.start, token.length = 0, <uint32_t> (stop - start)
-    take_key(&token, letters + start)
-    slot = seek(words, &token, letters + start)
-    if slot.high == 0:
-        put_word(words, slot, &token, letters + start, add_node(tree, WORD, <uint32_t> words.count))
-    return slot.value
+    token.start, token.length = 0, <uint32_t> length
+    add_words(words, tree, &token, 1, letters, &node)
+    return node
+
+
+cdef int add_words(
+    Words* words, Tree* tree, Token* tokens, size_t n_tokens, const uint8_t* letters, uint32_t* found
+) except -1 nogil:
+    """Write the node of each word; a new one where there was none."""
+    cdef WordSlot* slot
+    cdef size_t i, n_letters = 0
+    for i in range(n_tokens):
+        n_letters += tokens[i].length
+    make_room(words, n_tokens, n_letters)
+    make_room_for_nodes(tree, n_tokens)
+    take_keys(tokens, n_tokens, letters, words)
+    for i in range(n_tokens):
+        slot = seek(words, &tokens[i], letters)
+        if slot.high == 0:
+            put_word(words, slot, &tokens[i], letters, add_node(tree, WORD, <uint32_t> words.count))
+        found[i] = slot.value
+    return 0
 
 
 cdef uint64_t text_hash(Analysis a, const Node* node) noexcept nogil:

@@ -219,7 +219,7 @@ cdef class Counter:
         try:
             with nogil:
                 list_words(&listing, &a.tree, &a.words)
-                list_children(&listing, &a.tree, a.words.count, a.n_fields)
+                list_children(&listing, &a.tree, a.n_fields)
             for field in fields:
                 with nogil:
                     list_field(&listing, a, field)

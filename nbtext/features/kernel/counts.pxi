@@ -78,26 +78,26 @@ cdef int append_features(Scratch s, const uint32_t* features, size_t count) exce
     return 0
 
 
-cdef int count_nodes(Scratch s, size_t n_nodes) except -1 nogil:
-    """Make the document's entries: its features, all below n_nodes, in the order of their first sight."""
+cdef int count_features(Scratch s, size_t n_numbers) except -1 nogil:
+    """Make the document's entries: its features, numbers below n_numbers, in the order of their first sight."""
     cdef const uint32_t* features = <const uint32_t*> s.features.data
     cdef uint32_t* places
     cdef uint64_t* entries
     cdef size_t i, n_entries = 0
     cdef uint32_t place
-    cdef bint is_new
-    make_places(s, n_nodes)
+    cdef uint64_t is_new  # 1 or 0
+    make_places(s, n_numbers)
     reserve(&s.entries, s.n_features + 1, sizeof(uint64_t))
     places, entries = <uint32_t*> s.places.data, <uint64_t*> s.entries.data
     for i in range(s.n_features):
         if i + AHEAD < s.n_features:
             nb_prefetch(&places[features[i + AHEAD]])
-        # without a branch, as nobody could foretell which words are new
+        # without a branch, as nobody can foretell which words are new
         place = places[features[i]]
         is_new = place == 0
-        place = <uint32_t> n_entries if is_new else place - 1
-        places[features[i]] = place + 1
-        entries[place] = (<uint64_t> features[i] << 32 if is_new else entries[place]) + 1
+        place += is_new * <uint32_t> (n_entries + 1)
+        places[features[i]] = place
+        entries[place - 1] = (entries[place - 1] & (is_new - 1)) + is_new * (<uint64_t> features[i] << 32) + 1
         n_entries += is_new
     s.n_entries = n_entries
     for i in range(n_entries):
@@ -105,11 +105,11 @@ cdef int count_nodes(Scratch s, size_t n_nodes) except -1 nogil:
     return 0
 
 
-cdef int make_places(Scratch s, size_t n_nodes) except -1 nogil:
-    if n_nodes > s.n_places:
-        reserve(&s.places, n_nodes, sizeof(uint32_t))
-        memset(<uint32_t*> s.places.data + s.n_places, 0, (n_nodes - s.n_places) * sizeof(uint32_t))
-        s.n_places = n_nodes
+cdef int make_places(Scratch s, size_t n_numbers) except -1 nogil:
+    if n_numbers > s.n_places:
+        reserve(&s.places, n_numbers, sizeof(uint32_t))
+        memset(<uint32_t*> s.places.data + s.n_places, 0, (n_numbers - s.n_places) * sizeof(uint32_t))
+        s.n_places = n_numbers
     return 0
 
 
@@ -142,23 +142,31 @@ cdef void insertion_sort(uint64_t* entries, size_t count) noexcept nogil:
 cdef int sort_entries(uint64_t* entries, size_t count, Buffer* spare) except -1 nogil:
     """Sort entries by feature; of one feature there may be several."""
     cdef uint64_t all_bits = 0
+    cdef uint64_t* here
+    cdef uint64_t* there
     cdef size_t i
     cdef unsigned end, width, shift = 32
     if count <= 24:
         insertion_sort(entries, count)
         return 0
     reserve(spare, count, sizeof(uint64_t))
+    here, there = entries, <uint64_t*> spare.data
     for i in range(count):
         all_bits |= entries[i]
     end = nb_highest_bit(all_bits | 1) + 1
     width = 6 if count < 256 else 8 if count < 4096 else 11
     while shift < end:
-        sort_by_digit(entries, count, <uint64_t*> spare.data, shift, (<uint64_t> 1 << width) - 1)
+        sort_by_digit(here, there, count, shift, (<uint64_t> 1 << width) - 1)
+        here, there = there, here
         shift += width
+    if here != entries:
+        memcpy(entries, here, count * sizeof(uint64_t))
     return 0
 
 
-cdef void sort_by_digit(uint64_t* entries, size_t count, uint64_t* spare, unsigned shift, uint64_t digits) noexcept nogil:
+cdef void sort_by_digit(
+    const uint64_t* entries, uint64_t* sorted_entries, size_t count, unsigned shift, uint64_t digits
+) noexcept nogil:
     """A stable counting sort by some bits of the entries."""
     cdef uint32_t[2048] starts
     cdef uint32_t n, position = 0
@@ -172,9 +180,8 @@ cdef void sort_by_digit(uint64_t* entries, size_t count, uint64_t* spare, unsign
         position += n
     for i in range(count):
         digit = entries[i] >> shift & digits
-        spare[starts[digit]] = entries[i]
+        sorted_entries[starts[digit]] = entries[i]
         starts[digit] += 1
-    memcpy(entries, spare, count * sizeof(uint64_t))
 
 
 cdef size_t merge_equal(uint64_t* entries, size_t count) noexcept nogil:

@@ -10,20 +10,41 @@ cdef int count_document(Analysis a, Scratch s) except -1 nogil:
     """Make the document's entries, by final column and sorted; by node, in no order, where the vocabulary grows."""
     if a.n_buckets:
         return count_buckets(s)
-    count_nodes(s, a.tree.count)
     if a.is_growing:
-        return 0
+        return count_features(s, a.tree.count)
     number_columns(a, s)
+    count_features(s, a.n_columns)
     return sort_entries(<uint64_t*> s.entries.data, s.n_entries, &s.spare)
 
 
-cdef void number_columns(Analysis a, Scratch s) noexcept nogil:
-    """Give the entries their columns in a fixed vocabulary."""
+cdef void keep_known(Analysis a, Scratch s) noexcept nogil:
+    """Leave out what a fixed vocabulary does not hold: unknown words, and nodes that are but parts of its features."""
     cdef const uint32_t* columns = <const uint32_t*> a.columns.data
-    cdef uint64_t* entries = <uint64_t*> s.entries.data
-    cdef size_t i
-    for i in range(s.n_entries):
-        entries[i] = <uint64_t> (columns[feature_of(entries[i])] - 1) << 32 | count_of(entries[i])
+    cdef uint32_t* features = <uint32_t*> s.features.data
+    cdef size_t i, n_known = 0
+    cdef uint32_t feature
+    for i in range(s.n_features):
+        feature = features[i]
+        features[n_known] = feature
+        n_known += feature != UNKNOWN and columns[feature] != 0
+    s.n_features = n_known
+
+
+cdef void number_columns(Analysis a, Scratch s) noexcept nogil:
+    """Replace the nodes of a fixed vocabulary by its columns, and leave out what it does not hold."""
+    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
+    cdef uint32_t* features = <uint32_t*> s.features.data
+    cdef size_t i, n_known = 0
+    cdef uint32_t feature, column
+    for i in range(s.n_features):
+        feature = features[i]
+        if a.nodes_are_columns:
+            column = feature
+        else:
+            column = columns[feature] - 1 if feature != UNKNOWN else UNKNOWN
+        features[n_known] = column
+        n_known += column < MOST_NODES
+    s.n_features = n_known
 
 
 cdef uint64_t tally_document(Analysis a, Scratch s, Pool* pool, uint32_t group) except? 0xFFFFFFFFFFFFFFFF nogil:
@@ -34,6 +55,8 @@ cdef uint64_t tally_document(Analysis a, Scratch s, Pool* pool, uint32_t group) 
     if a.n_buckets:
         find_buckets(a, s)
         nodes = <const uint32_t*> s.nodes.data
+    elif not a.is_growing:
+        keep_known(a, s)
     hash_new_nodes(a)
     return add_features(pool, &a.tree, nodes, s.n_features, group + 1)
 
@@ -73,15 +96,17 @@ cdef int list_field(Listing* listing, Analysis a, size_t field) except -1 nogil:
     """List the features of a field."""
     cdef const Prefix* prefix = <const Prefix*> a.prefixes.data + field
     cdef const uint64_t* first = <const uint64_t*> listing.first_child.data
-    cdef const uint32_t* roots = <const uint32_t*> listing.words_in_order.data
-    cdef uint32_t shortest = <uint32_t> min(a.shortest, <size_t> MOST_NODES) if a.joins_words else 1
-    cdef size_t i, start = 0, stop = a.words.count
-    if a.has_names:
-        roots = <const uint32_t*> listing.children.data
-        start, stop = first[a.tree.count + field], first[a.tree.count + field + 1]
+    cdef const uint32_t* roots = <const uint32_t*> listing.roots.data
+    cdef const uint64_t* children = <const uint64_t*> listing.children.data
+    cdef size_t i, start, stop, shortest = a.shortest if a.joins_words else 1, longest = a.longest if a.joins_words else 1
     begin_path(listing, prefix.letters, prefix.length)
+    if not a.has_names:
+        for i in range(a.words.count):
+            list_features(listing, Visit(roots[i], <uint32_t> i, 1), shortest, longest)
+        return 0
+    start, stop = first[a.tree.count + field], first[a.tree.count + field + 1]
     for i in range(start, stop):
-        list_features(listing, &a.tree, &a.words, roots[i], 1, shortest)
+        list_features(listing, Visit(<uint32_t> children[i], <uint32_t> (children[i] >> 32), 1), shortest, longest)
     return 0
 
 

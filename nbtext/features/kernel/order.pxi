@@ -98,14 +98,21 @@ cdef int rank_words(const Words* words, uint32_t* in_order) except -1 nogil:
     return 0
 
 
+cdef struct Visit:
+    uint32_t node
+    uint32_t rank  # of its last word
+    uint32_t depth  # how many words it has
+
 cdef struct Listing:
     # what is known of the tree
     Buffer ranks  # uint32_t, by number of a word: its rank
-    Buffer words_in_order  # uint32_t, by rank: the node of the word
-    Buffer children  # uint32_t, nodes by parent and then by rank of the last word
+    Buffer roots  # uint32_t, by rank: the node of the word
+    Buffer words  # uint8_t, their letters in order
+    Buffer starts  # uint64_t, by rank: where they begin, and the end
+    Buffer children  # uint64_t, (rank of the last word, node), by parent and then in order
     Buffer first_child  # uint64_t, by parent: where its children begin; fields come after all nodes
     # the walk through it
-    Buffer stack  # uint64_t, nodes to visit and their depth
+    Buffer stack  # Visit, those to come
     size_t n_stack
     Buffer path  # uint8_t, the text of the node at hand
     Buffer path_ends  # uint64_t, by depth
@@ -118,7 +125,9 @@ cdef struct Listing:
 
 cdef void drop_listing(Listing* listing) noexcept nogil:
     release(&listing.ranks)
-    release(&listing.words_in_order)
+    release(&listing.roots)
+    release(&listing.words)
+    release(&listing.starts)
     release(&listing.children)
     release(&listing.first_child)
     release(&listing.stack)
@@ -129,129 +138,130 @@ cdef void drop_listing(Listing* listing) noexcept nogil:
     release(&listing.letters)
 
 
+cdef int list_words(Listing* listing, const Tree* tree, const Words* words) except -1 nogil:
+    """Rank the words, and spell them in order."""
+    cdef const Node* nodes = <const Node*> tree.nodes.data
+    cdef const uint8_t* letters
+    cdef uint32_t* roots
+    cdef uint32_t* ranks
+    cdef uint64_t* starts
+    cdef size_t i, length
+    reserve(&listing.ranks, words.count, sizeof(uint32_t))
+    reserve(&listing.roots, words.count, sizeof(uint32_t))
+    reserve(&listing.words, words.n_letters, 1)
+    reserve(&listing.starts, words.count + 1, sizeof(uint64_t))
+    roots, ranks = <uint32_t*> listing.roots.data, <uint32_t*> listing.ranks.data
+    starts = <uint64_t*> listing.starts.data
+    rank_words(words, roots)
+    starts[0] = 0
+    for i in range(words.count):
+        ranks[roots[i]] = <uint32_t> i
+        letters = word_letters(words, roots[i], &length)
+        memcpy(<uint8_t*> listing.words.data + starts[i], letters, length)
+        starts[i + 1] = starts[i] + length
+    for i in range(tree.count):
+        if nodes[i].parent == WORD:
+            roots[ranks[nodes[i].word]] = <uint32_t> i
+    return 0
+
+
 cdef inline size_t parent_index(const Tree* tree, uint32_t parent) noexcept nogil:
     return parent if parent < MOST_NODES else tree.count + (FIELD - parent)
 
 
-cdef int list_words(Listing* listing, const Tree* tree, const Words* words) except -1 nogil:
-    """Rank the words."""
-    cdef Node* nodes = <Node*> tree.nodes.data
-    cdef uint32_t* in_order
-    cdef uint32_t* ranks
-    cdef size_t i
-    reserve(&listing.ranks, words.count, sizeof(uint32_t))
-    reserve(&listing.words_in_order, words.count, sizeof(uint32_t))
-    in_order, ranks = <uint32_t*> listing.words_in_order.data, <uint32_t*> listing.ranks.data
-    rank_words(words, in_order)
-    for i in range(words.count):
-        ranks[in_order[i]] = <uint32_t> i
-    for i in range(tree.count):
-        if nodes[i].parent == WORD:
-            in_order[ranks[nodes[i].word]] = <uint32_t> i
-    return 0
-
-
-cdef int list_children(Listing* listing, const Tree* tree, size_t n_words, size_t n_fields) except -1 nogil:
-    """Sort the other nodes by the rank of their last word, and then by parent: two counting sorts."""
-    cdef Node* nodes = <Node*> tree.nodes.data
-    cdef uint32_t* ranks = <uint32_t*> listing.ranks.data
-    cdef Buffer by_rank = Buffer(NULL, 0)
-    cdef Buffer starts = Buffer(NULL, 0)
-    cdef size_t i, n_parents = tree.count + n_fields
+cdef int list_children(Listing* listing, const Tree* tree, size_t n_fields) except -1 nogil:
+    """Put the other nodes after their parents' places, and there in the order of their last words."""
+    cdef const Node* nodes = <const Node*> tree.nodes.data
+    cdef const uint32_t* ranks = <const uint32_t*> listing.ranks.data
+    cdef uint64_t* children
     cdef uint64_t* first
-    cdef uint32_t node
+    cdef uint64_t* next_place
+    cdef size_t i, n_parents = tree.count + n_fields
+    reserve(&listing.children, tree.n_pairs, sizeof(uint64_t))
+    reserve_zeros(&listing.first_child, n_parents + 2, sizeof(uint64_t))
+    children, first = <uint64_t*> listing.children.data, <uint64_t*> listing.first_child.data
+    for i in range(tree.count):
+        if nodes[i].parent != WORD:
+            first[parent_index(tree, nodes[i].parent) + 2] += 1
+    for i in range(2, n_parents + 2):
+        first[i] += first[i - 1]
+    for i in range(tree.count):
+        if nodes[i].parent != WORD:
+            next_place = &first[parent_index(tree, nodes[i].parent) + 1]
+            children[next_place[0]] = <uint64_t> ranks[nodes[nodes[i].word].word] << 32 | i
+            next_place[0] += 1
+    return sort_children(children, first, n_parents)
+
+
+cdef int sort_children(uint64_t* children, const uint64_t* first, size_t n_parents) except -1 nogil:
+    cdef Buffer spare = Buffer(NULL, 0)
+    cdef size_t i
     try:
-        reserve(&by_rank, tree.n_pairs, sizeof(uint32_t))
-        reserve(&listing.children, tree.n_pairs, sizeof(uint32_t))
-        reserve_zeros(&starts, n_words + 2, sizeof(uint64_t))
-        reserve_zeros(&listing.first_child, n_parents + 2, sizeof(uint64_t))
-        first = <uint64_t*> starts.data
-        for i in range(tree.count):
-            if nodes[i].parent != WORD:
-                first[ranks[nodes[nodes[i].word].word] + 2] += 1
-        add_up(first, n_words + 2)
-        for i in range(tree.count):
-            if nodes[i].parent != WORD:
-                put_next(<uint32_t*> by_rank.data, &first[ranks[nodes[nodes[i].word].word] + 1], <uint32_t> i)
-        first = <uint64_t*> listing.first_child.data
-        for i in range(tree.count):
-            if nodes[i].parent != WORD:
-                first[parent_index(tree, nodes[i].parent) + 2] += 1
-        add_up(first, n_parents + 2)
-        for i in range(tree.n_pairs):
-            node = (<uint32_t*> by_rank.data)[i]
-            put_next(<uint32_t*> listing.children.data, &first[parent_index(tree, nodes[node].parent) + 1], node)
+        for i in range(n_parents):
+            if first[i + 1] - first[i] > 1:
+                sort_entries(children + first[i], first[i + 1] - first[i], &spare)
     finally:
-        release(&by_rank)
-        release(&starts)
+        release(&spare)
     return 0
 
 
-cdef inline void put_next(uint32_t* places, uint64_t* next_place, uint32_t value) noexcept nogil:
-    places[next_place[0]] = value
-    next_place[0] += 1
-
-
-cdef void add_up(uint64_t* numbers, size_t count) noexcept nogil:
-    cdef size_t i
-    for i in range(1, count):
-        numbers[i] += numbers[i - 1]
-
-
-cdef int list_features(
-    Listing* listing, const Tree* tree, const Words* words, uint32_t root, uint32_t depth, uint32_t shortest
-) except -1 nogil:
+cdef int list_features(Listing* listing, Visit root, size_t shortest, size_t longest) except -1 nogil:
     """Visit a node and all below it, in order, and list those that are at least `shortest` words long."""
-    cdef Node* nodes = <Node*> tree.nodes.data
-    cdef uint64_t* first = <uint64_t*> listing.first_child.data
-    cdef uint32_t* children = <uint32_t*> listing.children.data
-    cdef uint64_t visit
-    cdef uint32_t node
-    cdef size_t i
-    reserve(&listing.stack, 1, sizeof(uint64_t))
-    (<uint64_t*> listing.stack.data)[0] = <uint64_t> depth << 32 | root
+    cdef Visit visit
+    reserve(&listing.stack, 1, sizeof(Visit))
+    (<Visit*> listing.stack.data)[0] = root
     listing.n_stack = 1
     while listing.n_stack:
         listing.n_stack -= 1
-        visit = (<uint64_t*> listing.stack.data)[listing.n_stack]
-        node, depth = <uint32_t> visit, <uint32_t> (visit >> 32)
-        lengthen_path(listing, words, nodes[nodes[node].word].word if nodes[node].parent != WORD else nodes[node].word, depth)
-        if depth >= shortest:
-            list_feature(listing, node, depth)
-        if tree.n_pairs == 0:
-            continue
-        reserve(&listing.stack, listing.n_stack + first[node + 1] - first[node], sizeof(uint64_t))
-        for i in range(first[node + 1], first[node], -1):
-            (<uint64_t*> listing.stack.data)[listing.n_stack] = <uint64_t> (depth + 1) << 32 | children[i - 1]
-            listing.n_stack += 1
+        visit = (<Visit*> listing.stack.data)[listing.n_stack]
+        lengthen_path(listing, visit)
+        if visit.depth >= shortest:
+            list_feature(listing, visit)
+        if visit.depth < longest:
+            stack_children(listing, visit)
+    return 0
+
+
+cdef inline int stack_children(Listing* listing, Visit parent) except -1 nogil:
+    """Visit the children next, the first one first."""
+    cdef const uint64_t* first = <const uint64_t*> listing.first_child.data + parent.node
+    cdef const uint64_t* children = <const uint64_t*> listing.children.data
+    cdef Visit* stack
+    cdef size_t i
+    reserve(&listing.stack, listing.n_stack + first[1] - first[0], sizeof(Visit))
+    stack = <Visit*> listing.stack.data
+    for i in range(first[1], first[0], -1):
+        stack[listing.n_stack] = Visit(<uint32_t> children[i - 1], <uint32_t> (children[i - 1] >> 32), parent.depth + 1)
+        listing.n_stack += 1
     return 0
 
 
 cdef int begin_path(Listing* listing, const uint8_t* prefix, size_t length) except -1 nogil:
     """The text of all nodes to come begins with this."""
-    reserve(&listing.path, length + 1, 1)
+    reserve(&listing.path, length, 1)
     reserve(&listing.path_ends, 1, sizeof(uint64_t))
     memcpy(listing.path.data, prefix, length)
     (<uint64_t*> listing.path_ends.data)[0] = length
     return 0
 
 
-cdef inline int lengthen_path(Listing* listing, const Words* words, size_t word, uint32_t depth) except -1 nogil:
-    """Put a word after the path of its parent, and a space before all but the first."""
-    cdef size_t length, end = (<uint64_t*> listing.path_ends.data)[depth - 1]
-    cdef const uint8_t* letters = word_letters(words, word, &length)
+cdef inline int lengthen_path(Listing* listing, Visit visit) except -1 nogil:
+    """Put a node's last word after the path of its parent, and a space before all but the first."""
+    cdef const uint64_t* starts = <const uint64_t*> listing.starts.data + visit.rank
+    cdef size_t length = starts[1] - starts[0], end = (<uint64_t*> listing.path_ends.data)[visit.depth - 1]
     reserve(&listing.path, end + 1 + length, 1)
-    reserve(&listing.path_ends, depth + 1, sizeof(uint64_t))
-    if depth > 1:
+    reserve(&listing.path_ends, visit.depth + 1, sizeof(uint64_t))
+    if visit.depth > 1:
         (<uint8_t*> listing.path.data)[end] = c' '
         end += 1
-    memcpy(<uint8_t*> listing.path.data + end, letters, length)
-    (<uint64_t*> listing.path_ends.data)[depth] = end + length
+    memcpy(<uint8_t*> listing.path.data + end, <const uint8_t*> listing.words.data + starts[0], length)
+    (<uint64_t*> listing.path_ends.data)[visit.depth] = end + length
     return 0
 
 
-cdef inline int list_feature(Listing* listing, uint32_t node, uint32_t depth) except -1 nogil:
-    cdef size_t length = (<uint64_t*> listing.path_ends.data)[depth]
+cdef inline int list_feature(Listing* listing, Visit visit) except -1 nogil:
+    """Note a node and its text."""
+    cdef size_t length = (<uint64_t*> listing.path_ends.data)[visit.depth]
     cdef int64_t* offsets
     reserve(&listing.order, listing.count + 1, sizeof(uint32_t))
     reserve(&listing.offsets, listing.count + 2, sizeof(int64_t))
@@ -260,7 +270,7 @@ cdef inline int list_feature(Listing* listing, uint32_t node, uint32_t depth) ex
         offsets[0] = 0
     reserve(&listing.letters, offsets[listing.count] + length, 1)
     memcpy(<uint8_t*> listing.letters.data + offsets[listing.count], listing.path.data, length)
-    (<uint32_t*> listing.order.data)[listing.count] = node
+    (<uint32_t*> listing.order.data)[listing.count] = visit.node
     listing.count += 1
     offsets[listing.count] = offsets[listing.count - 1] + <int64_t> length
     return 0

@@ -65,23 +65,7 @@ cdef int read_document(Analysis a, Scratch s, Texts texts, size_t document) exce
     for field in range(a.n_fields):
         read_text(a, s, <Text*> texts.texts.data + field * texts.n_documents + document, field)
     s.n_tokens = s.n_features
-    if a.is_growing or a.n_buckets:
-        return 0
-    keep_known(a, s)
     return 0
-
-
-cdef void keep_known(Analysis a, Scratch s) noexcept nogil:
-    """Leave out what a fixed vocabulary does not hold: unknown words, and nodes that are but parts of its features."""
-    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
-    cdef uint32_t* features = <uint32_t*> s.features.data
-    cdef size_t i, n_known = 0
-    cdef uint32_t feature
-    for i in range(s.n_features):
-        feature = features[i]
-        features[n_known] = feature
-        n_known += feature != UNKNOWN and columns[feature] != 0
-    s.n_features = n_known
 
 
 cdef int read_text(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
@@ -224,18 +208,12 @@ cdef size_t find_nodes(Analysis a, Scratch s) except? <size_t> -1 nogil:
     if a.normalize is not None:
         return find_decisions(a, s)
     if a.is_growing:
-        make_room(&a.words, s.n_strip, count_letters(s))
-        make_room_for_nodes(&a.tree, s.n_strip)
+        add_words(&a.words, &a.tree, s.strip, s.n_strip, letters, s.found)
+        return s.n_strip
     take_keys(s.strip, s.n_strip, letters, &a.words)
     for i in range(s.n_strip):
         slot = seek(&a.words, &s.strip[i], letters)
-        if slot.high:
-            s.found[i] = slot.value
-        elif a.is_growing:
-            s.found[i] = add_node(&a.tree, WORD, <uint32_t> a.words.count)
-            put_word(&a.words, slot, &s.strip[i], letters, s.found[i])
-        else:
-            s.found[i] = UNKNOWN
+        s.found[i] = slot.value if slot.high else UNKNOWN
     return s.n_strip
 
 
@@ -276,7 +254,7 @@ cdef uint32_t decide(Analysis a, Scratch s, const uint8_t* word, size_t length) 
     if a.n_buckets:
         return add_decided(&s.decided, letters, length)
     if a.is_growing:
-        return add_word(&a.words, &a.tree, letters, 0, length)
+        return add_word(&a.words, &a.tree, letters, length)
     token.start, token.length = 0, <uint32_t> length
     take_key(&token, letters)
     slot = seek(&a.words, &token, letters)

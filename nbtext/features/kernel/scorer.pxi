@@ -53,6 +53,8 @@ cdef bint add_scores(
     cdef size_t i, k
     memset(scores, 0, scorer.n_classes * sizeof(double))
     for i in range(count):
+        if i + 2 * AHEAD < count:
+            fetch_entries(scorer, features[i + AHEAD], features[i + 2 * AHEAD])
         if not is_sound(scorer, features[i]):
             return False
         total += values[i]
@@ -67,10 +69,24 @@ cdef bint add_scores(
     return True
 
 
+cdef inline void fetch_entries(const Scorer* scorer, int32_t feature, int32_t later_feature) noexcept nogil:
+    """Have the memory fetch what will be added, and before that where it is."""
+    if 0 <= later_feature < <int64_t> scorer.n_features:
+        nb_prefetch(&scorer.indptr[later_feature])
+    if 0 <= feature < <int64_t> scorer.n_features:
+        nb_prefetch(scorer.classes + scorer.indptr[feature])
+        nb_prefetch(scorer.deltas + scorer.indptr[feature])
+
+
 cdef inline bint add_deltas(const Scorer* scorer, int32_t feature, double value, double* scores) noexcept nogil:
-    cdef int64_t entry
+    """Add the deltas of a feature; its classes ascend, so that one which has all need not be followed."""
+    cdef int64_t entry, start = scorer.indptr[feature], end = scorer.indptr[feature + 1], last = scorer.n_classes - 1
     cdef const double* deltas = scorer.deltas
-    for entry in range(scorer.indptr[feature], scorer.indptr[feature + 1]):
+    if end - start == last + 1 and start < end and scorer.classes[start] == 0 and scorer.classes[end - 1] == last:
+        for entry in range(last + 1):
+            scores[entry] += value * deltas[start + entry]
+        return True
+    for entry in range(start, end):
         if not 0 <= scorer.classes[entry] < <int64_t> scorer.n_classes:
             return False
         scores[scorer.classes[entry]] += value * deltas[entry]

@@ -124,7 +124,7 @@ cdef int make_room(Words* words, size_t n_words, size_t n_letters) except -1 nog
 
 
 cdef inline int make_room_in_table(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
-    if table.slots.data != NULL and (table.count + n_words) * 3 <= (table.mask + 1) * 2:
+    if table.slots.data != NULL and (table.count + n_words) * 2 <= table.mask + 1:
         return 0
     return spread(table, table.count + n_words, is_long)
 
@@ -135,7 +135,7 @@ cdef int spread(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
     cdef WordSlot* slots
     cdef WordSlot* slot
     cdef size_t i, position, n_slots = 1024
-    while n_words * 3 > n_slots * 2:
+    while n_words * 2 > n_slots:
         n_slots *= 2
     reserve_zeros(&larger, n_slots, sizeof(WordSlot))
     slots = <WordSlot*> larger.data
