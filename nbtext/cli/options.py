@@ -25,7 +25,7 @@ class StagedCommand(click.Command):
         stages: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):
                 stages.setdefault(getattr(parameter, "stage", "Options"), []).append(record)
         for stage, records in stages.items():
             with formatter.section(stage):
@@ -133,5 +133,5 @@ form_option = option(
 )
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 model_option = option(
-    "-m", "--model", metavar="MODEL", required=True, help="The model file to ask; - is standard input."
+    "-m", "--model-file", "model", metavar="MODEL", required=True, help="The model file to ask; - is standard input."
 )

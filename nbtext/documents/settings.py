@@ -27,7 +27,7 @@ class ReadingSettings:
     text_field: tuple[str, ...] = field(
         default=("text",),
         metadata={
-            "help": "The column, JSON key or mail header that holds text; repeat it or separate names by commas. "
+            "help": "The column, JSON key or mail header that holds text; several are separated by commas. "
             "A number counts the columns of a file without a header, from 1."
         },
     )
