@@ -8,6 +8,7 @@ in order. What it all means is said in plain Python by analyzer.py and reference
 """
 
 cimport cython
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc cimport errno
 from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt

@@ -16,6 +16,27 @@ cdef object array_of(const void* data, size_t count, object dtype):
     return array
 
 
+@cython.final
+cdef class Memory:
+    """A buffer that arrays may use."""
+
+    cdef Buffer buffer
+
+    def __dealloc__(self):
+        release(&self.buffer)
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self.buffer.data, <Py_ssize_t> self.buffer.size, False, flags)
+
+
+cdef object array_in(Buffer* buffer, size_t count, object dtype):
+    """An array of what the buffer holds, which is then its own."""
+    cdef Memory memory = Memory()
+    reserve(buffer, 1, 8)
+    memory.buffer, buffer[0] = buffer[0], Buffer(NULL, 0)
+    return np.frombuffer(memory, dtype=dtype, count=count)
+
+
 cdef object rows_in_order(Scratch s, starts, n_tokens, order):
     """The rows that are done, in another order."""
     cdef const int64_t[::1] old = starts, places = order
@@ -220,17 +241,18 @@ cdef class Counter:
             with nogil:
                 list_words(&listing, &a.tree, &a.words)
                 list_children(&listing, &a.tree, a.n_fields)
+                begin_list(&listing)
             for field in fields:
                 with nogil:
                     list_field(&listing, a, field)
-            self.order, self.n_ordered = array_of(listing.order.data, listing.count, np.uint32), a.tree.count
-            offsets = array_of(listing.offsets.data, listing.count + 1, np.int64) if listing.count else np.zeros(1, np.int64)
-            blob = array_of(listing.letters.data, offsets[listing.count], np.uint8)
+            with nogil:
+                rank_features(&listing, a.tree.count)
+            self.order, self.n_ordered = array_in(&listing.order, listing.count, np.uint32), a.tree.count
+            offsets = array_in(&listing.offsets, listing.count + 1, np.int64)
+            blob = array_in(&listing.letters, offsets[listing.count], np.uint8)
+            return Vocabulary(blob, offsets), array_in(&listing.ranks, self.n_ordered, np.int32)
         finally:
             drop_listing(&listing)
-        rank = np.full(a.tree.count, -1, dtype=np.int32)
-        rank[self.order] = np.arange(len(self.order), dtype=np.int32)
-        return Vocabulary(blob, offsets), rank
 
     cdef list_class_counts(self):
         cdef Analysis a = self.analysis

@@ -95,7 +95,7 @@ cdef int weigh_document(Scratch s, const Weighting* weighting) except -1 nogil:
 cdef int list_field(Listing* listing, Analysis a, size_t field) except -1 nogil:
     """List the features of a field."""
     cdef const Prefix* prefix = <const Prefix*> a.prefixes.data + field
-    cdef const uint64_t* first = <const uint64_t*> listing.first_child.data
+    cdef const uint32_t* first = <const uint32_t*> listing.first_child.data
     cdef const uint32_t* roots = <const uint32_t*> listing.roots.data
     cdef const uint64_t* children = <const uint64_t*> listing.children.data
     cdef size_t i, start, stop, shortest = a.shortest if a.joins_words else 1, longest = a.longest if a.joins_words else 1

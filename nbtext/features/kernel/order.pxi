@@ -110,7 +110,7 @@ cdef struct Listing:
     Buffer words  # uint8_t, their letters in order
     Buffer starts  # uint64_t, by rank: where they begin, and the end
     Buffer children  # uint64_t, (rank of the last word, node), by parent and then in order
-    Buffer first_child  # uint64_t, by parent: where its children begin; fields come after all nodes
+    Buffer first_child  # uint32_t, by parent: where its children begin; fields come after all nodes
     # the walk through it
     Buffer stack  # Visit, those to come
     size_t n_stack
@@ -174,18 +174,21 @@ cdef int list_children(Listing* listing, const Tree* tree, size_t n_fields) exce
     cdef const Node* nodes = <const Node*> tree.nodes.data
     cdef const uint32_t* ranks = <const uint32_t*> listing.ranks.data
     cdef uint64_t* children
-    cdef uint64_t* first
-    cdef uint64_t* next_place
+    cdef uint32_t* first
+    cdef uint32_t* next_place
     cdef size_t i, n_parents = tree.count + n_fields
     reserve(&listing.children, tree.n_pairs, sizeof(uint64_t))
-    reserve_zeros(&listing.first_child, n_parents + 2, sizeof(uint64_t))
-    children, first = <uint64_t*> listing.children.data, <uint64_t*> listing.first_child.data
+    reserve_zeros(&listing.first_child, n_parents + 2, sizeof(uint32_t))
+    children, first = <uint64_t*> listing.children.data, <uint32_t*> listing.first_child.data
     for i in range(tree.count):
         if nodes[i].parent != WORD:
             first[parent_index(tree, nodes[i].parent) + 2] += 1
     for i in range(2, n_parents + 2):
         first[i] += first[i - 1]
     for i in range(tree.count):
+        if i + AHEAD < tree.count and nodes[i + AHEAD].parent != WORD:
+            nb_prefetch(&nodes[nodes[i + AHEAD].word])
+            nb_prefetch(&first[parent_index(tree, nodes[i + AHEAD].parent)])
         if nodes[i].parent != WORD:
             next_place = &first[parent_index(tree, nodes[i].parent) + 1]
             children[next_place[0]] = <uint64_t> ranks[nodes[nodes[i].word].word] << 32 | i
@@ -193,7 +196,7 @@ cdef int list_children(Listing* listing, const Tree* tree, size_t n_fields) exce
     return sort_children(children, first, n_parents)
 
 
-cdef int sort_children(uint64_t* children, const uint64_t* first, size_t n_parents) except -1 nogil:
+cdef int sort_children(uint64_t* children, const uint32_t* first, size_t n_parents) except -1 nogil:
     cdef Buffer spare = Buffer(NULL, 0)
     cdef size_t i
     try:
@@ -224,7 +227,7 @@ cdef int list_features(Listing* listing, Visit root, size_t shortest, size_t lon
 
 cdef inline int stack_children(Listing* listing, Visit parent) except -1 nogil:
     """Visit the children next, the first one first."""
-    cdef const uint64_t* first = <const uint64_t*> listing.first_child.data + parent.node
+    cdef const uint32_t* first = <const uint32_t*> listing.first_child.data + parent.node
     cdef const uint64_t* children = <const uint64_t*> listing.children.data
     cdef Visit* stack
     cdef size_t i
@@ -259,18 +262,36 @@ cdef inline int lengthen_path(Listing* listing, Visit visit) except -1 nogil:
     return 0
 
 
+cdef int begin_list(Listing* listing) except -1 nogil:
+    reserve(&listing.offsets, 1, sizeof(int64_t))
+    (<int64_t*> listing.offsets.data)[0] = 0
+    return 0
+
+
 cdef inline int list_feature(Listing* listing, Visit visit) except -1 nogil:
     """Note a node and its text."""
     cdef size_t length = (<uint64_t*> listing.path_ends.data)[visit.depth]
     cdef int64_t* offsets
     reserve(&listing.order, listing.count + 1, sizeof(uint32_t))
     reserve(&listing.offsets, listing.count + 2, sizeof(int64_t))
-    offsets = <int64_t*> listing.offsets.data
-    if listing.count == 0:
-        offsets[0] = 0
-    reserve(&listing.letters, offsets[listing.count] + length, 1)
-    memcpy(<uint8_t*> listing.letters.data + offsets[listing.count], listing.path.data, length)
+    offsets = <int64_t*> listing.offsets.data + listing.count
+    reserve(&listing.letters, offsets[0] + length, 1)
+    memcpy(<uint8_t*> listing.letters.data + offsets[0], listing.path.data, length)
     (<uint32_t*> listing.order.data)[listing.count] = visit.node
+    offsets[1] = offsets[0] + <int64_t> length
     listing.count += 1
-    offsets[listing.count] = offsets[listing.count - 1] + <int64_t> length
+    return 0
+
+
+cdef int rank_features(Listing* listing, size_t n_nodes) except -1 nogil:
+    """Write the column of each node to `ranks`, -1 where it is no feature."""
+    cdef const uint32_t* order = <const uint32_t*> listing.order.data
+    cdef int32_t* columns
+    cdef size_t i
+    reserve(&listing.ranks, n_nodes, sizeof(int32_t))
+    columns = <int32_t*> listing.ranks.data
+    for i in range(n_nodes):
+        columns[i] = -1
+    for i in range(listing.count):
+        columns[order[i]] = <int32_t> i
     return 0

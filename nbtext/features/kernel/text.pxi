@@ -139,6 +139,50 @@ cdef inline uint64_t packed(const CodeUnit* units) noexcept nogil:
         return eight
 
 
+cdef extern from *:
+    """
+    /* The same for 64 characters, by vectors of 16, which GCC and Clang compile for whatever the machine has. */
+    typedef uint8_t nb_vector __attribute__((vector_size(16)));
+
+    static inline uint64_t nb_bits(nb_vector flags) {
+    #ifdef __SSE2__
+        return (uint64_t)(unsigned)__builtin_ia32_pmovmskb128((__attribute__((vector_size(16))) char)flags);
+    #else
+        const uint64_t each = 0x8080808080808080u, gather = 0x0002040810204081u;
+        uint8_t bytes[16];
+        memcpy(bytes, &flags, 16);
+        return ((nb_load(bytes) & each) * gather >> 56) | ((nb_load(bytes + 8) & each) * gather >> 56) << 8;
+    #endif
+    }
+
+    static inline int nb_is_ascii_block(const uint8_t *text) {
+        nb_vector parts[4];
+        memcpy(parts, text, 64);
+        return nb_bits(parts[0] | parts[1] | parts[2] | parts[3]) == 0;
+    }
+
+    /* Write them in lower case, where that is asked for; return a bit for each that is of a word. */
+    static inline uint64_t nb_spell_block(const uint8_t *text, int lowercase, uint8_t *letters) {
+        const nb_vector case_bit = (nb_vector){0} + (uint8_t)(lowercase ? 0x20 : 0);
+        uint64_t in_word = 0;
+        int i;
+        for (i = 0; i < 4; i++) {
+            nb_vector part, is_upper, is_letter, is_digit;
+            memcpy(&part, text + 16 * i, 16);
+            is_upper = (nb_vector)(part - 'A' < 26);
+            is_letter = (nb_vector)((part | 0x20) - 'a' < 26);
+            is_digit = (nb_vector)(part - '0' < 10);
+            in_word |= nb_bits(is_letter | is_digit | (nb_vector)(part == '_')) << 16 * i;
+            part |= is_upper & case_bit;
+            memcpy(letters + 16 * i, &part, 16);
+        }
+        return in_word;
+    }
+    """
+    bint nb_is_ascii_block(const uint8_t* text) noexcept nogil
+    uint64_t nb_spell_block(const uint8_t* text, bint lowercase, uint8_t* letters) noexcept nogil
+
+
 cdef struct Bits:
     uint64_t* whole  # where the next 64 go
     uint64_t pending
@@ -177,6 +221,12 @@ cdef size_t spell_words(
     cdef uint64_t eight, upper_to_lower = FLAGS if lowercase else 0
     cdef Bits bits = Bits(in_word, 0, 0)
     while i < length:
+        if CodeUnit is uint8_t and bits.n_pending == 0:
+            while length - i >= 64 and nb_is_ascii_block(<const uint8_t*> units + i):
+                bits.whole[0] = nb_spell_block(<const uint8_t*> units + i, lowercase, letters + n_bytes)
+                bits.whole += 1
+                n_bytes += 64
+                i += 64
         if length - i >= 8 and is_ascii(units + i):
             eight = packed(units + i)
             put_bits(&bits, flags_as_bits(in_words(eight)), 8)
