@@ -14,6 +14,7 @@ from nbtext.artifact import audit
 from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
 from nbtext.artifact.terms import check_terms
 from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.event_models import derivation_of
 from nbtext.bayes.sample import concatenated
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
@@ -88,7 +89,7 @@ def load_model(path: str) -> TextClassifier:
             features = replace(features, vocabulary=tuple(given.terms))
         modelling = _settings(record, "model", ModelSettings)
         labels = tuple(audit.texts(record, "labels", distinct=True))
-        reading = _reading(record, features, len(labels))
+        reading = _reading(record, features, modelling, len(labels))
 
     def tally() -> Tally:
         with naming(path):
@@ -146,19 +147,22 @@ def _entries(record: Record, key: str, n_classes: int) -> tuple[NDArray[np.int64
     return indptr, classes.astype(np.int32)
 
 
-def _check_width(key: str, vocabulary: Vocabulary | None, features: FeatureSettings, n_features: int) -> None:
-    """There are as many features as the vocabulary has, or as hashing makes."""
-    expected = len(vocabulary) if vocabulary is not None else 1 << (features.hash_bits or 0)
-    if n_features != expected or (vocabulary is None) != (features.hash_bits is not None):
-        raise audit.wrong(key, f"should be of {expected:,} features, and is of {n_features:,}")
+def _check_width(
+    key: str, vocabulary: Vocabulary | None, features: FeatureSettings, n_columns: int, *, width: int = 1
+) -> None:
+    """There are `width` columns for each feature that the vocabulary has, or that hashing makes."""
+    expected = width * (len(vocabulary) if vocabulary is not None else 1 << (features.hash_bits or 0))
+    if n_columns != expected or (vocabulary is None) != (features.hash_bits is not None):
+        raise audit.wrong(key, f"should be of {expected:,} columns, and is of {n_columns:,}")
 
 
-def _reading(record: Record, features: FeatureSettings, n_classes: int) -> Reading:
+def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings, n_classes: int) -> Reading:
     selected = _vocabulary(record, "selected" if record["selected"] is not None else "vocabulary")
     audit.section(record, "scorer", ("bias", "default", "indptr", "classes", "deltas", "base", "base_scale"))
     indptr, classes = _entries(record, "scorer", n_classes)
-    n_features = len(indptr) - 1
-    _check_width("scorer", selected, features, n_features)
+    derivation = derivation_of(modelling.model, n_values=modelling.values)
+    n_columns = len(indptr) - 1
+    _check_width("scorer", selected, features, n_columns, width=derivation.width if derivation is not None else 1)
     has_base = audit.optional(record, "scorer.base", np.ndarray) is not None
     scorer = LinearScorer(
         _real(record, "scorer.bias", n_classes),
@@ -166,10 +170,11 @@ def _reading(record: Record, features: FeatureSettings, n_classes: int) -> Readi
         indptr,
         classes,
         _real(record, "scorer.deltas", len(classes)),
-        _real(record, "scorer.base", n_features) if has_base else None,
+        _real(record, "scorer.base", n_columns) if has_base else None,
         _real(record, "scorer.base_scale", n_classes) if has_base else None,
+        derivation,
     )
-    return Reading(selected, None, _weighting(record, n_features), scorer, _choice(record))
+    return Reading(selected, None, _weighting(record, scorer.n_features), scorer, _choice(record))
 
 
 def _weighting(record: Record, n_features: int) -> Weighting:

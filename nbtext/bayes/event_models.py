@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nbtext.bayes.bernoulli import bernoulli, bernoulli_left_out
+from nbtext.bayes.bernoulli import bernoulli
+from nbtext.bayes.categorical import categorical, categorical_left_out, value_counts
 from nbtext.bayes.complement import complement, complement_left_out
+from nbtext.bayes.derivation import Derivation, Values
 from nbtext.bayes.multinomial import multinomial, multinomial_left_out
 from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.statistics import Statistics
 
 
 class EventModel(NamedTuple):
@@ -18,16 +21,27 @@ class EventModel(NamedTuple):
     left_out       (statistics, sample, scores, *, smoothing) -> the sample's scores without themselves
     reads_presence whether it reads counts as presence (0 or 1)
     is_generative  whether its scores are log P(document | class), so that log P(document) can be had
+    gather         (statistics, sample, *, n_values) -> the statistics that it reads instead of the ordinary ones, for
+                   which every document is looked at
+    reads_counts   whether it reads counts (or presence) only, and no other weights
     """
 
     compile: Callable[..., LinearScorer]
     left_out: Callable[..., Floats]
     reads_presence: bool = False
     is_generative: bool = True
+    gather: Callable[..., Statistics] | None = None
+    reads_counts: bool = False
 
 
 EVENT_MODELS = {
     "multinomial": EventModel(multinomial, multinomial_left_out),
-    "bernoulli": EventModel(bernoulli, bernoulli_left_out, reads_presence=True),
+    "bernoulli": EventModel(bernoulli, categorical_left_out, reads_presence=True),
     "complement": EventModel(complement, complement_left_out, is_generative=False),
+    "categorical": EventModel(categorical, categorical_left_out, gather=value_counts, reads_counts=True),
 }
+
+
+def derivation_of(model: str, *, n_values: int) -> Derivation | None:
+    """What makes the columns of an event model's scorer out of features; None where they are the features."""
+    return Values(n_values) if model == "categorical" else None

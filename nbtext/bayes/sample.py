@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.derivation import Derivation
 from nbtext.bayes.statistics import Statistics
 from nbtext.features.counting import entry_positions, take_rows
 
@@ -53,6 +54,11 @@ class Sample:
     def presence(self) -> Sample:
         """The same documents with every count capped at one."""
         return replace(self, counts=np.ones_like(self.counts))
+
+    def derived(self, derivation: Derivation) -> Sample:
+        """The same documents over the columns that are made of the features."""
+        indptr, indices, values = derivation.rows(self.indptr, self.indices, self.counts)
+        return replace(self, indptr=indptr, indices=indices, counts=values)
 
     def restricted(self, columns: NDArray[np.int64], n_features: int) -> Sample:
         """The same documents over these of the features only; `columns` ascends."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.derivation import Derivation
 from nbtext.features.counting import score_rows
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,7 @@ class LinearScorer:
     default     (K,), the weight of a feature that the class never used
     indptr      (V + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): feature j's entries
     base        (V,) or None, base_scale (K,) or None: what weighs alike in all classes (complement)
+    derivation  what makes columns of features; None where each feature is a column. Else read `column` for feature
     """
 
     bias: Floats
@@ -33,32 +35,39 @@ class LinearScorer:
     deltas: Floats
     base: Floats | None = None
     base_scale: Floats | None = None
+    derivation: Derivation | None = None
 
     @property
     def n_classes(self) -> int:
         return len(self.bias)
 
     @property
-    def n_features(self) -> int:
+    def n_columns(self) -> int:
         return len(self.indptr) - 1
+
+    @property
+    def n_features(self) -> int:
+        return self.n_columns if self.derivation is None else self.n_columns // self.derivation.width
 
     def with_prior(self, log_prior: Floats) -> LinearScorer:
         """The scorer of the posterior: the logarithm of each class's prior joins its bias."""
         return replace(self, bias=self.bias + log_prior)
 
     def scores(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Floats:
-        """The scores of documents in compressed sparse rows: shape (n_documents, n_classes)."""
+        """The scores of documents in compressed sparse rows of features: shape (n_documents, n_classes)."""
+        if self.derivation is not None:
+            indptr, indices, values = self.derivation.rows(indptr, indices, values)
         return score_rows(
             indptr, indices, values, self.bias, self.default, self.base, self.base_scale,
             self.indptr, self.classes, self.deltas,
         )  # fmt: skip
 
     def weights(self) -> Floats:
-        """The weights as one dense matrix, shape (n_classes, n_features); for looking at, not for predicting."""
-        dense = np.repeat(self.default[:, None], self.n_features, axis=1)
+        """The weights as one dense matrix, shape (n_classes, n_columns); for looking at, not for predicting."""
+        dense = np.repeat(self.default[:, None], self.n_columns, axis=1)
         if self.base is not None and self.base_scale is not None:
             dense += np.outer(self.base_scale, self.base)
-        dense[self.classes, np.repeat(np.arange(self.n_features), np.diff(self.indptr))] += self.deltas
+        dense[self.classes, np.repeat(np.arange(self.n_columns), np.diff(self.indptr))] += self.deltas
         return dense
 
 

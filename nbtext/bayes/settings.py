@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from nbtext.errors import SettingsError
 
-EVENT_MODELS = ("multinomial", "bernoulli", "complement")
+EVENT_MODELS = ("multinomial", "bernoulli", "complement", "categorical")
+MOST_VALUES = 1000  # of a feature, 0 included
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +38,16 @@ class ModelSettings:
     normalize_weights: bool = field(
         default=False, metadata={"help": "Complement: scale each class's weights to sum to one (Rennie et al. 2003)."}
     )
+    values: int = field(
+        default=4,
+        metadata={"help": "Categorical: tell counts from 0 to N - 1 apart; more counts as N - 1."},
+    )
 
     def __post_init__(self) -> None:
         if self.smoothing is not None and not (math.isfinite(self.smoothing) and self.smoothing >= 0):
             raise SettingsError(f"{self.smoothing} is not a number >= 0", where="--smoothing")
+        if not 2 <= self.values <= MOST_VALUES:
+            raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="--values")
 
     @property
     def effective_prior(self) -> str | tuple[float, ...]:

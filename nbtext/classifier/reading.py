@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.event_models import EVENT_MODELS, EventModel
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.sample import Sample
@@ -43,9 +43,10 @@ class Reading:
 
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
-    """How many documents a tally must keep to be read like this: all (None) where weights are not plain counts."""
-    reads_presence = EVENT_MODELS[modelling.model].reads_presence
-    return SAMPLE_SIZE if features.is_counting or reads_presence else None
+    """How many documents a tally must keep to be read like this: all (None) where more than plain counts is read."""
+    event_model = EVENT_MODELS[modelling.model]
+    adds_up = event_model.gather is None and (features.is_counting or event_model.reads_presence)
+    return SAMPLE_SIZE if adds_up else None
 
 
 def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, run: Run[Any] = one_by_one) -> Reading:
@@ -60,13 +61,14 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, r
     statistics, sample = tally.statistics, tally.sample
     # of weights, the length of a document cannot be told any more: its temperature is the same at any length
     lengths = sample.lengths if tally.weighting is None else np.ones(len(sample))
-    weighting = tally.weighting or _weighting(features, statistics)
-    if EVENT_MODELS[modelling.model].reads_presence:
-        weighting = Weighting("binary")
+    event_model = EVENT_MODELS[modelling.model]
+    weighting = _weighting(tally, features, event_model)
     if weighting is not tally.weighting:
         statistics, sample = _weighted(statistics, sample, weighting)
+    if event_model.gather is not None:
+        _check_complete(statistics, sample)
+        statistics = event_model.gather(statistics, sample, n_values=modelling.values)
     prior = modelling.effective_prior
-    event_model = EVENT_MODELS[modelling.model]
     left_out = LeaveOneOut(statistics, sample, lengths, modelling.model, prior, run)
     choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate)
     options = {"normalize_weights": True} if modelling.normalize_weights else {}
@@ -106,14 +108,32 @@ def over_vocabulary(tally: Tally, features: FeatureSettings) -> Tally:
     )
 
 
-def _weighting(features: FeatureSettings, statistics: Statistics) -> Weighting:
-    return Weighting.fitted(features, statistics.document_frequencies, n_documents=statistics.n_documents)
+def _weighting(tally: Tally, features: FeatureSettings, event_model: EventModel) -> Weighting:
+    """What the settings ask for, or as much of it as the event model can read."""
+    if event_model.reads_presence:
+        return Weighting("binary")
+    if event_model.reads_counts and tally.weighting is not None:
+        raise ModelError("a model of counts cannot be made of weights", hint="make the matrix of counts")
+    if event_model.reads_counts and not features.is_counting:
+        return Weighting("count")
+    statistics = tally.statistics
+    frequencies, n_documents = statistics.document_frequencies, statistics.n_documents
+    return tally.weighting or Weighting.fitted(features, frequencies, n_documents=n_documents)
+
+
+def _check_complete(statistics: Statistics, sample: Sample) -> None:
+    """Raise ModelError unless every document is in the sample."""
+    if len(sample) != statistics.n_documents:
+        raise ModelError(
+            "this model needs the documents themselves, and only their counts were kept", hint="train it on the texts"
+        )
 
 
 def _weighted(statistics: Statistics, sample: Sample, weighting: Weighting) -> tuple[Statistics, Sample]:
     """Statistics and sample of the weights that the counts turn into."""
     if weighting.is_counting:
         return (statistics.presence(), sample.presence()) if weighting.tf == "binary" else (statistics, sample)
+    _check_complete(statistics, sample)
     weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)
     weighted = replace(sample, counts=weights)
     return weighted.statistics(statistics.n_features, statistics.n_classes), weighted

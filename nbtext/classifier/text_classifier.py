@@ -22,6 +22,7 @@ from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.counting import Counter, counter
+from nbtext.features.rows import running_sums
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -179,6 +180,8 @@ class TextClassifier:
         self, columns: tuple[list[str], ...]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
         weighting, scorer = self.reading_.weighting, self.reading_.scorer
+        if scorer.derivation is not None:
+            return self._derived_scores(columns)
         return self._counter.scores(
             columns,
             tf=weighting.tf,
@@ -192,6 +195,15 @@ class TextClassifier:
             classes=scorer.classes,
             deltas=scorer.deltas,
         )
+
+    def _derived_scores(
+        self, columns: tuple[list[str], ...]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """The same where the scorer looks at more than the features' weights: by way of the matrix."""
+        rows = self._counter.rows(columns)
+        weights = self.reading_.weighting.weights(rows.indptr, rows.indices, rows.counts)
+        scores = self.reading_.scorer.scores(rows.indptr, rows.indices, weights)
+        return scores, rows.n_tokens, np.diff(running_sums(rows.counts)[rows.indptr])
 
     def _log_posterior(self, scores: NDArray[np.float64], n_known: NDArray[np.int64]) -> NDArray[np.float64]:
         calibration = self.reading_.choice.calibration

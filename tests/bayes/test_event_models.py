@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labelled_matrices, sample_of, statistics_of
+from corpora_by_hand import N_VALUES, labelled_matrices, read_by, sample_of, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from scipy.sparse import csr_array
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 
 from nbtext.bayes.complement import complement
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.priors import log_prior
+from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import log_posterior
 from nbtext.errors import ModelError, SettingsError
 
-PEERS: dict[str, Any] = {"multinomial": MultinomialNB, "bernoulli": BernoulliNB, "complement": ComplementNB}
+PEERS: dict[str, Any] = {
+    "multinomial": MultinomialNB,
+    "bernoulli": BernoulliNB,
+    "complement": ComplementNB,
+    "categorical": partial(CategoricalNB, min_categories=N_VALUES),
+}
 SMOOTHINGS = st.sampled_from([1e-6, 0.01, 0.5, 1.0, 10.0])
 
 
@@ -27,15 +35,21 @@ SMOOTHINGS = st.sampled_from([1e-6, 0.01, 0.5, 1.0, 10.0])
 def test_equals_scikit_learn(name: str, corpus: Any, smoothing: float, is_uniform: bool) -> None:
     """Each event model's log-probabilities are scikit-learn's to 1e-9, with either prior."""
     counts, classes, n_classes = corpus
-    peer = PEERS[name](alpha=smoothing, fit_prior=not is_uniform, force_alpha=True).fit(counts, classes)
+    read = np.minimum(counts, N_VALUES - 1) if name == "categorical" else counts
+    peer = PEERS[name](alpha=smoothing, fit_prior=not is_uniform, force_alpha=True).fit(read, classes)
     model = EVENT_MODELS[name]
     asked = sample_of(np.minimum(counts, 1) if model.reads_presence else counts, classes)
-    statistics = statistics_of(counts, classes, n_classes)
+    statistics = read_by(name, counts, classes, n_classes)
     ignores_prior = name == "complement"
     prior = log_prior(statistics.class_documents, "uniform" if is_uniform or ignores_prior else "empirical")
     scorer = model.compile(statistics, smoothing=smoothing).with_prior(prior)
     scores = scorer.scores(asked.indptr, asked.indices, asked.counts)
-    np.testing.assert_allclose(log_posterior(scores), peer.predict_log_proba(counts), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(log_posterior(scores), peer.predict_log_proba(read), rtol=1e-9, atol=1e-9)
+
+
+def dense(sample: Sample, n_columns: int) -> Any:
+    """The rows of a sample as a dense matrix."""
+    return csr_array((sample.counts, sample.indices, sample.indptr), shape=(len(sample), n_columns)).toarray()
 
 
 @settings(max_examples=40, deadline=None)
@@ -58,11 +72,12 @@ def test_normalized_complement_equals_scikit_learn(corpus: Any, smoothing: float
 def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) -> None:
     """Sparse scoring is X @ weights.T + bias, and finite for any smoothing."""
     counts, classes, n_classes = corpus
-    scorer = EVENT_MODELS[name].compile(statistics_of(counts, classes, n_classes), smoothing=smoothing)
+    scorer = EVENT_MODELS[name].compile(read_by(name, counts, classes, n_classes), smoothing=smoothing)
     asked = sample_of(counts, classes)
     scores = scorer.scores(asked.indptr, asked.indices, asked.counts)
     assert np.isfinite(scores).all()
-    np.testing.assert_allclose(scores, counts @ scorer.weights().T + scorer.bias, rtol=1e-9, atol=1e-6)
+    columns = dense(asked if scorer.derivation is None else asked.derived(scorer.derivation), scorer.n_columns)
+    np.testing.assert_allclose(scores, columns @ scorer.weights().T + scorer.bias, rtol=1e-9, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", EVENT_MODELS)
@@ -70,7 +85,7 @@ def test_a_million_tokens(name: str) -> None:
     """A document of a million tokens has probabilities that are numbers and sum to one."""
     counts = np.array([[3, 0, 1], [0, 2, 1], [1, 1, 1]])
     classes = np.array([0, 1, 1])
-    statistics = statistics_of(counts, classes, 2)
+    statistics = read_by(name, counts, classes, 2)
     asked = sample_of(np.array([[1_000_000, 0, 0], [400_000, 600_000, 0]]), np.zeros(2, dtype=int))
     for smoothing in (0.0, 1e-12, 1.0, 1e6):
         scorer = EVENT_MODELS[name].compile(statistics, smoothing=smoothing)

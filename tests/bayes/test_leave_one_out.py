@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labelled_matrices, sample_of, statistics_of
+from corpora_by_hand import labelled_matrices, read_by, sample_of, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,11 +28,11 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
     model = EVENT_MODELS[name]
     asked = np.minimum(counts, 1) if model.reads_presence else counts
     sample = sample_of(asked, classes)
-    statistics = statistics_of(asked, classes, n_classes)
+    statistics = read_by(name, asked, classes, n_classes)
     found = leave_one_out(statistics, sample, model=name, smoothing=smoothing, prior=prior)
     for i in range(len(counts)):
         others = np.arange(len(counts)) != i
-        refitted = statistics_of(asked[others], classes[others], n_classes)
+        refitted = read_by(name, asked[others], classes[others], n_classes)
         scorer = model.compile(refitted, smoothing=smoothing).with_prior(log_prior(refitted.class_documents, prior))
         alone = sample_of(asked[[i]], classes[[i]])
         expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]

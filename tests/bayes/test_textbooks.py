@@ -7,6 +7,7 @@ import pytest
 from corpora_by_hand import sample_of, statistics_of
 
 from nbtext.bayes.bernoulli import bernoulli
+from nbtext.bayes.categorical import categorical, value_counts
 from nbtext.bayes.multinomial import multinomial
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import LinearScorer
@@ -75,6 +76,27 @@ def test_three_words_need_smoothing() -> None:
     # class 0: 2/5 · 1/5 · 2/5 · 3/7; class 1: 3/6 · 1/6 · 2/6 · 4/7
     expected = [2 / 5 * 1 / 5 * 2 / 5 * 3 / 7, 3 / 6 * 1 / 6 * 2 / 6 * 4 / 7]
     np.testing.assert_allclose(joint_probabilities(smoothed, unseen), [expected], rtol=1e-12)
+
+
+# Mitchell, Machine Learning, 1997, table 3.2: days by outlook (0 sunny, 1 overcast, 2 rain), temperature (0 hot,
+# 1 mild, 2 cool), humidity (0 high, 1 normal) and wind (0 weak, 1 strong)
+DAYS = np.array(
+    [
+        [0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [2, 1, 0, 0], [2, 2, 1, 0], [2, 2, 1, 1], [1, 2, 1, 1],
+        [0, 1, 0, 0], [0, 2, 1, 0], [2, 1, 1, 0], [0, 1, 1, 1], [1, 1, 0, 1], [1, 0, 1, 0], [2, 1, 0, 1],
+    ]
+)  # fmt: skip
+IS_PLAYED = np.array([0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0])
+
+
+def test_mitchell_play_tennis() -> None:
+    """Sunny, cool, high, strong: 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = .0053 and 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = .0206."""
+    sample = sample_of(DAYS, IS_PLAYED)
+    statistics = value_counts(sample.statistics(4, 2), sample, n_values=3)
+    scorer = categorical(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
+    expected = [5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5, 9 / 14 * 2 / 9 * 3 / 9 * 3 / 9 * 3 / 9]  # section 6.9.1
+    np.testing.assert_allclose(joint_probabilities(scorer, np.array([[0, 2, 0, 1]])), [expected], rtol=1e-12)
+    assert [round(value, 4) for value in expected] == [0.0206, 0.0053]
 
 
 @pytest.mark.parametrize(("prior", "shares"), [("uniform", [0.5, 0.5]), ((1.0, 3.0), [0.25, 0.75])])

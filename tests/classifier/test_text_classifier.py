@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+from nbtext.bayes.settings import EVENT_MODELS
 from nbtext.classifier.text_classifier import NO_TOKEN, TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError
@@ -20,12 +24,21 @@ LABELS = ["apple", "apple", "apple", "banana", "banana", "banana", "city", "city
 QUESTIONS = ["red leaf", "yellow yellow", "straße", "nothing known", ""]
 
 
+def capped(most: int) -> FunctionTransformer:
+    """A step that makes counts dense, none above a bound."""
+    return FunctionTransformer(lambda counts: np.minimum(counts.toarray(), most))
+
+
 @pytest.mark.parametrize(
     ("options", "steps"),
     [
         ({}, [CountVectorizer(), MultinomialNB(alpha=0.5)]),
         ({"ngrams": (1, 2), "min_df": 2}, [CountVectorizer(ngram_range=(1, 2), min_df=2), MultinomialNB(alpha=0.5)]),
         ({"model": "bernoulli"}, [CountVectorizer(), BernoulliNB(alpha=0.5)]),
+        (
+            {"model": "categorical", "values": 3},
+            [CountVectorizer(), capped(2), CategoricalNB(alpha=0.5, min_categories=3)],
+        ),
         ({"tf": "binary"}, [CountVectorizer(binary=True), MultinomialNB(alpha=0.5)]),
         ({"model": "complement", "idf": "smooth", "norm": "l2"}, [TfidfVectorizer(), ComplementNB(alpha=0.5)]),
         (
@@ -50,6 +63,22 @@ def test_equals_a_scikit_learn_pipeline(options: dict, steps: list) -> None:
         rtol=1e-9,
         atol=1e-9,
     )
+
+
+@pytest.mark.parametrize("model", EVENT_MODELS)
+@pytest.mark.parametrize("tf", ["count", "log"])
+def test_priors_are_honoured_by_every_model(model: str, tf: str) -> None:
+    """Another prior moves every document's log-odds by the prior's own, nothing else; the default is the paper's."""
+
+    def joint(prior: Any) -> Any:
+        fitted = TextClassifier(model=model, tf=tf, prior=prior, smoothing=0.5, calibrate=False).fit(TEXTS, LABELS)
+        return fitted.predict_log_proba(QUESTIONS)
+
+    uniform, empirical, given = (joint(prior) for prior in ("uniform", "empirical", (1.0, 2.0, 5.0)))
+    for found, weights in ((empirical, [3, 3, 2]), (given, [1, 2, 5])):
+        moved = found - uniform - np.log(weights)
+        np.testing.assert_allclose(moved - moved[:, :1], 0, atol=1e-9)
+    np.testing.assert_array_equal(joint(None), uniform if model == "complement" else empirical)
 
 
 def test_hashed_features_need_no_vocabulary() -> None:

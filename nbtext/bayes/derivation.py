@@ -1,0 +1,52 @@
+"""Columns made of features, for models that are linear in more than the features themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.errors import ModelError
+
+Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices and values, as CSR has them
+MOST_COLUMNS = 2**31 - 1  # that int32 can number
+
+
+class Derivation(Protocol):
+    """What becomes of a document's row of features; feature j owns the columns from j · width on."""
+
+    @property
+    def width(self) -> int:
+        """Columns of each feature."""
+
+    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Rows:
+        """The rows over the derived columns, ascending as those given are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """An indicator for each value of a feature but 0: value v >= 1 of feature j is a 1 in column j(m − 1) + v − 1.
+
+    n_values  m >= 2: counts are told apart from 0 to m − 1, and higher ones count as m − 1
+    """
+
+    n_values: int
+
+    @property
+    def width(self) -> int:
+        return self.n_values - 1
+
+    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Rows:
+        capped = np.minimum(values, self.width).astype(np.int32)
+        return indptr, indices * np.int32(self.width) + capped - np.int32(1), np.ones(len(indices), dtype=np.int32)
+
+
+def check_columns(n_features: int, derivation: Derivation) -> None:
+    """Raise ModelError where there are more derived columns than can be numbered."""
+    if n_features * derivation.width > MOST_COLUMNS:
+        raise ModelError(
+            f"{n_features:,} features make more columns than can be told apart",
+            hint="use fewer --hash-bits, or --min-df and --max-features",
+        )
