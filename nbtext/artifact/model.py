@@ -15,6 +15,7 @@ from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
 from nbtext.artifact.terms import check_terms
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.event_models import derivation_of
+from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
 from nbtext.bayes.sample import concatenated
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
@@ -34,6 +35,7 @@ KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
     "statistics", "selected", "weighting", "scorer", "choice",
 )  # fmt: skip
+CHOICE_KEYS = ("smoothing", "calibration", "expectation", "outlier_threshold", "strangeness")
 
 
 def save_model(classifier: TextClassifier, path: str) -> None:
@@ -188,7 +190,7 @@ def _weighting(record: Record, n_features: int) -> Weighting:
 
 
 def _choice(record: Record) -> Choice:
-    audit.section(record, "choice", ("smoothing", "calibration", "expectation", "outlier_threshold"))
+    audit.section(record, "choice", CHOICE_KEYS)
     calibration = expectation = threshold = None
     if audit.optional(record, "choice.calibration", dict) is not None:
         audit.section(record, "choice.calibration", ("a", "b"))
@@ -205,7 +207,18 @@ def _choice(record: Record) -> Choice:
         )
     if audit.optional(record, "choice.outlier_threshold", float) is not None:
         threshold = audit.number(record, "choice.outlier_threshold")
-    return Choice(audit.number(record, "choice.smoothing", least=0), calibration, expectation, threshold)
+    smoothing = audit.number(record, "choice.smoothing", least=0)
+    return Choice(smoothing, calibration, expectation, threshold, _quantiles(record, "choice.strangeness"))
+
+
+def _quantiles(record: Record, key: str) -> Quantiles | None:
+    if audit.optional(record, key, dict) is None:
+        return None
+    audit.section(record, key, ("points", "numbers"))
+    points, numbers = _real(record, f"{key}.points", None), audit.whole_number(record, f"{key}.numbers")
+    if len(points) != min(numbers, MOST_POINTS) or numbers < 1 or (np.diff(points) < 0).any():
+        raise audit.wrong(f"{key}.points", "should be ascending numbers, one for each or a thousand and one")
+    return Quantiles(points, numbers)
 
 
 def _tally(record: Record, features: FeatureSettings, labels: tuple[str, ...]) -> Tally:

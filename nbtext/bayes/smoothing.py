@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.coverage import STRANGEST, own_strangeness
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import Run, leave_one_out, one_by_one
 from nbtext.bayes.outliers import threshold
 from nbtext.bayes.priors import Prior
+from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.bayes.statistics import Statistics
 
 LAPLACE = 1.0  # where there is nothing to choose by
@@ -43,6 +46,11 @@ class Choice:
     calibration: Calibration | None = None
     expectation: Expectation | None = None
     outlier_threshold: float | None = None  # log-likelihood per token, in nats
+    strangeness: Quantiles | None = None  # of the true labels, as `coverage` defines it
+
+    def log_posterior(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
+        """Log-probabilities of documents of these many known tokens, shape (n_documents, n_classes)."""
+        return normalized(scores) if self.calibration is None else self.calibration.log_posterior(scores, lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +95,13 @@ class LeaveOneOut:
             calibration if calibrate else None,
             Expectation(len(self.sample), float(right / len(self.sample)), -float(log_posterior[own].mean())),
             threshold(scores, lengths) if self.has_likelihood else None,
+            self._strangeness(log_posterior, judged.sample),
         )
+
+    def _strangeness(self, log_posterior: Floats, judged: Sample) -> Quantiles | None:
+        """How strange the true labels are; that of a label's only document is as strange as can be."""
+        others = np.full(len(self.sample) - len(judged), STRANGEST)
+        return Quantiles.of(np.concatenate((own_strangeness(np.exp(log_posterior), judged.classes), others)))
 
     def scores(self, smoothing: float) -> Floats:
         """Left-out scores, shape (n_documents, n_classes)."""

@@ -12,6 +12,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtext.bayes.leave_one_out import Run, one_by_one
+from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
@@ -113,7 +114,12 @@ class _Shared:
 
 
 def predict_source(
-    classifier: TextClassifier, source: Source, *, jobs: int, on_batch: OnBatch | None = None
+    classifier: TextClassifier,
+    source: Source,
+    *,
+    jobs: int,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    on_batch: OnBatch | None = None,
 ) -> Iterator[Predictions]:
     """Answer every document of a source, in order, a batch at a time.
 
@@ -122,7 +128,7 @@ def predict_source(
 
     def answer(chunk: Chunk) -> tuple[Chunk, Batch, Predictions]:
         batch = chunk.batch()
-        return chunk, batch, classifier.predict_batch(batch)
+        return chunk, batch, classifier.predict_batch(batch, decisions)
 
     _check_fields(classifier.features.fields, source.field_names)
     chunks = source.chunks()

@@ -24,11 +24,20 @@ class Predictions:
     outliers: list[bool | None]  # unlike what the model learned; None where that cannot be told
     reasons: list[str | None]
     true_labels: list[str | None]  # what the source says, where it says so
+    decided: NDArray[np.int64] | None = None  # (n_documents,), the class that was decided for; None: the most probable
+    label_sets: list[tuple[str, ...]] | None = None  # by falling probability; None where sets were not asked for
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
+    def chosen(self) -> NDArray[np.int64]:
+        """The class that is each document's answer, or would be if it had one."""
+        if self.decided is not None:
+            return self.decided
+        return self.probabilities.argmax(axis=1) if len(self) else np.zeros(0, dtype=np.int64)
+
+    @property
     def best(self) -> NDArray[np.float64]:
-        """The probability of each document's most probable label."""
-        return self.probabilities.max(axis=1) if len(self) else np.zeros(0)
+        """The probability of each document's answer."""
+        return self.probabilities[np.arange(len(self)), self.chosen] if len(self) else np.zeros(0)

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.outliers import log_likelihood_per_token, with_unknown_tokens
-from nbtext.bayes.scorer import log_posterior
 from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import OnBatch, tally_source, threads
 from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.reading import Reading, read, sample_size
+from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
@@ -125,10 +126,10 @@ class TextClassifier:
     def _counter(self) -> Counter:
         return counter(self.features, self.reading_.features)
 
-    def predict_batch(self, batch: Batch) -> Predictions:
+    def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
         """Answer every document of a batch, in order; one that cannot be answered says why."""
         scores, n_tokens, n_known = self._scores(batch.columns)
-        probabilities = np.exp(self._log_posterior(scores, n_known))
+        probabilities = np.exp(self.reading_.choice.log_posterior(scores, n_known))
         best = probabilities.argmax(axis=1).tolist() if len(batch) else []
         labels: list[str | None] = [self.labels[k] for k in best]
         reasons: list[str | None] = [None] * len(batch)
@@ -138,16 +139,9 @@ class TextClassifier:
             labels[row], reasons[row] = None, str(problem)
             probabilities[row] = np.nan
         known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
-        return Predictions(
-            batch.ids,
-            labels,
-            self.labels,
-            probabilities,
-            known,
-            self._outliers(scores, n_tokens, n_known),
-            reasons,
-            batch.labels,
-        )
+        outliers = self._outliers(scores, n_tokens, n_known)
+        answers = Predictions(batch.ids, labels, self.labels, probabilities, known, outliers, reasons, batch.labels)
+        return decided(answers, self.reading_.choice, decisions)
 
     def _outliers(
         self, scores: NDArray[np.float64], n_tokens: NDArray[np.int64], n_known: NDArray[np.int64]
@@ -170,7 +164,7 @@ class TextClassifier:
     def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """The natural logarithm of each label's probability, shape (n_documents, n_classes)."""
         scores, _, n_known = self._scores((list(X),))
-        return self._log_posterior(scores, n_known)
+        return self.reading_.choice.log_posterior(scores, n_known)
 
     def score(self, X: Iterable[str], y: Sequence[str]) -> float:
         """The share of texts whose label is predicted right."""
@@ -204,7 +198,3 @@ class TextClassifier:
         weights = self.reading_.weighting.weights(rows.indptr, rows.indices, rows.counts)
         scores = self.reading_.scorer.scores(rows.indptr, rows.indices, weights)
         return scores, rows.n_tokens, np.diff(running_sums(rows.counts)[rows.indptr])
-
-    def _log_posterior(self, scores: NDArray[np.float64], n_known: NDArray[np.int64]) -> NDArray[np.float64]:
-        calibration = self.reading_.choice.calibration
-        return log_posterior(scores) if calibration is None else calibration.log_posterior(scores, n_known)

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli.options import (
     StagedCommand,
     collected,
+    decision_options,
     feature_options,
     form_option,
     model_options,
     option,
     reading_options,
     run_options,
+    settings_options,
     sources,
 )
 from nbtext.cli.running import form_or_default, jobs_or_all, reading
@@ -25,6 +28,7 @@ from nbtext.cli.types import Parsed
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 from nbtext.evaluation.bars import check_bars, parse_bars
+from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -43,8 +47,7 @@ if TYPE_CHECKING:
 @sources
 @option("-m", "--model-file", metavar="MODEL", help="The model file to judge.")
 @option("--predictions", metavar="FILE", help="What was predicted of SOURCE before, matched by id, instead of a model.")
-@option("--folds", type=click.IntRange(min=2), help="Judge training itself: by N folds of SOURCE, without a model.")
-@option("--seed", type=int, default=1, help="How the documents are dealt out to folds.  [default: 1]")
+@settings_options(FoldSettings, "Options")
 @option(
     "--fail-under",
     "bars",
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     help="Exit with status 3 where a metric is worse than this, as in accuracy=0.85,macro_f1=0.8.",
 )
 @form_option
+@decision_options
 @reading_options
 @feature_options
 @model_options
@@ -96,20 +100,30 @@ def _predictions(
     """Those of the model, or of models trained on folds."""
     from nbtext.classifier.folding import predict_source
 
-    jobs, folds, predictions = jobs_or_all(options["jobs"]), options["folds"], options["predictions"]
-    if [model_file, folds, predictions].count(None) != 2:
+    jobs, predictions = jobs_or_all(options["jobs"]), options["predictions"]
+    dealing, decisions = collected(FoldSettings, options), collected(DecisionSettings, options)
+    if [model_file, dealing.folds, predictions].count(None) != 2:
         raise SettingsError("give either a model with -m, or --folds, or --predictions")
     if predictions is not None:
+        from nbtext.classifier.decisions import decided
         from nbtext.evaluation.predictions_file import PredictionsFile
 
-        return map(PredictionsFile(predictions).of, source.batches())
+        answers = PredictionsFile(predictions)
+        return (decided(answers.of(batch), None, decisions) for batch in source.batches())
     if model_file is not None:
         from nbtext.artifact.model import load_model
 
-        return predict_source(load_model(model_file), source, jobs=jobs, on_batch=on_batch)
+        classifier = load_model(model_file)
+        return predict_source(classifier, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
     from nbtext.evaluation.folds import cross_validated
 
     features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
     return cross_validated(
-        source, folds, seed=options["seed"], features=features, modelling=modelling, jobs=jobs, on_batch=on_batch
+        source,
+        dealing,
+        features=features,
+        modelling=modelling,
+        decisions=decisions,
+        jobs=jobs,
+        on_batch=on_batch,
     )

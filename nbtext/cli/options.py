@@ -9,13 +9,15 @@ from typing import Any, TypeVar
 import click
 
 from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli.types import PARSED
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
+from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 
 Command = Callable[..., Any]
-Settings = TypeVar("Settings", ReadingSettings, FeatureSettings, ModelSettings)
+Settings = TypeVar("Settings", ReadingSettings, FeatureSettings, ModelSettings, DecisionSettings, FoldSettings)
 
 
 class StagedCommand(click.Command):
@@ -70,6 +72,8 @@ def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
         attributes["type"] = click.Choice(field.metadata["choices"])
     elif "int" in str(field.type):
         attributes["type"] = int
+    elif "float" in str(field.type):
+        attributes["type"] = float
     if field.default is not MISSING and field.default not in (None, ()):
         shown = field.default if not isinstance(field.default, tuple) else ",".join(map(str, field.default))
         attributes["help"] += f"  [default: {shown}]"
@@ -111,6 +115,11 @@ def feature_options(command: Command) -> Command:
 def model_options(command: Command) -> Command:
     """How counts become a model."""
     return settings_options(ModelSettings, "Model")(command)
+
+
+def decision_options(command: Command) -> Command:
+    """How probabilities become answers."""
+    return settings_options(DecisionSettings, "Answers")(command)
 
 
 def run_options(command: Command) -> Command:

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli.options import (
     StagedCommand,
     collected,
+    decision_options,
     form_option,
     model_option,
     option,
@@ -29,6 +31,7 @@ from nbtext.documents.settings import ReadingSettings
 @model_option
 @option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
 @form_option
+@decision_options
 @reading_options
 @run_options
 def predict(
@@ -43,7 +46,8 @@ def predict(
 ) -> None:
     """Label texts with a model: one record for each document, in their order.
 
-    A document that cannot be read, or holds no token, gets its record too: an empty label, and the reason.
+    A document that cannot be read, or holds no token, gets its record too: an empty label, and the reason;
+    so does one about which the model is less sure than --min-probability asks for.
     """
     from nbtext.artifact.model import load_model
     from nbtext.classifier.folding import predict_source
@@ -51,8 +55,9 @@ def predict(
     from nbtext.report.records import write_predictions
 
     classifier = load_model(model)
-    settings = collected(ReadingSettings, options)
+    settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
-        predictions = predict_source(classifier, source, jobs=jobs_or_all(jobs), on_batch=on_batch)
+        predictions = predict_source(classifier, source, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch)
         with atomic_output(output) as file:
-            write_predictions(predictions, file, form=form_or_default(form, output))
+            with_sets = decisions.coverage is not None
+            write_predictions(predictions, file, form=form_or_default(form, output), with_sets=with_sets)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from difflib import get_close_matches
 from math import isfinite
 
-from nbtext.errors import MissedBar
+from nbtext.errors import MissedBar, SettingsError
 from nbtext.evaluation.metrics import Evaluation
 
-HIGHER_IS_BETTER = ("accuracy", "macro_f1", "weighted_f1")
-LOWER_IS_BETTER = ("log_loss", "brier_score", "expected_calibration_error")
+HIGHER_IS_BETTER = ("accuracy", "macro_f1", "weighted_f1", "answered", "accuracy_among_answered", "coverage")
+LOWER_IS_BETTER = ("log_loss", "brier_score", "expected_calibration_error", "mean_set_size")
+
+NEEDED = dict.fromkeys(("coverage", "mean_set_size"), "give --coverage too")
 
 
 def parse_bars(text: str) -> dict[str, float]:
@@ -36,6 +38,8 @@ def check_bars(evaluation: Evaluation, bars: dict[str, float]) -> None:
     missed = []
     for name, bar in bars.items():
         value = getattr(evaluation, name)
+        if value is None:
+            raise SettingsError(f"{name} is not measured here", where="--fail-under", hint=NEEDED[name])
         if name in LOWER_IS_BETTER and value > bar:
             missed.append(f"{name} is {value:.4f}, above {bar:g}")
         elif name in HIGHER_IS_BETTER and value < bar:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.scorer import log_posterior
 from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import OnBatch, tally_source
 from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.reading import over_vocabulary, read
+from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally
 from nbtext.errors import SettingsError
+from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -40,7 +42,12 @@ def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> 
 
 
 def cross_validate(
-    tally: Tally, folds: NDArray[np.int64], *, features: FeatureSettings, modelling: ModelSettings
+    tally: Tally,
+    folds: NDArray[np.int64],
+    *,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    decisions: DecisionSettings = MOST_PROBABLE,
 ) -> Iterator[Predictions]:
     """What models trained on the other folds say of each fold, smoothing and calibration chosen by the others alone.
 
@@ -60,10 +67,9 @@ def cross_validate(
             held_out = held_out.restricted(reading.columns, everything.statistics.n_features)
         weights = reading.weighting.weights(held_out.indptr, held_out.indices, held_out.counts)
         scores = reading.scorer.scores(held_out.indptr, held_out.indices, weights)
-        calibration = reading.choice.calibration
-        lengths = held_out.lengths
-        log_probabilities = log_posterior(scores) if calibration is None else calibration.log_posterior(scores, lengths)
-        yield _predictions(log_probabilities, training.labels, [tally.labels[k] for k in held_out.classes])
+        log_probabilities = reading.choice.log_posterior(scores, held_out.lengths)
+        answers = _predictions(log_probabilities, training.labels, [tally.labels[k] for k in held_out.classes])
+        yield decided(answers, reading.choice, decisions)
 
 
 def _predictions(
@@ -84,16 +90,16 @@ def _predictions(
 
 def cross_validated(
     source: Source,
-    n_folds: int,
+    dealing: FoldSettings,
     *,
-    seed: int,
     features: FeatureSettings,
     modelling: ModelSettings,
+    decisions: DecisionSettings = MOST_PROBABLE,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> Iterator[Predictions]:
     """Read a source once, deal its documents out to folds, and predict each fold from the others."""
     features = replace(features, fields=source.field_names)
     tally = tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
-    folds = stratified_folds(tally.sample.classes, n_folds, seed=seed)
-    yield from cross_validate(tally, folds, features=features, modelling=modelling)
+    folds = stratified_folds(tally.sample.classes, dealing.folds or 0, seed=dealing.seed)
+    yield from cross_validate(tally, folds, features=features, modelling=modelling, decisions=decisions)

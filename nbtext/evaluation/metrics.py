@@ -58,6 +58,10 @@ class Evaluation:
     per_label: tuple[LabelScore, ...]
     confusion_matrix: tuple[tuple[int, ...], ...]  # rows are true labels, columns predicted ones
     reliability: tuple[ReliabilityBin, ...]  # bins that hold a document
+    answered: float = 1.0  # the share of documents that were given a label
+    accuracy_among_answered: float = 0.0  # 0 where none was
+    coverage: float | None = None  # the share of documents whose set of labels holds the true one; None without sets
+    mean_set_size: float | None = None
 
 
 class Judge:
@@ -69,6 +73,7 @@ class Judge:
         self._log_loss = 0.0
         self._squared_error = 0.0
         self._bins = np.zeros((3, N_BINS))  # documents, right ones, the sum of their probabilities
+        self._sets = np.zeros(3, dtype=np.int64)  # their number, those that hold the true label, labels in them
 
     def add(self, predictions: Predictions) -> None:
         """Count these predictions; InputError where a document does not say its label."""
@@ -77,6 +82,10 @@ class Judge:
         self._classes.update(predictions.classes)
         if labels:
             self._add_probabilities(predictions, labels)
+        if predictions.label_sets is not None:
+            pairs = list(zip(labels, predictions.label_sets, strict=True))
+            covered = sum(label in found for label, found in pairs)
+            self._sets += (len(pairs), covered, sum(len(found) for _, found in pairs))
 
     def _true_label(self, predictions: Predictions, row: int) -> str:
         label = predictions.true_labels[row]
@@ -90,17 +99,17 @@ class Judge:
 
     def _add_probabilities(self, predictions: Predictions, labels: list[str]) -> None:
         # a document that could not be read is a uniform guess
-        probabilities = np.where(
-            np.isnan(predictions.probabilities), 1 / len(predictions.classes), predictions.probabilities
-        )
+        is_read = ~np.isnan(predictions.probabilities)
+        probabilities = np.where(is_read, predictions.probabilities, 1 / len(predictions.classes))
         places = {label: place for place, label in enumerate(predictions.classes)}
         true = np.array([places.get(label, -1) for label in labels])
         of_true = np.where(true >= 0, probabilities[np.arange(len(true)), true], 0.0)
         self._log_loss -= float(np.log(np.maximum(of_true, LEAST_PROBABILITY)).sum())
         # Σ (p - y)² = Σ p² - 2 p_true + 1, a label that the model does not know having p = 0
         self._squared_error += float(((probabilities**2).sum(axis=1) - 2 * of_true + 1).sum())
-        best = probabilities.max(axis=1)
-        right = np.array([label == answer for label, answer in zip(labels, predictions.labels, strict=True)])
+        # where nbtext abstains, what it would have answered is no less honest
+        best = probabilities[np.arange(len(true)), predictions.chosen]
+        right = (true == predictions.chosen) & is_read[:, 0]
         bins = np.minimum((best * N_BINS).astype(np.int64), N_BINS - 1)
         for row, weights in enumerate((np.ones(len(best)), right, best)):
             self._bins[row] += np.bincount(bins, weights=weights, minlength=N_BINS)
@@ -134,7 +143,14 @@ class Judge:
             per_label=per_label,
             confusion_matrix=tuple(map(tuple, matrix.tolist())),
             reliability=self._reliability(),
+            answered=float(matrix.sum() / n),
+            accuracy_among_answered=float(np.trace(matrix) / max(1, matrix.sum())),
+            **self._of_sets(),
         )
+
+    def _of_sets(self) -> dict[str, float]:
+        documents, covered, size = self._sets.tolist()
+        return {"coverage": covered / documents, "mean_set_size": size / documents} if documents else {}
 
     def _reliability(self) -> tuple[ReliabilityBin, ...]:
         return tuple(

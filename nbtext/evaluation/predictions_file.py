@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nbtext.classifier.predictions import Predictions
 from nbtext.documents.batch import Batch
@@ -25,6 +27,7 @@ class Record:
 
     label: str | None
     scores: dict[str, float]
+    labels: tuple[str, ...] | None = None  # the set of labels, where one was asked for
 
 
 class PredictionsFile:
@@ -49,6 +52,7 @@ class PredictionsFile:
     def of(self, batch: Batch) -> Predictions:
         """The predictions for these documents; InputError where there is none for one of them."""
         records = [self._record(identity) for identity in batch.ids]
+        sets = [record.labels for record in records if record.labels is not None]
         return Predictions(
             batch.ids,
             [record.label for record in records],
@@ -58,7 +62,15 @@ class PredictionsFile:
             [None] * len(records),
             [None] * len(records),
             batch.labels,
+            decided=self._decided(records),
+            label_sets=sets if len(sets) == len(records) else None,
         )
+
+    def _decided(self, records: list[Record]) -> NDArray[np.int64]:
+        """The class of each record's label; where it has none, of its most probable one."""
+        places = {label: place for place, label in enumerate(self._classes)}
+        best = [record.label or max(record.scores, key=record.scores.__getitem__, default="") for record in records]
+        return np.array([places.get(label, 0) for label in best], dtype=np.int64)
 
     def _record(self, identity: str) -> Record:
         # an id whose bytes were no UTF-8 was written with escapes
@@ -112,7 +124,8 @@ def _from_json(line: str) -> tuple[str, Record]:
     label = record["label"]
     if not isinstance(record["id"], str) or not isinstance(label, str | None):
         raise TypeError
-    return record["id"], Record(label, {str(k): _probability(p) for k, p in (record["scores"] or {}).items()})
+    labels = tuple(map(str, record["labels"])) if "labels" in record else None
+    return record["id"], Record(label, {str(k): _probability(p) for k, p in (record["scores"] or {}).items()}, labels)
 
 
 def _from_tsv(line: str) -> tuple[str, Record]:
@@ -120,10 +133,17 @@ def _from_tsv(line: str) -> tuple[str, Record]:
 
 
 def _from_columns(columns: list[str]) -> tuple[str, Record]:
-    identity, label, probability = columns
+    identity, label, probability, *sets = columns
+    labels = _labels(*sets) if sets else None
     if not probability:
-        return identity, Record(None, {})
-    return identity, Record(label, {label: _probability(float(probability))})
+        return identity, Record(None, {}, labels)
+    return identity, Record(label, {label: _probability(float(probability))}, labels)
+
+
+def _labels(text: str) -> tuple[str, ...]:
+    """The labels of a set, between commas."""
+    parts = re.findall(r"(?:[^\\,]|\\.)+", text, re.DOTALL)
+    return tuple(re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in parts)
 
 
 def _probability(value: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,15 @@ SUMMARY = (
     "documents",
     "unanswered",
     "accuracy",
+    "answered",
+    "accuracy_among_answered",
     "macro_f1",
     "weighted_f1",
     "log_loss",
     "brier_score",
     "expected_calibration_error",
+    "coverage",
+    "mean_set_size",
 )
 MOST_COLUMNS = 12  # labels whose confusions are shown as a matrix; of more, the most frequent confusions as a list
 MOST_CONFUSIONS = 10
@@ -39,17 +43,23 @@ def rendered_evaluation(evaluation: Evaluation, *, form: str, width: int = 80, c
 
 
 def _summary(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """Each figure with its name."""
+    """Each figure that was measured, with its name."""
     values = ((name, getattr(evaluation, name)) for name in SUMMARY)
-    return [(name, str(value) if isinstance(value, int) else f"{value:.6f}") for name, value in values]
+    return [
+        (name, str(value) if isinstance(value, int) else f"{value:.6f}") for name, value in values if value is not None
+    ]
+
+
+def _measured(evaluation: Evaluation) -> dict[str, Any]:
+    return {name: value for name, value in asdict(evaluation).items() if value is not None}
 
 
 def _json(evaluation: Evaluation) -> str:
-    return json.dumps(asdict(evaluation), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(_measured(evaluation), ensure_ascii=False, indent=2) + "\n"
 
 
 def _jsonl(evaluation: Evaluation) -> str:
-    return json.dumps(asdict(evaluation), ensure_ascii=False) + "\n"
+    return json.dumps(_measured(evaluation), ensure_ascii=False) + "\n"
 
 
 def _tsv(evaluation: Evaluation) -> str:
@@ -94,7 +104,7 @@ def _table(evaluation: Evaluation, *, width: int, color: bool) -> str:
     console = Console(
         file=target, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False, emoji=False
     )
-    console.print(_summary_line(evaluation))
+    console.print("\n".join(_summary_lines(evaluation)))
     console.print(_label_table(evaluation))
     if len(evaluation.labels) > 1 and evaluation.accuracy < 1:
         is_small = len(evaluation.labels) <= MOST_COLUMNS
@@ -105,14 +115,20 @@ def _table(evaluation: Evaluation, *, width: int, color: bool) -> str:
     return "\n".join(kept).rstrip() + "\n"
 
 
-def _summary_line(evaluation: Evaluation) -> str:
+def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
     answered = f", {evaluation.unanswered:,} unanswered" if evaluation.unanswered else ""
-    return (
+    yield (
         f"{evaluation.documents:,} documents{answered}: accuracy {evaluation.accuracy:.4f}, "
-        f"macro F1 {evaluation.macro_f1:.4f}\n"
+        f"macro F1 {evaluation.macro_f1:.4f}"
+    )
+    yield (
         f"log-loss {evaluation.log_loss:.4f}, Brier score {evaluation.brier_score:.4f}, "
         f"expected calibration error {evaluation.expected_calibration_error:.4f}"
     )
+    if evaluation.unanswered:
+        yield f"answered {evaluation.answered:.4f}, accuracy among answered {evaluation.accuracy_among_answered:.4f}"
+    if evaluation.coverage is not None:
+        yield f"coverage {evaluation.coverage:.4f}, mean set size {evaluation.mean_set_size:.4f}"
 
 
 def _new_table(*headers: str) -> Table:

@@ -20,12 +20,15 @@ _TSV_SPECIAL = re.compile(r"[\\\t\n\r]")
 _TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-def write_predictions(predictions: Iterable[Predictions], file: BinaryIO, *, form: str) -> None:
+def write_predictions(
+    predictions: Iterable[Predictions], file: BinaryIO, *, form: str, with_sets: bool = False
+) -> None:
     """Write a record for each document to a file, each batch as soon as it is there.
 
+    with_sets  predictions have sets of labels, which are a column more
     The output is UTF-8; bytes of file names that are not are spelled out as escapes (`\\udcff`).
     """
-    for text in _WRITERS[form](predictions):
+    for text in _WRITERS[form](predictions, with_sets):
         file.write(text.encode("utf-8", "backslashreplace"))
         file.flush()
 
@@ -42,42 +45,52 @@ def markdown_field(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", printable(text))
 
 
-def _answers(batch: Predictions) -> Iterator[tuple[str, str, str]]:
-    """Id, label and probability of each document as text; both of the latter empty where there is no answer."""
-    for identity, label, probability in zip(batch.ids, batch.labels, batch.best.tolist(), strict=True):
-        if label is None:
-            yield identity, "", ""
-        else:
-            yield identity, label, f"{probability:.{DIGITS}f}"
+def _answers(batch: Predictions) -> Iterator[tuple[str, ...]]:
+    """Id, label and probability of each document as text, empty where there is no answer; its set where it has one."""
+    sets = [(_set_field(labels),) for labels in batch.label_sets] if batch.label_sets is not None else [()] * len(batch)
+    rows = zip(batch.ids, batch.labels, batch.best.tolist(), sets, strict=True)
+    for identity, label, probability, labels in rows:
+        answer = ("", "") if label is None else (label, f"{probability:.{DIGITS}f}")
+        yield identity, *answer, *labels
 
 
-def _tsv(predictions: Iterable[Predictions]) -> Iterator[str]:
+def _set_field(labels: tuple[str, ...]) -> str:
+    """The labels of a set with commas between them; commas and backslashes within them are escaped."""
+    return ",".join(label.replace("\\", "\\\\").replace(",", "\\,") for label in labels)
+
+
+def _header(with_sets: bool) -> tuple[str, ...]:
+    return ("id", "label", "probability", "labels") if with_sets else ("id", "label", "probability")
+
+
+def _tsv(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
     for batch in predictions:
-        yield "".join(f"{tsv_field(i)}\t{tsv_field(label)}\t{p}\n" for i, label, p in _answers(batch))
+        yield "".join("\t".join(map(tsv_field, row)) + "\n" for row in _answers(batch))
 
 
-def _csv(predictions: Iterable[Predictions]) -> Iterator[str]:
-    yield "id,label,probability\r\n"
+def _csv(predictions: Iterable[Predictions], with_sets: bool) -> Iterator[str]:
+    yield ",".join(_header(with_sets)) + "\r\n"
     for batch in predictions:
         rows = io.StringIO()
         csv.writer(rows).writerows(_answers(batch))
         yield rows.getvalue()
 
 
-def _markdown(predictions: Iterable[Predictions]) -> Iterator[str]:
-    yield "| id | label | probability |\n|---|---|---:|\n"
+def _markdown(predictions: Iterable[Predictions], with_sets: bool) -> Iterator[str]:
+    yield f"| {' | '.join(_header(with_sets))} |\n|---|---|---:|{'---|' * with_sets}\n"
     for batch in predictions:
-        yield "".join(f"| {markdown_field(i)} | {markdown_field(label)} | {p} |\n" for i, label, p in _answers(batch))
+        yield "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in _answers(batch))
 
 
-def _table(predictions: Iterable[Predictions]) -> Iterator[str]:
-    """Lines for a terminal: label, probability, id; the reason where there is no answer."""
+def _table(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
+    """Lines for a terminal: label, probability, id; the reason where there is no answer; the set where there is one."""
     for batch in predictions:
         width = max(map(len, map(printable, batch.classes)), default=0)
-        for (identity, label, probability), reason in zip(_answers(batch), batch.reasons, strict=True):
+        for (identity, label, probability, *labels), reason in zip(_answers(batch), batch.reasons, strict=True):
             shown = f"{float(probability):7.1%}" if probability else "      –"
             note = f"  ({printable(reason)})" if reason is not None else ""
-            yield f"{printable(label):<{width}}  {shown}  {printable(identity)}{note}\n"
+            found = "".join(f"  [{printable(names)}]" for names in labels)
+            yield f"{printable(label):<{width}}  {shown}  {printable(identity)}{found}{note}\n"
 
 
 def records(batch: Predictions) -> Iterator[dict[str, Any]]:
@@ -95,18 +108,20 @@ def records(batch: Predictions) -> Iterator[dict[str, Any]]:
             "outlier": batch.outliers[row],
             "scores": dict(zip(batch.classes, rounded[row], strict=True)) if is_read else None,
         }
+        if batch.label_sets is not None:
+            record["labels"] = batch.label_sets[row]
         if label is None:
             record["reason"] = batch.reasons[row]
         yield record
 
 
-def _jsonl(predictions: Iterable[Predictions]) -> Iterator[str]:
+def _jsonl(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False).encode
     for batch in predictions:
         yield "".join(encode(record) + "\n" for record in records(batch))
 
 
-def _json(predictions: Iterable[Predictions]) -> Iterator[str]:
+def _json(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False).encode
     separator = "[\n"
     for batch in predictions:
@@ -116,7 +131,7 @@ def _json(predictions: Iterable[Predictions]) -> Iterator[str]:
     yield "\n]\n" if separator == ",\n" else "[]\n"
 
 
-_WRITERS: dict[str, Callable[[Iterable[Predictions]], Iterator[str]]] = {
+_WRITERS: dict[str, Callable[[Iterable[Predictions], bool], Iterator[str]]] = {
     "table": _table,
     "tsv": _tsv,
     "csv": _csv,

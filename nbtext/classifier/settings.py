@@ -1,0 +1,30 @@
+"""How answers are given: the options of that stage, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nbtext.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionSettings:
+    """How sure an answer must be, and of what kind it is."""
+
+    min_probability: float | None = field(
+        default=None, metadata={"help": "Give no label that is less probable than this."}
+    )
+    coverage: float | None = field(
+        default=None,
+        metadata={"help": "Give the smallest set of labels that holds the true one with this frequency, as in 0.95."},
+    )
+
+    def __post_init__(self) -> None:
+        if self.min_probability is not None and not 0 <= self.min_probability <= 1:
+            raise SettingsError(f"{self.min_probability:g} is no probability", where="--min-probability")
+        if self.coverage is not None and not 0 < self.coverage < 1:
+            hint = "0.95 is nineteen times out of twenty"
+            raise SettingsError(f"{self.coverage:g} is not between 0 and 1", where="--coverage", hint=hint)
+
+
+MOST_PROBABLE = DecisionSettings()

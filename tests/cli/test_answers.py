@@ -1,0 +1,125 @@
+"""How sure an answer must be, and which labels are enough: `predict` and `evaluate` as typed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUESTIONS = b"the bins were not emptied\nparking\n\nmy neighbour drills all night\n"
+
+
+def records(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_min_probability_abstains(nbtext: Any, model: str) -> None:
+    """A label less probable than asked for is left out, and the reason says how probable it was."""
+    plain = records(nbtext("predict", "-", "-m", model, "--to", "jsonl", input=QUESTIONS).out)
+    least = (plain[0]["probability"] + plain[3]["probability"]) / 2
+    result = nbtext("predict", "-", "-m", model, "--to", "jsonl", "--min-probability", f"{least:g}", input=QUESTIONS)
+    found = records(result.out)
+    assert [record["label"] for record in found] == ["trash", "parking", None, None]
+    assert found[2]["reason"] == "the document holds no token"
+    probability = plain[3]["probability"]
+    assert found[3]["reason"] == f"the label noise has probability {probability:.6f}, below {least:g}"
+    assert found[3]["probability"] is None
+    assert found[3]["scores"] == plain[3]["scores"]
+    tsv = nbtext("predict", "-", "-m", model, "--min-probability", "0.999", input=QUESTIONS).out
+    assert tsv.splitlines()[3] == "4\t\t"
+
+
+def test_evaluate_counts_what_was_answered(nbtext: Any, letters: Path, model: str) -> None:
+    """With --min-probability fewer are answered, more of them right; what the probabilities are worth stays."""
+    evaluations = [
+        json.loads(nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json", *options).out)
+        for options in ((), ("--min-probability", "0.8"))
+    ]
+    plain, careful = evaluations
+    assert plain["answered"] == 1
+    assert plain["accuracy_among_answered"] == plain["accuracy"]
+    assert careful["answered"] == 1 - careful["unanswered"] / careful["documents"] < 1
+    assert careful["accuracy_among_answered"] > plain["accuracy"] > careful["accuracy"]
+    for name in ("log_loss", "brier_score", "expected_calibration_error"):
+        assert careful[name] == plain[name]
+    assert "coverage" not in careful
+
+
+@pytest.mark.parametrize("asked", [("-m", "MODEL"), ("--folds", "5")])
+def test_evaluate_coverage(nbtext: Any, letters: Path, model: str, asked: tuple[str, str]) -> None:
+    """The observed coverage is about the one asked for, and the mean size of the sets is told."""
+    how = [model if word == "MODEL" else word for word in asked]
+    source = str(letters / ("test" if "-m" in asked else "train"))
+    for share in (0.8, 0.95):
+        result = nbtext("evaluate", source, *how, "--coverage", str(share), "--to", "json")
+        found = json.loads(result.out)
+        assert found["coverage"] == pytest.approx(share, abs=0.08)
+        assert 0.7 < found["mean_set_size"] < 2
+    table = nbtext("evaluate", source, *how, "--coverage", "0.95", "--to", "table").out
+    assert f"coverage {found['coverage']:.4f}, mean set size {found['mean_set_size']:.4f}" in table
+
+
+def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
+    """The set is in every form, by falling probability, larger where more coverage is asked for, for any --jobs."""
+    sizes = []
+    for share in ("0.5", "0.9", "0.999"):
+        result = nbtext("predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share)
+        found = records(result.out)
+        sizes.append(sum(len(record["labels"]) for record in found))
+        for record in found:
+            chosen = [record["scores"][label] for label in record["labels"]]
+            assert chosen == sorted(record["scores"].values(), reverse=True)[: len(chosen)]
+    assert sizes[0] < sizes[1] < sizes[2]
+    again = nbtext("predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share, "-j", "1")
+    twin = nbtext(
+        "predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share, NBTEXT_KERNEL="off"
+    )
+    assert result.out == again.out == twin.out
+    rows = list(csv.reader(io.StringIO(
+        nbtext("predict", str(letters / "test"), "-m", model, "--to", "csv", "--coverage", share).out
+    )))  # fmt: skip
+    assert rows[0] == ["id", "label", "probability", "labels"]
+    assert [row[3].split(",") for row in rows[1:]] == [record["labels"] for record in found]
+    table = nbtext("predict", "-", "-m", model, "--to", "table", "--coverage", "0.98", input=QUESTIONS).out
+    assert "  [trash" in table
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
+def test_sets_are_judged_later(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
+    """`evaluate --predictions` finds the coverage of a file of sets, as with the model itself."""
+    path, source = str(tmp_path / f"p.{form}"), str(letters / "test")
+    assert nbtext("predict", source, "-m", model, "--to", form, "--coverage", "0.9", "-o", path).status == 0
+    direct = json.loads(nbtext("evaluate", source, "-m", model, "--coverage", "0.9", "--to", "json").out)
+    later = json.loads(nbtext("evaluate", source, "--predictions", path, "--to", "json").out)
+    for name in ("accuracy", "coverage", "mean_set_size"):
+        assert later[name] == direct[name]
+
+
+WRONG = [
+    ("predict letters/test -m MODEL --min-probability 2", "--min-probability: 2 is no probability"),
+    ("predict letters/test -m MODEL --coverage 1", "--coverage: 1 is not between 0 and 1"),
+    ("predict letters/test -m MODEL --coverage 95%", "'95%'"),
+    ("evaluate letters/test -m MODEL --fail-under coverage=0.8", "give --coverage too"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), WRONG)
+def test_wrong_things(nbtext: Any, letters: Path, model: str, command: str, message: str) -> None:
+    """One line says what cannot be."""
+    words = [{"MODEL": model, "letters/test": str(letters / "test")}.get(word, word) for word in command.split()]
+    result = nbtext(*words)
+    assert message in result.err
+    assert (result.status, result.err.count("\n")) == (2, 1)
+
+
+def test_a_model_of_too_little(nbtext: Any, tmp_path: Path) -> None:
+    """A model that no document could be left out of says so when it is asked for a coverage."""
+    (tmp_path / "one.txt").write_text("__label__a red\n__label__b green\n")
+    assert nbtext("train", "one.txt", "-o", "m", cwd=tmp_path).status == 0
+    result = nbtext("predict", "one.txt", "-m", "m", "--coverage", "0.9", cwd=tmp_path)
+    assert result.status == 2
+    assert "train it on several documents of each label" in result.err
