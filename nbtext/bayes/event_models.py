@@ -9,7 +9,7 @@ from nbtext.bayes.bernoulli import bernoulli
 from nbtext.bayes.categorical import categorical, categorical_left_out, value_counts
 from nbtext.bayes.complement import complement, complement_left_out
 from nbtext.bayes.derivation import Derivation, Values
-from nbtext.bayes.multinomial import multinomial, multinomial_left_out
+from nbtext.bayes.multinomial import multinomial, multinomial_counts_left_out, multinomial_left_out
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
 
@@ -19,6 +19,8 @@ class EventModel(NamedTuple):
 
     compile        (statistics, *, smoothing) -> the scorer of log P(document | class)
     left_out       (statistics, sample, scores, *, smoothing) -> the sample's scores without themselves
+    counts_left_out (statistics, sample, *, smoothings) -> the same for several smoothings at once, where counts are
+                   whole and smoothings > 0; None where there is no such short way
     reads_presence whether it reads counts as presence (0 or 1)
     is_generative  whether its scores are log P(document | class), so that log P(document) can be had
     gather         (statistics, sample, *, n_values) -> the statistics that it reads instead of the ordinary ones, for
@@ -28,6 +30,7 @@ class EventModel(NamedTuple):
 
     compile: Callable[..., LinearScorer]
     left_out: Callable[..., Floats]
+    counts_left_out: Callable[..., Floats] | None = None
     reads_presence: bool = False
     is_generative: bool = True
     gather: Callable[..., Statistics] | None = None
@@ -35,7 +38,7 @@ class EventModel(NamedTuple):
 
 
 EVENT_MODELS = {
-    "multinomial": EventModel(multinomial, multinomial_left_out),
+    "multinomial": EventModel(multinomial, multinomial_left_out, multinomial_counts_left_out),
     "bernoulli": EventModel(bernoulli, categorical_left_out, reads_presence=True),
     "complement": EventModel(complement, complement_left_out, is_generative=False),
     "categorical": EventModel(categorical, categorical_left_out, gather=value_counts, reads_counts=True),

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.event_models import EVENT_MODELS, EventModel
 from nbtext.bayes.priors import Prior, log_prior
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
@@ -29,7 +29,7 @@ def leave_one_out(
     sample: Sample,
     *,
     model: str,
-    smoothing: float,
+    smoothings: Sequence[float],
     prior: Prior = "empirical",
     run: Run[Floats] = one_by_one,
 ) -> Floats:
@@ -40,22 +40,35 @@ def leave_one_out(
 
     statistics  of the whole corpus
     sample      documents of that corpus, over the same features
+    smoothings  a model for each
     run         what makes the calls that the work is cut into
-    returns     (n_documents, n_classes), log P(document, class) where the model is generative
+    returns     (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
     """
     event_model = EVENT_MODELS[model]
-    scorer = event_model.compile(statistics, smoothing=smoothing)
-
-    def of_part(part: Sample) -> Floats:
-        scores = scorer.scores(part.indptr, part.indices, part.counts)
-        return event_model.left_out(statistics, part, scores, smoothing=smoothing)
-
-    left_out = np.concatenate(run([partial(of_part, part) for part in sample.parts(AT_ONCE)]))
+    parts = sample.parts(min(AT_ONCE, len(sample) // 2 + 1))
+    if event_model.counts_left_out is not None and sample.counts.dtype.kind == "i" and min(smoothings) > 0:
+        calls = [partial(event_model.counts_left_out, statistics, part, smoothings=smoothings) for part in parts]
+        left_out = np.concatenate(run(calls), axis=1)
+    else:
+        left_out = np.stack([_by_scorer(event_model, statistics, parts, smoothing, run) for smoothing in smoothings])
     left_out += log_prior(statistics.class_documents, prior)
     if prior == "empirical":
         n = statistics.n_documents
         own = statistics.class_documents[sample.classes]
         with np.errstate(divide="ignore"):  # the only document of its class leaves none: log 0 is meant
             left_out += np.log(n / max(1, n - 1))
-            left_out[np.arange(len(sample)), sample.classes] += np.log((own - 1) / own)
+            left_out[:, np.arange(len(sample)), sample.classes] += np.log((own - 1) / own)
     return left_out
+
+
+def _by_scorer(
+    event_model: EventModel, statistics: Statistics, parts: Sequence[Sample], smoothing: float, run: Run[Floats]
+) -> Floats:
+    """The scores by way of the scorer of all documents, without the prior."""
+    scorer = event_model.compile(statistics, smoothing=smoothing)
+
+    def of_part(part: Sample) -> Floats:
+        scores = scorer.scores(part.indptr, part.indices, part.counts)
+        return event_model.left_out(statistics, part, scores, smoothing=smoothing)
+
+    return np.concatenate(run([partial(of_part, part) for part in parts]))

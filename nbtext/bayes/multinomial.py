@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from nbtext.bayes.probability import log_share
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
+from nbtext.features.counting import left_out_gains
+
+MOST_TABLED = 4096  # sightings whose logarithms are looked up
 
 
 def multinomial(statistics: Statistics, *, smoothing: float) -> LinearScorer:
@@ -49,3 +54,30 @@ def multinomial_left_out(statistics: Statistics, sample: Sample, scores: Floats,
     left_out = scores.copy()
     left_out[np.arange(len(sample)), sample.classes] = sample.document_sums(sample.counts * logs)
     return left_out
+
+
+def multinomial_counts_left_out(statistics: Statistics, sample: Sample, *, smoothings: Sequence[float]) -> Floats:
+    """What `multinomial_left_out` gives for whole counts, for several smoothings > 0 at once, and without a scorer.
+
+    A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α), where
+    only features that the class has used count in the first sum.
+
+    returns  (n_smoothings, n_documents, n_classes)
+    """
+    alphas = np.array(smoothings, dtype=np.float64)
+    sightings = np.arange(min(MOST_TABLED, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
+    table = np.log(sightings[:, None] + alphas) - np.log(alphas)
+    gains = left_out_gains(
+        (sample.indptr, sample.indices, sample.counts),
+        sample.classes,
+        statistics.entries,
+        statistics.n_classes,
+        alphas,
+        np.log(alphas),
+        table,
+    )
+    lengths = sample.lengths
+    totals = np.repeat(statistics.class_occurrences[None, :].astype(np.float64), len(sample), axis=0)
+    totals[np.arange(len(sample)), sample.classes] -= lengths
+    nothing = lengths[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
+    return np.asarray(np.moveaxis(gains - nothing, 2, 0))

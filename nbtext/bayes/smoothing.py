@@ -83,7 +83,7 @@ class LeaveOneOut:
         if len(judged.sample) == 0 or self.statistics.n_classes < 2:
             return Choice(LAPLACE if smoothing is None else smoothing)
         best = judged.search() if smoothing is None else smoothing
-        scores = judged.scores(best)
+        (scores,) = judged.scores(best)
         lengths = judged.lengths
         calibration = fit_calibration(scores, lengths, judged.sample.classes)
         shown = calibration if calibrate else Calibration(1.0, 0.0)
@@ -103,10 +103,10 @@ class LeaveOneOut:
         others = np.full(len(self.sample) - len(judged), STRANGEST)
         return Quantiles.of(np.concatenate((own_strangeness(np.exp(log_posterior), judged.classes), others)))
 
-    def scores(self, smoothing: float) -> Floats:
-        """Left-out scores, shape (n_documents, n_classes)."""
+    def scores(self, *smoothings: float) -> Floats:
+        """Left-out scores, shape (n_smoothings, n_documents, n_classes)."""
         return leave_one_out(
-            self.statistics, self.sample, model=self.model, smoothing=smoothing, prior=self.prior, run=self.run
+            self.statistics, self.sample, model=self.model, smoothings=smoothings, prior=self.prior, run=self.run
         )
 
     def _judged(self) -> LeaveOneOut:
@@ -119,19 +119,21 @@ class LeaveOneOut:
 
     def search(self) -> float:
         """The smoothing with the least calibrated log-loss on (at most SEARCH_SIZE of) the documents."""
-        searched = replace(self._of(np.arange(min(len(self.sample), SEARCH_SIZE))), run=one_by_one)
+        searched = self._of(np.arange(min(len(self.sample), SEARCH_SIZE)))
         losses: dict[float, float] = {}
         lowest, highest = DECADES
         exponents = np.arange(lowest, highest + 1, REFINEMENTS[0]).tolist()
         for step in REFINEMENTS:
             untried = [exponent for exponent in exponents if exponent not in losses]
-            tried = self.run([partial(searched._loss, 10.0**exponent) for exponent in untried])
-            losses.update(zip(untried, tried, strict=True))
+            if untried:
+                tried = searched.scores(*(10.0**exponent for exponent in untried))
+                losses.update(
+                    zip(untried, self.run([partial(searched._loss, scores) for scores in tried]), strict=True)
+                )
             best = min(losses, key=lambda exponent: (losses[exponent], -exponent))
             exponents = [max(lowest, best - step / 2), min(highest, best + step / 2)]
         return float(10.0**best)
 
-    def _loss(self, smoothing: float) -> float:
-        scores, lengths = self.scores(smoothing), self.lengths
-        log_posterior = fit_calibration(scores, lengths, self.sample.classes).log_posterior(scores, lengths)
+    def _loss(self, scores: Floats) -> float:
+        log_posterior = fit_calibration(scores, self.lengths, self.sample.classes).log_posterior(scores, self.lengths)
         return float(-log_posterior[np.arange(len(self.sample)), self.sample.classes].mean())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
+from nbtext.features.counting import combine_entries
 
 EXACT_FLOAT = 2**53  # float64 holds every whole number up to here
 
@@ -35,6 +37,11 @@ class Statistics:
     occurrences: NDArray[Any]
 
     @property
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
+        """What was counted feature by feature, as plain arrays."""
+        return self.indptr, self.classes, self.documents, self.occurrences
+
+    @property
     def n_classes(self) -> int:
         return len(self.class_documents)
 
@@ -51,11 +58,6 @@ class Statistics:
         """The feature of each entry."""
         return np.repeat(np.arange(self.n_features), np.diff(self.indptr))
 
-    @property
-    def entry_keys(self) -> NDArray[np.int64]:
-        """A number for each entry, ascending: feature times K plus class."""
-        return self.entry_features * self.n_classes + self.classes
-
     def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum of one value an entry, for each class: shape (K,), exact for whole numbers."""
         if values.dtype.kind == "f" or values.sum() < EXACT_FLOAT:
@@ -71,7 +73,7 @@ class Statistics:
         running = np.concatenate((np.zeros(1, dtype=values.dtype), np.cumsum(values)))
         return np.diff(running[self.indptr])
 
-    @property
+    @cached_property
     def class_occurrences(self) -> NDArray[Any]:
         """Tokens of each class, T_k: shape (K,)."""
         return self.class_sums(self.occurrences)
@@ -125,22 +127,8 @@ def _combined(a: Statistics, b: Statistics, *, sign: int) -> Statistics:
     """a + sign × b, entry by entry; entries that come to nothing vanish."""
     if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
         raise ValueError("statistics of unlike shape: align them first")
-    keys = np.concatenate((a.entry_keys, b.entry_keys))
-    order = np.argsort(keys, kind="stable")  # two sorted runs: merged in linear time
-    keys = keys[order]
-    first = np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]))
-    starts = np.flatnonzero(first)
-
-    def total(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
-        values = np.concatenate((own, sign * others))[order]
-        return np.add.reduceat(values, starts) if len(starts) else values
-
-    documents = total(a.documents, b.documents)
-    occurrences = total(a.occurrences, b.occurrences)
     class_documents = a.class_documents + sign * b.class_documents
-    if min(documents.min(initial=0), occurrences.min(initial=0), class_documents.min(initial=0)) < 0:
+    entries = combine_entries(a.entries, b.entries, sign)
+    if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError("some of these documents were never learned: their counts would fall below zero")
-    kept = documents > 0
-    features, classes = np.divmod(keys[starts][kept], max(1, a.n_classes))
-    indptr = np.searchsorted(features, np.arange(a.n_features + 1)).astype(np.int64)
-    return Statistics(class_documents, indptr, classes.astype(np.int32), documents[kept], occurrences[kept])
+    return Statistics(class_documents, *entries)

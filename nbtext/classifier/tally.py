@@ -18,7 +18,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 
 ALL_HASHES = 2**64  # above every document's hash
-SAMPLE_SIZE = 2**15  # documents that leave-one-out looks at: all of most corpora, some 50 MB of counts
+SAMPLE_SIZE = 2**14  # documents that leave-one-out looks at: all of most corpora, some 50 MB of counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,8 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Run the command line, and leave with its exit status."""
+    # NumPy's BLAS would start a thread for each core and have them spin; nothing here multiplies large matrices
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = run(sys.argv[1:])
     if status == INTERRUPTED:
         # at once, without waiting for threads; and where the signal met Python inside of exec(), an ordinary exit

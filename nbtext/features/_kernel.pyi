@@ -113,9 +113,6 @@ def score_rows(
     are w_deltas[w_indptr[j]:w_indptr[j + 1]], for the classes that w_classes names.
     """
 
-def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
-    """The content of each file, or the errno of why not: EINVAL where it is no regular file, EFBIG above limit."""
-
 def take_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
@@ -177,4 +174,26 @@ def regress(
 
     beliefs  (n_rows, n_classes), a distribution for each row, all > 0: where to begin, and afterwards where it ended
     spring   > 0: how far the intercepts go in a round
+    """
+
+Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
+
+def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
+    """The entries of a + sign * b without those that come to nothing; None where one falls below zero."""
+
+def left_out_gains(
+    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
+    row_classes: NDArray[np.int32],
+    corpus: Entries,
+    n_classes: int,
+    smoothings: NDArray[np.float64],
+    log_smoothings: NDArray[np.float64],
+    table: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """How much likelier each document is in each class, left out of it, than one of features that nobody has used.
+
+    rows     (indptr, indices, counts): documents that the corpus holds
+    table    (n, n_smoothings), log(1 + t / smoothing) for t = 0 ... n - 1
+    returns  (n_documents, n_classes, n_smoothings): the sums of counts * log(1 + t / smoothing)
+    raises   ValueError: a document is no part of the corpus
     """

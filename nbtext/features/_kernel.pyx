@@ -10,7 +10,6 @@ in order. What it all means is said in plain Python by analyzer.py and reference
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc cimport errno
 from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -32,7 +31,6 @@ include "kernel/counts.pxi"
 include "kernel/classes.pxi"
 include "kernel/order.pxi"
 include "kernel/scorer.pxi"
-include "kernel/files.pxi"
 include "kernel/analysis.pxi"
 include "kernel/fixed.pxi"
 include "kernel/reading.pxi"
@@ -41,6 +39,7 @@ include "kernel/documents.pxi"
 include "kernel/counter.pxi"
 include "kernel/vocabularies.pxi"
 include "kernel/samples.pxi"
+include "kernel/statistics.pxi"
 include "kernel/linear.pxi"
 include "kernel/softmax.pxi"
 

@@ -21,9 +21,25 @@ if TYPE_CHECKING:
 
 
 if HAS_KERNEL:
-    from nbtext.features._kernel import arrange, entry_positions, merge_sorted, read_files, score_rows, take_rows
+    from nbtext.features._kernel import (
+        arrange,
+        combine_entries,
+        entry_positions,
+        left_out_gains,
+        merge_sorted,
+        score_rows,
+        take_rows,
+    )
 else:
-    from nbtext.features.twins import arrange, entry_positions, merge_sorted, read_files, score_rows, take_rows
+    from nbtext.features.twins import (
+        arrange,
+        combine_entries,
+        entry_positions,
+        left_out_gains,
+        merge_sorted,
+        score_rows,
+        take_rows,
+    )
 
 LONGEST_COMPILED = 2**31  # tokens or characters
 
@@ -31,11 +47,12 @@ __all__ = [
     "HAS_KERNEL",
     "Counter",
     "arrange",
+    "combine_entries",
     "counter",
     "entry_positions",
     "kernel_name",
+    "left_out_gains",
     "merge_sorted",
-    "read_files",
     "score_rows",
     "take_rows",
 ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,8 @@ from nbtext.features.rows import Rows
 from nbtext.features.vocabulary import Vocabulary
 
 Floats = NDArray[np.float64]
+# statistics as plain arrays, feature by feature: indptr, classes, documents, occurrences
+Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
 
 
 def arrange(rows: Rows, columns: NDArray[np.int32]) -> Rows:
@@ -58,29 +58,6 @@ def score_rows(  # noqa: PLR0913, PLR0917  plain arrays, for the kernel's sake
     return scores
 
 
-def read_files(paths: list[bytes], limit: int) -> list[bytes | int]:
-    """The content of each file, or an error's number: EISDIR or EINVAL for no regular file, EFBIG above limit."""
-    return [errno.EINVAL if b"\0" in path else _content(path, limit) for path in paths]
-
-
-def _content(path: bytes, limit: int) -> bytes | int:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # a pipe must not make us wait
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                return errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
-            if status.st_size > limit:
-                return errno.EFBIG
-            with open(descriptor, "rb", buffering=0, closefd=False) as file:
-                content = file.readall()
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        return error.errno or errno.EIO
-    return content if len(content) <= limit else errno.EFBIG
-
-
 def take_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
@@ -110,3 +87,65 @@ def entry_positions(
     if not np.array_equal(np.append(listed, -1)[positions], wanted):
         raise ValueError("the rows are no part of these entries")
     return positions
+
+
+def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
+    """The entries of a + sign * b without those that come to nothing; None where one falls below zero."""
+    n_classes = max(int(a[1].max(initial=0)), int(b[1].max(initial=0))) + 1
+    keys = np.concatenate((_keys(a, n_classes), _keys(b, n_classes)))
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
+
+    def total(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+        values = np.concatenate((own, sign * others))[order]
+        return np.add.reduceat(values, starts) if len(starts) else values
+
+    documents, occurrences = total(a[2], b[2]), total(a[3], b[3])
+    if min(documents.min(initial=0), occurrences.min(initial=0)) < 0:
+        return None
+    kept = documents > 0
+    features, classes = np.divmod(keys[starts][kept], n_classes)
+    indptr = np.searchsorted(features, np.arange(len(a[0]))).astype(np.int64)
+    return indptr, classes.astype(np.int32), documents[kept], occurrences[kept]
+
+
+def _keys(entries: Entries, n_classes: int) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(entries[0]) - 1), np.diff(entries[0])) * n_classes + entries[1]
+
+
+def left_out_gains(
+    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
+    row_classes: NDArray[np.int32],
+    corpus: Entries,
+    n_classes: int,
+    smoothings: Floats,
+    log_smoothings: Floats,
+    table: Floats,
+) -> Floats:
+    """How much likelier each document is in each class, left out of it, than one of features that nobody has used.
+
+    rows     (indptr, indices, counts): documents that the corpus holds
+    table    (n, n_smoothings), log(1 + t / smoothing) for t = 0 ... n - 1
+    returns  (n_documents, n_classes, n_smoothings): the sums of counts * log(1 + t / smoothing)
+    raises   ValueError: a document is no part of the corpus
+    """
+    indptr, indices, counts = rows
+    w_indptr, w_classes, _, occurrences = corpus
+    widths = np.diff(w_indptr)[indices]
+    within = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
+    entries = np.repeat(w_indptr[indices], widths) + within
+    documents = np.repeat(np.repeat(np.arange(len(row_classes)), np.diff(indptr)), widths)
+    classes, times = w_classes[entries], np.repeat(counts, widths)
+    sightings = occurrences[entries] - np.where(classes == row_classes[documents], times, 0)
+    if sightings.min(initial=0) < 0:
+        raise ValueError("a document is no part of the corpus")
+    gains = np.zeros((len(row_classes), n_classes, len(smoothings)))
+    places = documents * n_classes + classes
+    for a, (smoothing, log_smoothing) in enumerate(zip(smoothings.tolist(), log_smoothings.tolist(), strict=True)):
+        logs = table[np.minimum(sightings, len(table) - 1), a]
+        for entry in np.flatnonzero(sightings >= len(table)):  # by the logarithm of C, as in the kernel
+            logs[entry] = math.log(sightings[entry] + smoothing) - log_smoothing
+        sums = np.bincount(places, weights=times * logs, minlength=len(row_classes) * n_classes)
+        gains[:, :, a] = sums.reshape(len(row_classes), n_classes)
+    return gains

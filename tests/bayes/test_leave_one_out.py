@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
     asked = np.minimum(counts, 1) if model.reads_presence else counts
     sample = sample_of(asked, classes)
     statistics = read_by(name, asked, classes, n_classes)
-    found = leave_one_out(statistics, sample, model=name, smoothing=smoothing, prior=prior)
+    (found,) = leave_one_out(statistics, sample, model=name, smoothings=[smoothing], prior=prior)
     for i in range(len(counts)):
         others = np.arange(len(counts)) != i
         refitted = read_by(name, asked[others], classes[others], n_classes)
@@ -42,8 +43,23 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
 def test_the_only_document_of_its_class() -> None:
     """A label's only document leaves nothing behind: under the empirical prior its own score is −∞."""
     counts, classes = np.array([[1, 0], [1, 1], [0, 1]]), np.array([0, 0, 1])
-    found = leave_one_out(
-        statistics_of(counts, classes, 2), sample_of(counts, classes), model="multinomial", smoothing=1
+    (found,) = leave_one_out(
+        statistics_of(counts, classes, 2), sample_of(counts, classes), model="multinomial", smoothings=[1]
     )
     assert found[2, 1] == -np.inf
     assert np.isfinite(found[:2]).all()
+
+
+@pytest.mark.parametrize("name", EVENT_MODELS)
+def test_several_smoothings_at_once(name: str) -> None:
+    """Each gives what it gives by itself, of whole counts and of weights."""
+    counts, classes = np.array([[1, 0, 2], [1, 1, 0], [0, 1, 1], [5000, 0, 1]]), np.array([0, 0, 1, 1])
+    if EVENT_MODELS[name].reads_presence:
+        counts = np.minimum(counts, 1)
+    sample, statistics = sample_of(counts, classes), read_by(name, counts, classes, 2)
+    smoothings = [0.01, 1.0, 3.0]
+    weighted = replace(sample, counts=sample.counts.astype(np.float64))
+    together = leave_one_out(statistics, sample, model=name, smoothings=smoothings)
+    for found, smoothing in zip(together, smoothings, strict=True):
+        (alone,) = leave_one_out(statistics, weighted, model=name, smoothings=[smoothing])
+        np.testing.assert_allclose(found, alone, rtol=1e-12, atol=1e-9)

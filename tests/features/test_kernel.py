@@ -391,7 +391,6 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
         (lambda: kernel.arrange(no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
         (lambda: kernel.arrange(no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
         (lambda: kernel.arrange(no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
-        (lambda: kernel.read_files(["text"], 9), TypeError),
     ],
 )
 def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:

@@ -1,0 +1,183 @@
+# Statistics: two corpora's added up, and what leave-one-out reads of them. All are feature by feature, entries
+# indptr[j]:indptr[j + 1] for feature j, one for each class that uses it, ascending.
+
+ctypedef fused Number:
+    int64_t
+    double
+
+cdef struct Counted:
+    const int64_t* starts
+    const int32_t* classes
+    const int64_t* documents
+
+
+cdef int64_t combine(
+    Counted a, const Number* occurrences_a, Counted b, const Number* occurrences_b, int64_t sign, size_t n_features,
+    int64_t* ends, int32_t* classes, int64_t* documents, Number* occurrences
+) noexcept nogil:
+    """Write a + sign * b without entries that come to nothing; return how many are left, -1 where one falls below zero."""
+    cdef size_t feature
+    cdef int64_t i, k, d, n = 0
+    cdef int32_t of_a, of_b
+    cdef Number t
+    for feature in range(n_features):
+        i, k = a.starts[feature], b.starts[feature]
+        while i < a.starts[feature + 1] or k < b.starts[feature + 1]:
+            of_a = a.classes[i] if i < a.starts[feature + 1] else 0x7FFFFFFF
+            of_b = b.classes[k] if k < b.starts[feature + 1] else 0x7FFFFFFF
+            d, t = 0, 0
+            if of_a <= of_b:
+                d, t = a.documents[i], occurrences_a[i]
+                i += 1
+            if of_b <= of_a:
+                d, t = d + sign * b.documents[k], t + sign * occurrences_b[k]
+                k += 1
+            if d < 0 or t < 0:
+                return -1
+            if d > 0:
+                classes[n], documents[n], occurrences[n] = min(of_a, of_b), d, t
+                n += 1
+        ends[feature + 1] = n
+    return n
+
+
+cdef class Entries:
+    """Statistics' arrays, held and checked."""
+
+    cdef Counted counted
+    cdef const int64_t* whole  # occurrences, either these
+    cdef const double* real  # or those
+    cdef list held
+
+    def __init__(self, indptr, classes, documents, occurrences):
+        cdef const int64_t[::1] starts = indptr, documents_view = documents, whole
+        cdef const int32_t[::1] classes_view = classes
+        cdef const double[::1] real
+        if not is_indptr(starts, len(classes)) or not len(classes) == len(documents) == len(occurrences):
+            raise ValueError("the arrays of the statistics do not fit each other")
+        self.held = [indptr, classes, documents, occurrences]
+        self.counted = Counted(&starts[0], NULL, NULL)
+        if len(classes) == 0:
+            return
+        self.counted.classes, self.counted.documents = &classes_view[0], &documents_view[0]
+        if occurrences.dtype == np.float64:
+            real = occurrences
+            self.real = &real[0]
+        else:
+            whole = occurrences
+            self.whole = &whole[0]
+
+
+def combine_entries(a, b, sign):
+    """The entries of a + sign * b, each (indptr, classes, documents, occurrences); None where one falls below zero."""
+    cdef size_t n_features = len(a[0]) - 1, size = len(a[1]) + len(b[1])
+    cdef int64_t n, by = sign
+    dtype = np.promote_types(a[3].dtype, b[3].dtype)
+    cdef Entries one = Entries(*a[:3], a[3].astype(dtype, copy=False))
+    cdef Entries other = Entries(*b[:3], b[3].astype(dtype, copy=False))
+    if len(a[0]) != len(b[0]):
+        raise ValueError("statistics of unlike shape: align them first")
+    # one more than can be written, so that the last one too has an address
+    ends, k = np.zeros(n_features + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int32)
+    d, t = np.empty(size + 1, dtype=np.int64), np.empty(size + 1, dtype=dtype)
+    cdef int64_t[::1] to_ends = ends, to_documents = d, whole
+    cdef int32_t[::1] to_classes = k
+    cdef double[::1] real
+    if dtype == np.float64:
+        real = t
+        with nogil:
+            n = combine[double](
+                one.counted, one.real, other.counted, other.real, by, n_features,
+                &to_ends[0], &to_classes[0], &to_documents[0], &real[0]
+            )
+    else:
+        whole = t
+        with nogil:
+            n = combine[int64_t](
+                one.counted, one.whole, other.counted, other.whole, by, n_features,
+                &to_ends[0], &to_classes[0], &to_documents[0], &whole[0]
+            )
+    return None if n < 0 else (ends, k[:n], d[:n], t[:n])
+
+
+cdef struct Logarithms:
+    const double* table  # of 0, 1, ... sightings, a row each: of log(1 + sightings / smoothing), by smoothing
+    int64_t n_rows
+    const double* smoothings
+    const double* log_smoothings
+    size_t n_smoothings
+
+
+cdef inline void add_gains(const Logarithms* logs, int64_t sightings, double count, double* gains) noexcept nogil:
+    """Add what a feature with these sightings in a class gains over one with none, by smoothing."""
+    cdef size_t a
+    if sightings < logs.n_rows:
+        if logs.n_smoothings == 1:  # the usual case, without a loop
+            gains[0] += count * logs.table[sightings]
+            return
+        for a in range(logs.n_smoothings):
+            gains[a] += count * logs.table[sightings * logs.n_smoothings + a]
+    else:
+        for a in range(logs.n_smoothings):
+            gains[a] += count * (log(sightings + logs.smoothings[a]) - logs.log_smoothings[a])
+
+
+cdef bint add_left_out(
+    const Counted* corpus, const int64_t* occurrences, int64_t n_features, const int32_t* features,
+    const int32_t* counts, size_t length, int32_t own, const Logarithms* logs, double* gains
+) noexcept nogil:
+    """Sum up what a document gains in each class, its own class's sightings less its own; False where they are too few."""
+    cdef size_t i
+    cdef int64_t entry, sightings
+    for i in range(length):
+        if i + 2 * AHEAD < length and 0 <= features[i + 2 * AHEAD] < n_features and 0 <= features[i + AHEAD] < n_features:
+            nb_prefetch(&corpus.starts[features[i + 2 * AHEAD]])
+            nb_prefetch(corpus.classes + corpus.starts[features[i + AHEAD]])
+            nb_prefetch(occurrences + corpus.starts[features[i + AHEAD]])
+        if not 0 <= features[i] < n_features:
+            return False
+        for entry in range(corpus.starts[features[i]], corpus.starts[features[i] + 1]):
+            sightings = occurrences[entry] - (counts[i] if corpus.classes[entry] == own else 0)
+            if sightings < 0:
+                return False
+            add_gains(logs, sightings, counts[i], gains + corpus.classes[entry] * logs.n_smoothings)
+    return True
+
+
+def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothings, table):
+    """How much likelier each document is in each class, left out of it, than one of features that nobody has used.
+
+    rows        (indptr, indices, counts), int32 counts: documents that the corpus holds
+    corpus      (indptr, classes, documents, occurrences), int64 occurrences
+    table       (n, n_smoothings), log(1 + t / smoothing) for t = 0 ... n - 1
+    returns     (n_documents, n_classes, n_smoothings): sum of counts * log(1 + t / smoothing)
+    raises      ValueError: a document is no part of the corpus
+    """
+    cdef Entries entries = Entries(*corpus)
+    cdef const int64_t[::1] starts = rows[0]
+    cdef const int32_t[::1] features = rows[1], counts = rows[2], own = row_classes
+    cdef const double[::1] alphas = smoothings, log_alphas = log_smoothings
+    cdef const double[:, ::1] logarithms = table
+    cdef int64_t n_features = len(corpus[0]) - 1
+    cdef Py_ssize_t row, n_rows = len(row_classes)
+    cdef bint is_part = True
+    cdef Logarithms logs
+    if len(rows[0]) != n_rows + 1 or not is_indptr(starts, len(features)) or len(counts) != len(features):
+        raise ValueError("the arrays of the rows do not fit each other")
+    if not 0 < len(smoothings) == len(log_smoothings) == table.shape[1] or len(table) == 0:
+        raise ValueError("a column of logarithms a smoothing was wanted")
+    if corpus[3].dtype != np.int64 or len(corpus[1]) and not 0 <= corpus[1].min() <= corpus[1].max() < n_classes:
+        raise ValueError("whole counts of these classes were wanted")
+    logs = Logarithms(&logarithms[0, 0], len(table), &alphas[0], &log_alphas[0], len(smoothings))
+    gains = np.zeros((n_rows, n_classes, len(smoothings)), dtype=np.float64)
+    cdef double[:, :, ::1] to_gains = gains
+    if len(features) and n_classes:
+        with nogil:
+            for row in range(n_rows):
+                is_part &= add_left_out(
+                    &entries.counted, entries.whole, n_features, &features[0] + starts[row], &counts[0] + starts[row],
+                    starts[row + 1] - starts[row], own[row], &logs, &to_gains[row, 0, 0]
+                )
+    if not is_part:
+        raise ValueError("a document is no part of the corpus")
+    return gains
