@@ -161,19 +161,20 @@ def _check_width(
 def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings, n_classes: int) -> Reading:
     selected = _vocabulary(record, "selected" if record["selected"] is not None else "vocabulary")
     audit.section(record, "scorer", ("bias", "default", "indptr", "classes", "deltas", "base", "base_scale"))
-    indptr, classes = _entries(record, "scorer", n_classes)
     derivation = derivation_of(modelling.model, n_values=modelling.values)
+    n_scores = n_classes * (derivation.height if derivation is not None else 1)
+    indptr, classes = _entries(record, "scorer", n_scores)
     n_columns = len(indptr) - 1
     _check_width("scorer", selected, features, n_columns, width=derivation.width if derivation is not None else 1)
     has_base = audit.optional(record, "scorer.base", np.ndarray) is not None
     scorer = LinearScorer(
-        _real(record, "scorer.bias", n_classes),
-        _real(record, "scorer.default", n_classes),
+        _real(record, "scorer.bias", n_scores),
+        _real(record, "scorer.default", n_scores),
         indptr,
         classes,
         _real(record, "scorer.deltas", len(classes)),
         _real(record, "scorer.base", n_columns) if has_base else None,
-        _real(record, "scorer.base_scale", n_classes) if has_base else None,
+        _real(record, "scorer.base_scale", n_scores) if has_base else None,
         derivation,
     )
     return Reading(selected, None, _weighting(record, scorer.n_features), scorer, _choice(record))

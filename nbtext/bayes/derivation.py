@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,13 @@ MOST_COLUMNS = 2**31 - 1  # that int32 can number
 
 
 class Derivation(Protocol):
-    """What becomes of a document's row of features; feature j owns the columns from j · width on."""
+    """What becomes of a document's row of features; feature j owns the columns from j · width on.
+
+    height  scores that are added up to one class's: class k has those from k on, n_classes apart
+    """
+
+    @property
+    def height(self) -> int: ...
 
     @property
     def width(self) -> int:
@@ -33,6 +39,7 @@ class Values:
     """
 
     n_values: int
+    height: ClassVar[int] = 1
 
     @property
     def width(self) -> int:
@@ -41,6 +48,23 @@ class Values:
     def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Rows:
         capped = np.minimum(values, self.width).astype(np.int32)
         return indptr, indices * np.int32(self.width) + capped - np.int32(1), np.ones(len(indices), dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """A feature's weight in column 2j, and its square in column 2j + 1.
+
+    Two scores make one: what is vast is added up apart from what is not, so that it leaves no rounding behind where
+    it cancels out.
+    """
+
+    width: ClassVar[int] = 2
+    height: ClassVar[int] = 2
+
+    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Rows:
+        weights = values.astype(np.float64)
+        columns = np.stack((2 * indices, 2 * indices + 1), axis=1).reshape(-1)
+        return 2 * indptr, columns, np.stack((weights, weights * weights), axis=1).reshape(-1)
 
 
 def check_columns(n_features: int, derivation: Derivation) -> None:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from nbtext.bayes.bernoulli import bernoulli
 from nbtext.bayes.categorical import categorical, categorical_left_out, value_counts
 from nbtext.bayes.complement import complement, complement_left_out
-from nbtext.bayes.derivation import Derivation, Values
+from nbtext.bayes.derivation import Derivation, Powers, Values
+from nbtext.bayes.gaussian import FLOOR, gaussian, gaussian_left_out, moments
 from nbtext.bayes.multinomial import multinomial, multinomial_counts_left_out, multinomial_left_out
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
@@ -26,6 +27,7 @@ class EventModel(NamedTuple):
     gather         (statistics, sample, *, n_values) -> the statistics that it reads instead of the ordinary ones, for
                    which every document is looked at
     reads_counts   whether it reads counts (or presence) only, and no other weights
+    smoothing      what is taken where none is given; None: what leave-one-out finds best
     """
 
     compile: Callable[..., LinearScorer]
@@ -35,6 +37,7 @@ class EventModel(NamedTuple):
     is_generative: bool = True
     gather: Callable[..., Statistics] | None = None
     reads_counts: bool = False
+    smoothing: float | None = None
 
 
 EVENT_MODELS = {
@@ -42,9 +45,17 @@ EVENT_MODELS = {
     "bernoulli": EventModel(bernoulli, categorical_left_out, reads_presence=True),
     "complement": EventModel(complement, complement_left_out, is_generative=False),
     "categorical": EventModel(categorical, categorical_left_out, gather=value_counts, reads_counts=True),
+    "gaussian": EventModel(
+        gaussian,
+        gaussian_left_out,
+        is_generative=False,  # of densities, which outliers are not judged by
+        gather=lambda statistics, sample, n_values: moments(statistics, sample),
+        smoothing=FLOOR,
+    ),
 }
 
 
 def derivation_of(model: str, *, n_values: int) -> Derivation | None:
     """What makes the columns of an event model's scorer out of features; None where they are the features."""
-    return Values(n_values) if model == "categorical" else None
+    derivations: dict[str, Derivation] = {"categorical": Values(n_values), "gaussian": Powers()}
+    return derivations.get(model)

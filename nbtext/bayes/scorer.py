@@ -25,7 +25,8 @@ class LinearScorer:
     default     (K,), the weight of a feature that the class never used
     indptr      (V + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): feature j's entries
     base        (V,) or None, base_scale (K,) or None: what weighs alike in all classes (complement)
-    derivation  what makes columns of features; None where each feature is a column. Else read `column` for feature
+    derivation  what makes columns of features; None where each feature is a column. Else read `column` for feature,
+                and `score` for class where it adds several up
     """
 
     bias: Floats
@@ -39,7 +40,7 @@ class LinearScorer:
 
     @property
     def n_classes(self) -> int:
-        return len(self.bias)
+        return len(self.bias) if self.derivation is None else len(self.bias) // self.derivation.height
 
     @property
     def n_columns(self) -> int:
@@ -51,19 +52,22 @@ class LinearScorer:
 
     def with_prior(self, log_prior: Floats) -> LinearScorer:
         """The scorer of the posterior: the logarithm of each class's prior joins its bias."""
-        return replace(self, bias=self.bias + log_prior)
+        return replace(self, bias=self.bias + np.pad(log_prior, (0, len(self.bias) - len(log_prior))))
 
     def scores(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Floats:
         """The scores of documents in compressed sparse rows of features: shape (n_documents, n_classes)."""
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(indptr, indices, values)
-        return score_rows(
+        scores = score_rows(
             indptr, indices, values, self.bias, self.default, self.base, self.base_scale,
             self.indptr, self.classes, self.deltas,
         )  # fmt: skip
+        if self.derivation is None or self.derivation.height == 1:
+            return scores
+        return np.asarray(scores.reshape(len(scores), self.derivation.height, -1).sum(axis=1))
 
     def weights(self) -> Floats:
-        """The weights as one dense matrix, shape (n_classes, n_columns); for looking at, not for predicting."""
+        """The weights as one dense matrix, shape (n_scores, n_columns); for looking at, not for predicting."""
         dense = np.repeat(self.default[:, None], self.n_columns, axis=1)
         if self.base is not None and self.base_scale is not None:
             dense += np.outer(self.base_scale, self.base)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nbtext.errors import SettingsError
 
-EVENT_MODELS = ("multinomial", "bernoulli", "complement", "categorical")
+EVENT_MODELS = ("multinomial", "bernoulli", "complement", "categorical", "gaussian")
 MOST_VALUES = 1000  # of a feature, 0 included
 
 
@@ -22,7 +22,8 @@ class ModelSettings:
         default=None,
         metadata={
             "help": "Imaginary sightings of each feature in each class (Laplace's alpha); "
-            "0 is maximum likelihood, `auto` the best by leave-one-out."
+            "0 is maximum likelihood, `auto` the best by leave-one-out. "
+            "Gaussian: the share of the largest variance that is added to all, `auto` being 1e-9."
         },
     )
     prior: str | tuple[float, ...] | None = field(

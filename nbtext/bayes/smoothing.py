@@ -79,6 +79,7 @@ class LeaveOneOut:
         Before calibration the loss says how overconfident a model is, not how well it tells the labels apart, and
         would choose too much smoothing.
         """
+        smoothing = EVENT_MODELS[self.model].smoothing if smoothing is None else smoothing
         judged = self._judged()
         if len(judged.sample) == 0 or self.statistics.n_classes < 2:
             return Choice(LAPLACE if smoothing is None else smoothing)

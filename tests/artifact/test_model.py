@@ -24,6 +24,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"model": "complement", "normalize_weights": True, "tf": "log", "idf": "smooth", "norm": "l2"},
     {"model": "categorical", "values": 3, "min_df": 2},
     {"model": "categorical", "hash_bits": 6},
+    {"model": "gaussian"},
+    {"model": "gaussian", "idf": "smooth", "norm": "l2", "smoothing": 0.01},
     {"ngrams": (1, 2), "min_df": 2, "calibrate": False},
     {"hash_bits": 6},
     {"vocabulary": ("unheard", "yellow"), "prior": (1.0, 2.0, 3.0)},

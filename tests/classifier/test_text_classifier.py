@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -39,6 +39,7 @@ def capped(most: int) -> FunctionTransformer:
             {"model": "categorical", "values": 3},
             [CountVectorizer(), capped(2), CategoricalNB(alpha=0.5, min_categories=3)],
         ),
+        ({"model": "gaussian"}, [CountVectorizer(), capped(9), GaussianNB(var_smoothing=0.5)]),
         ({"tf": "binary"}, [CountVectorizer(binary=True), MultinomialNB(alpha=0.5)]),
         ({"model": "complement", "idf": "smooth", "norm": "l2"}, [TfidfVectorizer(), ComplementNB(alpha=0.5)]),
         (

@@ -50,6 +50,7 @@ def test_more_folds_than_documents() -> None:
         {},
         {"model": "bernoulli"},
         {"model": "categorical"},
+        {"model": "gaussian"},
         {"model": "complement"},
         {"tf": "log", "idf": "smooth", "norm": "l2", "smoothing": 0.3},
         {"smoothing": 0.1},
