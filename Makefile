@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 CODE    = nbtext tests corpora
 
-.PHONY: demo test check format lint types tests twin docs bench corpora clean
+.PHONY: demo test check format lint types tests twin docs bench fuzz corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -41,6 +41,12 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.dev
 	-sh tests/benchmarks/peers/install.sh
 	$(BIN)/python tests/benchmarks/run.py
+
+# a guided fuzzer for each reader, the loader and the kernel; the tests run what it has found before
+FUZZ_RUNS ?= 1000000
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python tests/fuzz all $(FUZZ_RUNS)
 
 corpora: $(VENV)/.nbtext
 	$(BIN)/python corpora/fetch.py

@@ -12,6 +12,8 @@ from typing import BinaryIO
 
 from nbtext.errors import OutputError
 
+NEW = os.O_WRONLY | os.O_CLOEXEC
+OPEN_FILES = "/proc/self/fd"  # the files that this process has open, by their numbers
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 HINTS = {
     errno.ENOSPC: "free some space, or write elsewhere",
@@ -51,9 +53,15 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(target: str) -> Iterator[BinaryIO]:
-    """A temporary file beside the target, flushed to the disk and renamed over it at the end."""
-    temporary = os.path.join(os.path.dirname(target), f".nbtext-{os.urandom(8).hex()}.part")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    """A temporary file beside the target, flushed to the disk and renamed over it at the end.
+
+    Where the system can, it has no name until it is whole: whoever is killed leaves nothing behind.
+    """
+    folder = os.path.dirname(target)
+    temporary = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part")
+    descriptor, is_named = _nameless(folder), False
+    if descriptor is None:
+        descriptor, is_named = os.open(temporary, NEW | os.O_CREAT | os.O_EXCL, 0o666), True
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -61,11 +69,26 @@ def _replacing(target: str) -> Iterator[BinaryIO]:
             with suppress(FileNotFoundError):  # a new file has the permissions that the umask says
                 os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
             os.fsync(descriptor)
+            if not is_named:
+                # to where /proc leads: only given a folder, though for an absolute path it does not matter which, does
+                # Python ask the system to follow
+                os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
+                is_named = True
         os.replace(temporary, target)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
+        if is_named:
+            with suppress(OSError):
+                os.unlink(temporary)
         raise
+
+
+def _nameless(folder: str) -> int | None:
+    """A new file on the disk of the folder, without a name yet; None where the system knows no such thing."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir(OPEN_FILES):
+        return None
+    with suppress(OSError):
+        return os.open(folder, NEW | os.O_TMPFILE, 0o666)
+    return None
 
 
 @contextmanager

@@ -26,6 +26,7 @@ LAPLACE = 1.0  # where there is nothing to choose by
 # and they vanish on documents that do not (20 Newsgroups by date: 0.804 at 10^-2, 0.801 at 10^-3, 0.791 at 10^-6).
 DECADES = (-2, 1)
 REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each goes on around the best of the one before
+MOST_SCORES = 1 << 24  # of documents and labels: with more than 512 labels, leave-one-out looks at fewer documents
 SEARCH_SIZE = 1024  # documents that the search looks at: log-loss is smooth in log α, and so is its minimum
 
 
@@ -80,6 +81,9 @@ class LeaveOneOut:
         would choose too much smoothing.
         """
         smoothing = EVENT_MODELS[self.model].smoothing if smoothing is None else smoothing
+        most = max(1, MOST_SCORES // max(1, self.statistics.n_classes))
+        if len(self.sample) > most:  # the smallest hashes come first
+            return self._of(np.arange(most)).choose(smoothing, calibrate=calibrate)
         judged = self._judged()
         if len(judged.sample) == 0 or self.statistics.n_classes < 2:
             return Choice(LAPLACE if smoothing is None else smoothing)

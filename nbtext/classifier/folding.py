@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
 from operator import add
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Chunk, Source
 
 Answer = TypeVar("Answer")
+MANY_LABELS = 256
+MOST_PROBABILITIES = 1 << 22  # of documents that are answered at once, one a label: 32 MiB
 OnBatch = Callable[["Chunk", Batch], None]
 
 
@@ -131,7 +134,7 @@ def predict_source(
         return chunk, batch, classifier.predict_batch(batch, decisions)
 
     _check_fields(classifier.features.fields, source.field_names)
-    chunks = source.chunks()
+    chunks = _bounded(source.chunks(), len(classifier.labels))
     if source.is_live:
         jobs = 1
     if jobs > 1:
@@ -141,6 +144,31 @@ def predict_source(
         if on_batch is not None:
             on_batch(chunk, batch)
         yield predictions
+
+
+def _bounded(chunks: Iterator[Chunk], n_labels: int) -> Iterator[Chunk]:
+    """The same documents; with very many labels in smaller chunks, so that the probabilities of one stay bounded."""
+    if n_labels <= MANY_LABELS:
+        return chunks
+    size = max(1, MOST_PROBABILITIES // n_labels)
+    return chain.from_iterable(_parts(chunk, size) for chunk in chunks)
+
+
+def _parts(chunk: Chunk, size: int) -> Iterator[Chunk]:
+    """The documents of a chunk, which is read here and now, a few at a time."""
+    for number, part in enumerate(chunk.batch().parts(size)):
+        yield _ReadChunk(part, 0 if number else chunk.size)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadChunk:
+    """Some documents of a chunk that was read already."""
+
+    read: Batch
+    size: int
+
+    def batch(self) -> Batch:
+        return self.read
 
 
 def _check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:

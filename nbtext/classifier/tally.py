@@ -101,7 +101,8 @@ def _placed(
     tally: Tally, columns: NDArray[np.int32], n_features: int, labels: tuple[str, ...]
 ) -> tuple[Statistics, Sample]:
     """Statistics and sample among the features and labels of a larger corpus."""
-    classes = np.array([labels.index(label) for label in tally.labels], dtype=np.int32)
+    places = {label: place for place, label in enumerate(labels)}
+    classes = np.array([places[label] for label in tally.labels], dtype=np.int32)
     statistics = tally.statistics.aligned(columns, n_features, classes=classes, n_classes=len(labels))
     return statistics, tally.sample.renumbered(columns, classes)
 

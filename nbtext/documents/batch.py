@@ -35,6 +35,23 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def parts(self, size: int) -> list[Batch]:
+        """The batch cut into batches of at most `size` documents; what was repaired or passed over is the first one's.
+
+        size  >= 1
+        """
+        if len(self) <= size:
+            return [self]
+        parts = [self._part(start, start + size) for start in range(0, len(self), size)]
+        parts[0].repaired_documents, parts[0].repaired_bytes = self.repaired_documents, self.repaired_bytes
+        parts[0].notes = self.notes
+        return parts
+
+    def _part(self, start: int, stop: int) -> Batch:
+        rows = slice(start, stop)
+        problems = {row - start: problem for row, problem in self.problems.items() if start <= row < stop}
+        return Batch(self.ids[rows], tuple(texts[rows] for texts in self.columns), self.labels[rows], problems)
+
     def documents(self) -> Iterator[Document]:
         """Each document by itself, the texts of its fields on a line each."""
         for identity, *texts, label in zip(self.ids, *self.columns, self.labels, strict=True):

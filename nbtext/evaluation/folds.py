@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.decisions import decided
-from nbtext.classifier.folding import OnBatch, tally_source
+from nbtext.classifier.folding import MOST_PROBABILITIES, OnBatch, tally_source
 from nbtext.classifier.predictions import Predictions
-from nbtext.classifier.reading import over_vocabulary, read
+from nbtext.classifier.reading import Reading, over_vocabulary, read
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally
 from nbtext.errors import SettingsError
@@ -65,11 +66,17 @@ def cross_validate(
         held_out = everything.sample.taken(np.flatnonzero(is_held_out))
         if reading.columns is not None:
             held_out = held_out.restricted(reading.columns, everything.statistics.n_features)
-        weights = reading.weighting.weights(held_out.indptr, held_out.indices, held_out.counts)
-        scores = reading.scorer.scores(held_out.indptr, held_out.indices, weights)
-        log_probabilities = reading.choice.log_posterior(scores, held_out.lengths)
-        answers = _predictions(log_probabilities, training.labels, [tally.labels[k] for k in held_out.classes])
-        yield decided(answers, reading.choice, decisions)
+        for part in held_out.parts(max(1, MOST_PROBABILITIES // len(training.labels))):
+            true_labels = [tally.labels[k] for k in part.classes]
+            answers = _predictions(_log_probabilities(reading, part), training.labels, true_labels)
+            yield decided(answers, reading.choice, decisions)
+
+
+def _log_probabilities(reading: Reading, documents: Sample) -> NDArray[np.float64]:
+    """What a model says of documents, shape (n_documents, n_classes)."""
+    weights = reading.weighting.weights(documents.indptr, documents.indices, documents.counts)
+    scores = reading.scorer.scores(documents.indptr, documents.indices, weights)
+    return reading.choice.log_posterior(scores, documents.lengths)
 
 
 def _predictions(

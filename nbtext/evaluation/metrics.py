@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError
 
 N_BINS = 15  # of equal width, as in Guo et al. 2017
+MOST_CONFUSED = 2048  # labels whose confusions are written out as a matrix
 LEAST_PROBABILITY = 1e-15  # a label that was thought impossible costs its logarithm, and not infinitely much
 
 
@@ -56,7 +57,7 @@ class Evaluation:
     expected_calibration_error: float
     labels: tuple[str, ...]  # of the model and of the documents, sorted
     per_label: tuple[LabelScore, ...]
-    confusion_matrix: tuple[tuple[int, ...], ...]  # rows are true labels, columns predicted ones
+    confusion_matrix: tuple[tuple[int, ...], ...] | None  # rows are true labels; None of more than MOST_CONFUSED
     reliability: tuple[ReliabilityBin, ...]  # bins that hold a document
     answered: float = 1.0  # the share of documents that were given a label
     accuracy_among_answered: float = 0.0  # 0 where none was
@@ -121,19 +122,19 @@ class Judge:
             raise InputError("there is no document to judge by")
         labels = tuple(sorted(self._classes | {true for true, _ in self._confusions}))
         places = {label: place for place, label in enumerate(labels)}
-        matrix = np.zeros((len(labels), len(labels)), dtype=np.int64)
-        support: defaultdict[str, int] = defaultdict(int)
+        support, given, right = np.zeros((3, len(labels)), dtype=np.int64)
         for (true, predicted), number in self._confusions.items():
-            support[true] += number
+            support[places[true]] += number
             if predicted is not None:
-                matrix[places[true], places[predicted]] += number
-        per_label = _per_label(labels, matrix, np.array([support[label] for label in labels]))
+                given[places[predicted]] += number
+                right[places[true]] += number * (true == predicted)
+        per_label = _per_label(labels, right, given, support)
         weights = np.array([score.support for score in per_label])
         f1 = np.array([score.f1 for score in per_label])
         return Evaluation(
             documents=n,
-            unanswered=n - int(matrix.sum()),
-            accuracy=float(np.trace(matrix) / n),
+            unanswered=n - int(given.sum()),
+            accuracy=float(right.sum() / n),
             macro_f1=float(f1.mean()),
             weighted_f1=float(f1 @ weights / n),
             log_loss=self._log_loss / n,
@@ -141,16 +142,23 @@ class Judge:
             expected_calibration_error=float(np.abs(self._bins[1] - self._bins[2]).sum() / n),
             labels=labels,
             per_label=per_label,
-            confusion_matrix=tuple(map(tuple, matrix.tolist())),
+            confusion_matrix=self._matrix(places) if len(labels) <= MOST_CONFUSED else None,
             reliability=self._reliability(),
-            answered=float(matrix.sum() / n),
-            accuracy_among_answered=float(np.trace(matrix) / max(1, matrix.sum())),
+            answered=float(given.sum() / n),
+            accuracy_among_answered=float(right.sum() / max(1, given.sum())),
             **self._of_sets(),
         )
 
     def _of_sets(self) -> dict[str, float]:
         documents, covered, size = self._sets.tolist()
         return {"coverage": covered / documents, "mean_set_size": size / documents} if documents else {}
+
+    def _matrix(self, places: dict[str, int]) -> tuple[tuple[int, ...], ...]:
+        matrix = np.zeros((len(places), len(places)), dtype=np.int64)
+        for (true, predicted), number in self._confusions.items():
+            if predicted is not None:
+                matrix[places[true], places[predicted]] += number
+        return tuple(map(tuple, matrix.tolist()))
 
     def _reliability(self) -> tuple[ReliabilityBin, ...]:
         return tuple(
@@ -161,10 +169,8 @@ class Judge:
 
 
 def _per_label(
-    labels: tuple[str, ...], matrix: NDArray[np.int64], support: NDArray[np.int64]
+    labels: tuple[str, ...], right: NDArray[np.int64], given: NDArray[np.int64], support: NDArray[np.int64]
 ) -> tuple[LabelScore, ...]:
-    right = np.diag(matrix)
-    given = matrix.sum(axis=0)
     precision, recall, f1 = _ratio(right, given), _ratio(right, support), _ratio(2 * right, given + support)
     columns = (precision.tolist(), recall.tolist(), f1.tolist(), support.tolist())
     return tuple(LabelScore(*row) for row in zip(labels, *columns, strict=True))

@@ -154,7 +154,7 @@ def _confusion_matrix(evaluation: Evaluation) -> Table:
     from rich.text import Text
 
     table = _new_table("true \\ predicted", *map(printable, evaluation.labels))
-    for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix, strict=True)):
+    for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)):
         total = max(1, sum(row))
         cells = [
             Text(
@@ -171,7 +171,7 @@ def _frequent_confusions(evaluation: Evaluation) -> Table:
     """The pairs of labels that are confused most often."""
     found: list[tuple[int, Any, Any]] = [
         (-number, label, evaluation.labels[column])
-        for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix, strict=True))
+        for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False))
         for column, number in enumerate(row)
         if number and column != place
     ]

@@ -1,0 +1,222 @@
+"""What is fuzzed: functions of bytes, in which any exception but an NbtextError is a crash.
+
+Each but the first two takes its first bytes as settings, and the rest as what a stranger wrote.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from nbtext.artifact import storage
+from nbtext.artifact.model import load_model
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.documents import jsonl as jsonl_reader
+from nbtext.documents.batch import Batch
+from nbtext.documents.matrix_reading import load_matrix
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import InputError, NbtextError
+from nbtext.features.counting import counter
+from nbtext.features.reference import ReferenceCounter
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+
+CHECKSUM = "fuzz"  # what every record's checksum is, where what comes after it is to be reached
+ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-32", "shift_jis", "utf-7", "gb18030", "cp1252")
+QUESTIONS = ["red round leaf", "green", "", "yellow yellow \udcff İ"]
+ANALYZERS = ("word", "char", "char_wb", "word")
+FIELDS = ((), (), ("body",), ("subject", "body"))
+ALL = 2**64
+
+
+@contextmanager
+def file_of(data: bytes) -> Iterator[str]:
+    """The path of a file in memory."""
+    handle = os.memfd_create("fuzz")
+    try:
+        os.write(handle, data)
+        yield f"/proc/self/fd/{handle}"
+    finally:
+        os.close(handle)
+
+
+def artifact(data: bytes) -> None:
+    """Reading an artifact, up to its checksum."""
+    with file_of(data) as path:
+        try:
+            storage.load(path)
+        except NbtextError as error:
+            assert str(error).isprintable()
+
+
+def model(data: bytes) -> None:
+    """What comes behind the checksum: the audit of a model, and all that is done with one that passes."""
+    genuine = storage.checksum
+    storage.checksum = lambda _: CHECKSUM
+    try:
+        with file_of(data) as path, suppress(NbtextError):
+            classifier = load_model(path)
+            columns = tuple(QUESTIONS for _ in range(len(classifier.features.fields) or 1))
+            classifier.predict_batch(Batch(list("1234"), columns, [None] * 4))
+            _ = classifier.tally_
+    finally:
+        storage.checksum = genuine
+
+
+def matrix(data: bytes) -> None:
+    """Reading a matrix file, whatever the sums of its zip file say, and learning from it."""
+    genuine = zipfile.ZipExtFile._update_crc
+    zipfile.ZipExtFile._update_crc = lambda *_: None
+    try:
+        with file_of(data) as path, suppress(NbtextError):
+            TextClassifier(smoothing=1.0).fit_matrix(load_matrix(path)).predict(QUESTIONS)
+    finally:
+        zipfile.ZipExtFile._update_crc = genuine
+
+
+def _documents(data: bytes, input_format: str) -> list[Any]:
+    """All documents of a file, by the settings that its first two bytes say."""
+    first, second = (*data[:2], 0, 0)[:2]
+    settings = ReadingSettings(
+        input_format=input_format,
+        encoding=ENCODINGS[first & 7],
+        encoding_errors="strict" if first & 8 else "replace",
+        text_field=("text", "label") if first & 16 else ("text",) if first & 32 == 0 else ("1",),
+        separate_fields=bool(first & 16 and first & 64),
+        max_document_bytes=(100_000_000, 50)[first >> 7],
+    )
+    documents: list[Any] = []
+    with file_of(data[2:]) as path:
+        for batch in open_source([path], settings).batches():
+            assert len(batch.ids) == len(batch.labels)
+            assert all(len(column) == len(batch) for column in batch.columns)
+            assert all(0 <= row < len(batch) for row in batch.problems)
+            problems = [str(batch.problems.get(row, "")) for row in range(len(batch))]
+            assert all(map(str.isprintable, filter(None, problems)))
+            own = [identity.rpartition(":")[2] for identity in batch.ids]
+            documents += zip(own, batch.labels, *batch.columns, strict=True)
+            documents.append((batch.repaired_documents, batch.repaired_bytes, len(batch.problems)))
+            documents += [problem.partition(":")[2] for problem in problems]
+        if second & 1:
+            list(open_source([path], settings).documents())
+    return documents
+
+
+def _outcome(data: bytes, input_format: str) -> list[Any] | str:
+    try:
+        return _documents(data, input_format)
+    except NbtextError as error:
+        assert str(error).isprintable()
+        return type(error).__name__
+
+
+def jsonl(data: bytes) -> None:
+    """JSON lines, read the same with orjson and without."""
+    fast = _outcome(data, "jsonl")
+    finder = jsonl_reader._orjson_loads
+    jsonl_reader._orjson_loads = lambda: None
+    try:
+        assert _outcome(data, "jsonl") == fast
+    finally:
+        jsonl_reader._orjson_loads = finder
+
+
+def csv(data: bytes) -> None:
+    """Tables with commas."""
+    _outcome(data, "csv")
+
+
+def tsv(data: bytes) -> None:
+    """Tables with tabs."""
+    _outcome(data, "tsv")
+
+
+def mail(data: bytes) -> None:
+    """Mails, one or many."""
+    _outcome(data, "mbox")
+
+
+def lines(data: bytes) -> None:
+    """Lines, plain ones and fastText's, and whatever the first bytes say."""
+    for input_format in ("lines", "fasttext"):
+        _outcome(data, input_format)
+    with file_of(data) as path, suppress(NbtextError):
+        for _ in open_source([path], ReadingSettings(encoding_errors="strict")).documents():
+            pass
+
+
+def kernel(data: bytes) -> None:
+    """The compiled counter and its definition agree on any texts, whatever a feature is."""
+    settings, texts = _counting(data)
+    columns = [texts[::-1] if field % 2 else texts for field in range(len(settings.fields) or 1)]
+    classes = np.array([number % 3 - (number % 5 == 4) for number in range(len(texts))], dtype=np.int32)
+    answers = []
+    for counting in (counter(settings), ReferenceCounter(settings)):
+        kept = counting.tally(columns, classes, ALL if len(texts) & 1 else 2**63)
+        vocabulary, rank = counting.vocabulary() if settings.hash_bits is None else (None, np.arange(1 << 9))
+        answers.append((_named(kept.rows, rank), kept.documents, kept.hashes, *counting.class_counts(), vocabulary))
+    _assert_same(*answers)
+    if vocabulary is not None:
+        fixed = Vocabulary.from_sorted(vocabulary.terms[:: 1 + len(texts) % 3])
+        _assert_same(*(_rows(one(settings, fixed).rows(columns)) for one in (counter, ReferenceCounter)))
+
+
+def _counting(data: bytes) -> tuple[FeatureSettings, list[str]]:
+    """Settings and texts: UTF-8 with anything in it, or code points of one, two or four bytes."""
+    first, second, third = (*data[:3], 0, 0, 0)[:3]
+    analyzer = ANALYZERS[first & 3]
+    settings = FeatureSettings(
+        analyzer=analyzer,
+        ngrams=(1 + (first >> 2 & 1), 1 + (first >> 2 & 1) + (first >> 3 & 3) % 3),
+        lowercase=not first & 32,
+        strip_accents=(None, None, "unicode", "ascii")[first >> 6],
+        fields=FIELDS[second & 3],
+        hash_bits=9 if second & 4 else None,
+        stop_words=("aa", "bb") if second & 8 and analyzer == "word" else (),
+        stem="english" if second & 16 and analyzer == "word" else None,
+    )
+    rest = data[3:]
+    text = (
+        rest.decode("utf-8", "surrogateescape"),
+        rest.decode("latin-1"),
+        rest[: len(rest) // 2 * 2].decode("utf-16-le", "surrogatepass"),
+        "".join(chr(int.from_bytes(rest[i : i + 3], "little") % 0x110000) for i in range(0, len(rest) - 2, 3)),
+    )[third & 3]
+    return settings, text.split("\n")
+
+
+def _named(rows: Any, rank: Any) -> list[list[tuple[int, int]]]:
+    entries = list(zip(rank[rows.indices].tolist(), rows.counts.tolist(), strict=True))
+    return [sorted(entries[start:stop]) for start, stop in pairwise(rows.indptr.tolist())]
+
+
+def _rows(rows: Any) -> tuple[Any, ...]:
+    return (rows.indptr, rows.indices, rows.counts, rows.n_tokens)
+
+
+def _assert_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
+    for a, b in zip(one, other, strict=True):
+        assert np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    target.__name__: target for target in (artifact, model, matrix, jsonl, csv, tsv, mail, lines, kernel)
+}
+
+
+def run(name: str, data: bytes) -> None:
+    """Run a target; what NumPy would only warn of is a crash too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TARGETS[name](data)
+
+
+__all__ = ["CHECKSUM", "TARGETS", "InputError", "run"]

@@ -1,0 +1,23 @@
+"""What the fuzzers found, and pieces of it put together by chance, crashes nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nbtext.features.availability import HAS_KERNEL
+
+
+@pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is one of those that are compared")
+def test_no_input_crashes() -> None:
+    """Each reader, the loader and the kernel answer the whole corpus and thousands of inputs made of it."""
+    command = [sys.executable, str(Path(__file__).parent), "replay", "1000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    inputs = {figures["target"]: figures["inputs"] for figures in map(json.loads, done.stdout.splitlines())}
+    assert {"artifact", "model", "matrix", "jsonl", "csv", "tsv", "mail", "lines", "kernel"} == set(inputs)
+    assert all(number > 1000 for number in inputs.values())

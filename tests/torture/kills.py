@@ -1,0 +1,111 @@
+"""Commands killed (SIGKILL) at many moments: the old output is whole afterwards, or the new one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TOP = Path(__file__).parents[2]
+KILLER = Path(__file__).with_name("killer") / "sitecustomize.py"
+LETTERS = TOP / "corpora" / "letters"
+OLD = b"what was there before" * 1000
+MOST_STEPS = 200
+
+
+class Job(NamedTuple):
+    """A command that writes `output`, from the files of its folder."""
+
+    name: str
+    arguments: list[str]
+    output: str
+
+
+JOBS = [
+    Job("train", ["train", str(LETTERS / "train"), "-o", "new.joblib"], "new.joblib"),
+    Job("vectorize", ["vectorize", str(LETTERS / "train"), "-o", "new.npz"], "new.npz"),
+    Job("predict", ["predict", str(LETTERS / "test"), "-m", "letters.joblib", "-o", "new.tsv"], "new.tsv"),
+    Job("update", ["update", "letters.joblib", str(LETTERS / "test"), "-o", "new.joblib"], "new.joblib"),
+    Job("update-in-place", ["update", "old.joblib", str(LETTERS / "test")], "old.joblib"),
+    Job("merge", ["merge", "letters.joblib", "test.joblib", "-o", "new.joblib"], "new.joblib"),
+]
+
+
+def killed(folder: Path, n_delays: int) -> dict[str, Any]:
+    """Kill every command there is at `n_delays` moments of its life, and at each step of writing its output.
+
+    returns  points (moments tried), lost (outputs neither old nor new), left (temporary files that stayed), commands
+    """
+    figures: dict[str, Any] = {"points": 0, "lost": 0, "left": 0, "old": 0, "new": 0, "commands": []}
+    _run(["train", str(LETTERS / "train"), "-o", "letters.joblib"], folder).check_returncode()
+    _run(["train", str(LETTERS / "test"), "-o", "test.joblib"], folder).check_returncode()
+    known = _run(["--help"], folder).stdout
+    for job in JOBS:
+        if f" {job.arguments[0]} ".encode() in known:
+            figures["commands"].append(job.name)
+            _kill_job(job, folder, n_delays, figures)
+    return figures
+
+
+def _kill_job(job: Job, folder: Path, n_delays: int, figures: dict[str, Any]) -> None:
+    output = folder / job.output
+    old = (folder / "letters.joblib").read_bytes() if job.output == "old.joblib" else OLD
+    output.write_bytes(old)
+    start = time.monotonic()
+    _run(job.arguments, folder).check_returncode()
+    seconds = time.monotonic() - start
+    new = output.read_bytes()
+    before = set(os.listdir(folder))
+
+    def judge() -> None:
+        found = output.read_bytes() if output.exists() else b""
+        figures["points"] += 1
+        figures["old"] += found == old
+        figures["new"] += found == new
+        figures["lost"] += found not in (old, new)
+        for name in set(os.listdir(folder)) - before:
+            figures["left"] += 1
+            (folder / name).unlink()
+        output.write_bytes(old)
+
+    output.write_bytes(old)
+    for number in range(n_delays):
+        _run(job.arguments, folder, kill_after=1.05 * seconds * (number + 0.5) / n_delays)
+        judge()
+    _kill_at_steps(job, folder, judge)
+
+
+def _kill_at_steps(job: Job, folder: Path, judge: Any) -> None:
+    with tempfile.TemporaryDirectory() as killer:
+        shutil.copy(KILLER, killer)
+        for step in range(1, MOST_STEPS):
+            (Path(killer) / "when").write_text(str(step), encoding="ascii")
+            done = _run(job.arguments, folder, path=Path(killer))
+            if done.returncode == 0:
+                break
+            assert done.returncode == -signal.SIGKILL, done
+            judge()
+        else:
+            raise AssertionError("it never ends")
+
+
+def _run(
+    arguments: list[str], folder: Path, *, kill_after: float | None = None, path: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "nbtext", *arguments, *([] if arguments[0].startswith("-") else ["-q"])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, filter(None, (path, TOP))))}
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=kill_after)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
