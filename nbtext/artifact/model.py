@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
-from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +19,12 @@ from nbtext.bayes.sample import concatenated
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Choice, Expectation
-from nbtext.bayes.statistics import Statistics
+from nbtext.bayes.statistics import MOST_COUNTED, Statistics
 from nbtext.classifier.reading import Reading
 from nbtext.classifier.tally import Tally
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import SettingsError
+from nbtext.features.plain_settings import misfit
 from nbtext.features.settings import NORMS, TERM_FREQUENCIES, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -243,6 +243,8 @@ def _tally(record: Record, features: FeatureSettings, labels: tuple[str, ...]) -
     ):
         if len(found) != expected:
             raise audit.wrong(key, f"should be {expected:,} numbers, and is {len(found):,}")
+        if found.sum(dtype=np.float64) > MOST_COUNTED:
+            raise audit.wrong(key, f"should be {MOST_COUNTED:,} together at most")
     statistics = Statistics(class_documents, indptr, classes, documents, occurrences)
     return Tally(labels, vocabulary, statistics, concatenated(()), 0)
 
@@ -250,26 +252,9 @@ def _tally(record: Record, features: FeatureSettings, labels: tuple[str, ...]) -
 def _settings(record: Record, key: str, kind: type[Settings]) -> Settings:
     """The settings at `key`, each of them of its type and among its choices."""
     found = audit.section(record, key, tuple(field.name for field in fields(kind)))
-    hints = get_type_hints(kind)
-    for field in fields(kind):
-        value, choices = found[field.name], field.metadata.get("choices")
-        if not _fits(value, hints[field.name]) or (choices and value is not None and value not in choices):
-            raise audit.wrong(f"{key}.{field.name}", "is no such setting")
+    if (name := misfit(kind, found)) is not None:
+        raise audit.wrong(f"{key}.{name}", "is no such setting")
     try:
         return kind(**found)
     except SettingsError as error:
         raise audit.wrong(key, f"makes no sense: {error}") from error
-
-
-def _fits(value: object, hint: Any) -> bool:
-    """Whether plain data is of a type, as settings use them: scalars, tuples and unions of these."""
-    if isinstance(hint, UnionType):
-        return any(_fits(value, part) for part in get_args(hint))
-    if get_origin(hint) is tuple:
-        parts = get_args(hint)
-        if type(value) is not tuple:
-            return False
-        if parts[-1] is Ellipsis:
-            return all(_fits(item, parts[0]) for item in value)
-        return len(value) == len(parts) and all(map(_fits, value, parts))
-    return type(value) is hint

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nbtext.errors import ModelError
 from nbtext.features.counting import combine_entries
 
+MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
 EXACT_FLOAT = 2**53  # float64 holds every whole number up to here
 
 
@@ -127,8 +128,16 @@ def _combined(a: Statistics, b: Statistics, *, sign: int) -> Statistics:
     """a + sign × b, entry by entry; entries that come to nothing vanish."""
     if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
         raise ValueError("statistics of unlike shape: align them first")
+    if sign > 0 and _total(a) + _total(b) > MOST_COUNTED:
+        raise ModelError(f"more than {MOST_COUNTED:,} occurrences together are more than can be counted")
     class_documents = a.class_documents + sign * b.class_documents
     entries = combine_entries(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError("some of these documents were never learned: their counts would fall below zero")
     return Statistics(class_documents, *entries)
+
+
+def _total(statistics: Statistics) -> int:
+    """All occurrences and documents, where they are whole numbers."""
+    exact = int(statistics.occurrences.sum()) if statistics.occurrences.dtype.kind == "i" else 0
+    return max(exact, int(statistics.documents.sum()), int(statistics.class_documents.sum()))

@@ -13,6 +13,7 @@ from nbtext.classifier.tally import Tally
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, NbtextError
+from nbtext.features.plain_settings import misfit
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.features.vocabulary import Vocabulary
@@ -21,6 +22,8 @@ from nbtext.features.weighting import Weighting, document_frequencies
 if TYPE_CHECKING:
     from nbtext.classifier.folding import OnBatch
     from nbtext.documents.source import Source
+
+LARGEST_COUNT = np.iinfo(np.int32).max
 
 
 def vectorized(source: Source, features: FeatureSettings, *, on_batch: OnBatch | None = None) -> Matrix:
@@ -58,7 +61,7 @@ def features_of(matrix: Matrix) -> FeatureSettings:
     known = {field.name for field in fields(FeatureSettings)}
     settings = {name: _frozen(value) for name, value in matrix.settings.items()}
     try:
-        if settings.keys() != known:
+        if settings.keys() != known or misfit(FeatureSettings, settings) is not None:
             raise TypeError
         made = FeatureSettings(**settings)
         return replace(made, min_df=1, max_df=1.0, max_features=None, select=None)
@@ -78,6 +81,8 @@ def tally_of(matrix: Matrix, features: FeatureSettings) -> Tally:
         raise InputError("the matrix holds negative numbers, which no count or weight is")
     n_documents, n_features = matrix.shape
     is_counted = matrix.data.dtype.kind in "iu"
+    if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:
+        raise InputError(f"the matrix holds a count above {LARGEST_COUNT:,}, which no document has")
     sample = Sample(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
