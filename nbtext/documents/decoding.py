@@ -11,6 +11,15 @@ from typing import NamedTuple
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import InputError, SettingsError
 
+try:
+    from nbtext.documents._lines import count_byte
+except ImportError:  # not compiled here
+
+    def count_byte(data: bytes, wanted: int) -> int:
+        """How often a byte occurs."""
+        return data.count(wanted)
+
+
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 MARKS = tuple(BYTE_ORDER_MARKS)
 NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
@@ -90,7 +99,7 @@ class Encoding:
     def count_newlines(self, data: bytes) -> int:
         """How many line feeds there are."""
         if self.width == 1:
-            return data.count(self.newline)
+            return count_byte(data, ord(self.newline))
         units = array.array("H" if self.width == 2 else "I", data[: len(data) - len(data) % self.width])
         return units.count(array.array(units.typecode, self.newline)[0])
 

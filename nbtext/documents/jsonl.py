@@ -1,7 +1,7 @@
 """JSON lines: an object a line, with a text, and perhaps a label and an id.
 
-orjson reads them where it is installed; the standard library's json says what a line means wherever orjson has any
-doubt, so that the result is the same with and without it.
+Flat objects are read by a compiled scanner, others by orjson where it is installed; the standard library's json says
+what a line means wherever either has any doubt, so that the result is the same without them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,17 @@ from nbtext.documents.decoding import decode_lines
 from nbtext.documents.files import located
 from nbtext.documents.lines import LineChunk
 from nbtext.errors import InputError
+
+try:
+    from nbtext.documents._lines import scan
+except ImportError:  # not compiled here
+
+    def scan(
+        data: bytes, text_names: Sequence[str], other_names: Sequence[str]
+    ) -> tuple[list[list[str]], list[list[str | None]]] | None:
+        """All is unusual."""
+        return None
+
 
 DEEPEST = (
     500  # objects and lists within one another; the recursion of json ends somewhere above, that of orjson at 1,024
@@ -52,18 +63,34 @@ class _InDoubtError(Exception):
 
 def parse_jsonl(chunk: LineChunk) -> Batch:
     """Each line that is not blank is a document."""
-    loads = _orjson_loads()
-    if loads is not None:
+    for parse in (_parse_flat, _parse_fast):
         try:
-            return _parse_fast(chunk, loads)
+            return parse(chunk)
         except (_InDoubtError, ValueError, LookupError, TypeError):
-            pass  # an unusual line: the careful way knows which, and what to say
+            pass  # an unusual line: a more careful way knows which, and what to say
     return _parse_carefully(chunk)
 
 
-def _parse_fast(chunk: LineChunk, loads: Callable[[bytes], Any]) -> Batch:
-    """Lines that all are objects with texts where texts should be; raises any of several errors on others."""
+def _parse_flat(chunk: LineChunk) -> Batch:
+    """Lines that all are flat objects with texts where texts should be; raises an error on others."""
     settings = chunk.settings
+    found = scan(_utf8(chunk), settings.text_field, (settings.label_field, settings.id_field))
+    if found is None:
+        raise _InDoubtError
+    fields, (labels, ids) = found
+    return _batch(chunk, fields, labels, ids)
+
+
+def _batch(chunk: LineChunk, fields: list[list[str]], labels: list[str | None], ids: list[str | None]) -> Batch:
+    named = [identity or chunk.place(line) for line, identity in enumerate(ids)]
+    return Batch(named, as_columns(fields, are_separate=chunk.settings.separate_fields), labels)
+
+
+def _parse_fast(chunk: LineChunk) -> Batch:
+    """Lines that all are objects with texts where texts should be; raises any of several errors on others."""
+    settings, loads = chunk.settings, _orjson_loads()
+    if loads is None:
+        raise _InDoubtError
     lines = _utf8(chunk).split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -75,8 +102,7 @@ def _parse_fast(chunk: LineChunk, loads: Callable[[bytes], Any]) -> Batch:
         raise _InDoubtError
     labels = _spelled([record.get(settings.label_field) for record in records])
     ids = _spelled([record.get(settings.id_field) for record in records])
-    named = [identity or chunk.place(line) for line, identity in enumerate(ids)]
-    return Batch(named, as_columns(fields, are_separate=settings.separate_fields), labels)
+    return _batch(chunk, fields, labels, ids)
 
 
 def _utf8(chunk: LineChunk) -> bytes:

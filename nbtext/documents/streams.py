@@ -12,7 +12,7 @@ from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed,
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
-PIECE_BYTES = 1 << 20  # read at a time
+PIECE_BYTES = 1 << 21  # read at a time
 HEAD_LIMIT = 1 << 16  # bytes looked at to tell what a file holds
 ZIP_MAGIC = b"PK\x03\x04"  # how a matrix file begins
 

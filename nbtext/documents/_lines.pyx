@@ -1,0 +1,457 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""Lines of bytes: counted, and read where they are flat JSON objects, without the GIL but for making the texts.
+
+`jsonl.parse_jsonl` says what they mean. Whatever is unusual is left to the standard library, which says what it means or what is wrong with it: lists and objects
+within objects, blank lines, escapes in keys, surrogates by themselves, and all that is no JSON.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t, uint32_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcmp, memcpy
+
+cdef extern from "Python.h":
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
+    void* PyUnicode_DATA(object text)
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    typedef uint8_t nb_vector __attribute__((vector_size(16)));
+
+    static inline unsigned nb_bits(nb_vector flags) {
+    #ifdef __SSE2__
+        return (unsigned)__builtin_ia32_pmovmskb128((__attribute__((vector_size(16))) char)flags);
+    #else
+        unsigned i, bits = 0;
+        for (i = 0; i < 16; i++)
+            bits |= (unsigned)(flags[i] >> 7) << i;
+        return bits;
+    #endif
+    }
+
+    /* How often a byte occurs; compilers make vectors of the inner loop, whose sums fit into a byte each. */
+    static inline size_t nb_count(const uint8_t *bytes, size_t size, uint8_t wanted) {
+        size_t i = 0, count = 0;
+        while (i < size) {
+            const size_t end = size - i < 255 * 16 ? size : i + 255 * 16;
+            nb_vector sums = {0};
+            uint8_t all[16];
+            int k;
+            for (; end - i >= 16; i += 16) {
+                nb_vector part;
+                memcpy(&part, bytes + i, 16);
+                sums -= (nb_vector)(part == wanted);
+            }
+            memcpy(all, &sums, 16);
+            for (k = 0; k < 16; k++)
+                count += all[k];
+            for (; i < end; i++)
+                count += bytes[i] == wanted;
+        }
+        return count;
+    }
+
+    /* How many bytes from here on are neither quote nor backslash nor control character; notes whether all are ASCII. */
+    static inline size_t nb_plain_run(const uint8_t *text, const uint8_t *end, int *is_ascii) {
+        const uint8_t *start = text;
+        unsigned stops, high, seen;
+        while (end - text >= 16) {
+            nb_vector part;
+            memcpy(&part, text, 16);
+            stops = nb_bits((nb_vector)(part == '"') | (nb_vector)(part == '\\\\') | (nb_vector)(part < 0x20));
+            high = nb_bits(part);
+            seen = stops ? (stops & -stops) - 1 : 0xFFFF;
+            *is_ascii &= (high & seen) == 0;
+            if (stops)
+                return (size_t)(text - start) + (size_t)__builtin_ctz(stops);
+            text += 16;
+        }
+        for (; text < end && *text != '"' && *text != '\\\\' && *text >= 0x20; text++)
+            *is_ascii &= *text < 0x80;
+        return (size_t)(text - start);
+    }
+    """
+    size_t nb_count(const uint8_t* bytes, size_t size, uint8_t wanted) noexcept nogil
+    size_t nb_plain_run(const uint8_t* text, const uint8_t* end, int* is_ascii) noexcept nogil
+
+cdef enum:
+    MOST_DIGITS = 18  # of a name that is a number
+
+cdef enum Kind:
+    NOTHING  # there is no such key, or it is null
+    TEXT
+    SPELLED  # a number or a truth value, as it is spelled
+
+cdef struct Value:
+    const uint8_t* letters  # in the line; of a text with escapes, NULL
+    size_t start  # of a text with escapes, where it begins in the scanner's own memory
+    size_t length
+    Kind kind
+    int is_ascii
+
+cdef struct Scanner:
+    const uint8_t* at
+    const uint8_t* end
+    uint8_t* unescaped  # texts that had escapes, without them
+    size_t n_unescaped
+    size_t room
+
+
+cdef bint skip_blanks(Scanner* s) noexcept nogil:
+    """Whether something follows on this line."""
+    while s.at < s.end and (s.at[0] == c' ' or s.at[0] == c'\t' or s.at[0] == c'\r'):
+        s.at += 1
+    return s.at < s.end and s.at[0] != c'\n'
+
+
+cdef bint take(Scanner* s, uint8_t mark) noexcept nogil:
+    """Whether this mark comes next."""
+    if not skip_blanks(s) or s.at[0] != mark:
+        return False
+    s.at += 1
+    return True
+
+
+cdef bint take_word(Scanner* s, const char* word, size_t length) noexcept nogil:
+    if <size_t> (s.end - s.at) < length or memcmp(s.at, word, length) != 0:
+        return False
+    s.at += length
+    return True
+
+
+cdef bint take_digits(Scanner* s) noexcept nogil:
+    cdef const uint8_t* start = s.at
+    while s.at < s.end and c'0' <= s.at[0] <= c'9':
+        s.at += 1
+    return s.at > start
+
+
+cdef bint take_number(Scanner* s, Value* value) noexcept nogil:
+    """A number, which is a name if it is whole and not too long."""
+    cdef const uint8_t* start = s.at
+    cdef bint is_whole = True
+    s.at += s.at[0] == c'-'
+    if s.at < s.end and s.at[0] == c'0':
+        s.at += 1
+        is_whole = s.at - start == 1  # -0 is spelled 0
+    elif not take_digits(s):
+        return False
+    if s.at < s.end and s.at[0] == c'.':
+        s.at += 1
+        is_whole = False
+        if not take_digits(s):
+            return False
+    if s.at < s.end and (s.at[0] == c'e' or s.at[0] == c'E'):
+        s.at += 1
+        is_whole = False
+        s.at += s.at < s.end and (s.at[0] == c'+' or s.at[0] == c'-')
+        if not take_digits(s):
+            return False
+    value[0] = Value(start, 0, s.at - start, SPELLED, True)
+    if not is_whole or s.at - start > MOST_DIGITS:
+        value.letters = NULL
+    return True
+
+
+cdef bint make_room(Scanner* s, size_t more) noexcept nogil:
+    cdef size_t room = max(s.n_unescaped + more, 2 * s.room)
+    cdef uint8_t* data
+    if s.n_unescaped + more <= s.room:
+        return True
+    data = <uint8_t*> realloc(s.unescaped, room)
+    if data == NULL:
+        return False
+    s.unescaped, s.room = data, room
+    return True
+
+
+cdef inline void put(Scanner* s, uint32_t byte) noexcept nogil:
+    s.unescaped[s.n_unescaped] = <uint8_t> byte
+    s.n_unescaped += 1
+
+
+cdef void put_character(Scanner* s, uint32_t point) noexcept nogil:
+    """Append a character as UTF-8."""
+    if point < 0x80:
+        put(s, point)
+    elif point < 0x800:
+        put(s, 0xC0 | point >> 6)
+        put(s, 0x80 | point & 0x3F)
+    elif point < 0x10000:
+        put(s, 0xE0 | point >> 12)
+        put(s, 0x80 | point >> 6 & 0x3F)
+        put(s, 0x80 | point & 0x3F)
+    else:
+        put(s, 0xF0 | point >> 18)
+        put(s, 0x80 | point >> 12 & 0x3F)
+        put(s, 0x80 | point >> 6 & 0x3F)
+        put(s, 0x80 | point & 0x3F)
+
+
+cdef bint take_unit(Scanner* s, uint32_t* unit) noexcept nogil:
+    """Four hexadecimal digits."""
+    cdef int i
+    cdef uint32_t digit
+    unit[0] = 0
+    if s.end - s.at < 4:
+        return False
+    for i in range(4):
+        digit = s.at[i]
+        if c'0' <= digit <= c'9':
+            digit -= c'0'
+        elif c'a' <= digit | 0x20 <= c'f':
+            digit = (digit | 0x20) - c'a' + 10
+        else:
+            return False
+        unit[0] = unit[0] << 4 | digit
+    s.at += 4
+    return True
+
+
+cdef bint take_escape(Scanner* s, int* is_ascii) noexcept nogil:
+    """What follows a backslash; four bytes at most are appended, for which there is room."""
+    cdef uint32_t unit, low
+    cdef uint8_t mark
+    if s.at == s.end:
+        return False
+    mark = s.at[0]
+    s.at += 1
+    if mark == c'n':
+        put(s, c'\n')
+    elif mark == c'"' or mark == c'\\' or mark == c'/':
+        put(s, mark)
+    elif mark == c't':
+        put(s, c'\t')
+    elif mark == c'r':
+        put(s, c'\r')
+    elif mark == c'b':
+        put(s, 8)
+    elif mark == c'f':
+        put(s, 12)
+    elif mark == c'u':
+        if not take_unit(s, &unit):
+            return False
+        if 0xD800 <= unit < 0xE000:
+            if unit >= 0xDC00 or not take_word(s, "\\u", 2) or not take_unit(s, &low) or not 0xDC00 <= low < 0xE000:
+                return False
+            unit = 0x10000 + ((unit - 0xD800) << 10) + low - 0xDC00
+        is_ascii[0] &= unit < 0x80
+        put_character(s, unit)
+    else:
+        return False
+    return True
+
+
+cdef bint take_text(Scanner* s, Value* value) noexcept nogil:
+    """A text whose opening quote has been taken."""
+    cdef const uint8_t* start = s.at
+    cdef int is_ascii = True
+    cdef size_t n = nb_plain_run(s.at, s.end, &is_ascii)
+    s.at += n
+    value[0] = Value(start, s.n_unescaped, n, TEXT, is_ascii)
+    if s.at < s.end and s.at[0] == c'\\':
+        value.letters = NULL
+        while True:
+            if not make_room(s, n + 4):
+                return False
+            memcpy(s.unescaped + s.n_unescaped, start, n)
+            s.n_unescaped += n
+            if s.at == s.end or s.at[0] != c'\\':
+                break
+            s.at += 1
+            if not take_escape(s, &is_ascii):
+                return False
+            start = s.at
+            n = nb_plain_run(s.at, s.end, &is_ascii)
+            s.at += n
+        value.length, value.is_ascii = s.n_unescaped - value.start, is_ascii
+    if s.at == s.end or s.at[0] != c'"':
+        return False
+    s.at += 1
+    return True
+
+
+cdef bint take_value(Scanner* s, Value* value) noexcept nogil:
+    cdef const uint8_t* start
+    if not skip_blanks(s):
+        return False
+    start = s.at
+    if s.at[0] == c'"':
+        s.at += 1
+        return take_text(s, value)
+    if s.at[0] == c'-' or c'0' <= s.at[0] <= c'9':
+        return take_number(s, value)
+    value[0] = Value(NULL, 0, 0, NOTHING, True)
+    if take_word(s, "null", 4):
+        return True
+    value[0] = Value(start, 0, 0, SPELLED, True)
+    if take_word(s, "true", 4) or take_word(s, "false", 5):
+        value.length = s.at - start
+        return True
+    return False
+
+
+cdef class Lines:
+    """The lines of a block, and the values of the wanted keys in each."""
+
+    cdef:
+        bytes data
+        list names  # bytes
+        Scanner scanner
+        Value* values  # line by line, one for each name
+        Value* others  # texts and keys that are not wanted, but not ASCII: they must be UTF-8 all the same
+        size_t n_names, n_lines, n_others, room, others_room
+
+    def __init__(self, bytes data, list names):
+        self.data, self.names, self.n_names = data, names, len(names)
+        self.scanner.at = <const uint8_t*> PyBytes_AS_STRING(data)
+        self.scanner.end = self.scanner.at + PyBytes_GET_SIZE(data)
+
+    def __dealloc__(self):
+        free(self.values)
+        free(self.others)
+        free(self.scanner.unescaped)
+
+    cdef bint begin_line(self) noexcept nogil:
+        cdef size_t i
+        cdef Value* values
+        if (self.n_lines + 1) * self.n_names > self.room:
+            self.room = max(2 * self.room, 256 * self.n_names)
+            values = <Value*> realloc(self.values, self.room * sizeof(Value))
+            if values == NULL:
+                return False
+            self.values = values
+        for i in range(self.n_names):
+            self.values[self.n_lines * self.n_names + i] = Value(NULL, 0, 0, NOTHING, True)
+        return True
+
+    cdef bint check_later(self, Value value) noexcept nogil:
+        cdef Value* others
+        if self.n_others == self.others_room:
+            self.others_room = max(2 * self.others_room, <size_t> 64)
+            others = <Value*> realloc(self.others, self.others_room * sizeof(Value))
+            if others == NULL:
+                return False
+            self.others = others
+        self.others[self.n_others] = value
+        self.n_others += 1
+        return True
+
+    cdef bint take_pair(self, const char** names, const size_t* lengths) noexcept nogil:
+        """A key and its value; of one key's several values the last one counts."""
+        cdef Scanner* s = &self.scanner
+        cdef Value key, value
+        cdef Value* place
+        cdef bint is_wanted = False
+        cdef size_t i
+        if not take(s, c'"') or not take_text(s, &key) or key.letters == NULL:
+            return False
+        if not take(s, c':') or not take_value(s, &value):
+            return False
+        for i in range(self.n_names):
+            if lengths[i] == key.length and memcmp(names[i], key.letters, key.length) == 0:
+                place = &self.values[self.n_lines * self.n_names + i]
+                if not place.is_ascii and not self.check_later(place[0]):
+                    return False
+                place[0], is_wanted = value, True
+        if not key.is_ascii and not self.check_later(key):
+            return False
+        return value.is_ascii or is_wanted or self.check_later(value)
+
+    cdef bint take_line(self, const char** names, const size_t* lengths) noexcept nogil:
+        cdef Scanner* s = &self.scanner
+        if not self.begin_line() or not take(s, c'{'):
+            return False
+        if not take(s, c'}'):
+            while True:
+                if not self.take_pair(names, lengths):
+                    return False
+                if take(s, c'}'):
+                    break
+                if not take(s, c','):
+                    return False
+        if skip_blanks(s):
+            return False
+        s.at += s.at < s.end  # the line feed
+        self.n_lines += 1
+        return True
+
+    cdef bint take_lines(self) except -1:
+        """Whether all lines are as they usually are."""
+        cdef const char* names[16]
+        cdef size_t lengths[16]
+        cdef size_t i
+        if self.n_names > 16:
+            return False
+        for i in range(self.n_names):
+            names[i], lengths[i] = PyBytes_AS_STRING(self.names[i]), PyBytes_GET_SIZE(self.names[i])
+        with nogil:
+            while self.scanner.at < self.scanner.end:
+                if not self.take_line(names, lengths):
+                    return False
+        return True
+
+    cdef object text_of(self, const Value* value):
+        cdef const uint8_t* letters = value.letters
+        if value.kind == TEXT and letters == NULL:
+            letters = self.scanner.unescaped + value.start
+        if value.length == 0:
+            return ""
+        if not value.is_ascii:
+            return PyUnicode_DecodeUTF8(<const char*> letters, value.length, NULL)
+        text = PyUnicode_New(value.length, 127)
+        memcpy(PyUnicode_DATA(text), letters, value.length)
+        return text
+
+    cdef list texts(self, size_t name):
+        """The values of a key that must be texts; None where one is not."""
+        cdef list texts = []
+        cdef const Value* value
+        cdef size_t line
+        for line in range(self.n_lines):
+            value = &self.values[line * self.n_names + name]
+            if value.kind != TEXT:
+                return None
+            texts.append(self.text_of(value))
+        return texts
+
+    cdef list labels(self, size_t name):
+        """The values of a key that may be null, empty or missing, and numbers or truth values; None where one is odd."""
+        cdef list names = []
+        cdef const Value* value
+        cdef size_t line
+        for line in range(self.n_lines):
+            value = &self.values[line * self.n_names + name]
+            if value.kind == SPELLED and value.letters == NULL:
+                return None
+            names.append(None if value.kind == NOTHING or value.length == 0 else self.text_of(value))
+        return names
+
+
+def count_byte(bytes data, uint8_t wanted):
+    """How often a byte occurs."""
+    cdef const uint8_t* letters = <const uint8_t*> PyBytes_AS_STRING(data)
+    cdef size_t count, size = PyBytes_GET_SIZE(data)
+    with nogil:
+        count = nb_count(letters, size, wanted)
+    return count
+
+
+def scan(bytes data, text_names, other_names):
+    """The texts of these keys and the names of those, a list of lines each; None where a line is unusual.
+
+    raises  ValueError: something is no UTF-8
+    """
+    cdef Lines lines = Lines(data, [name.encode() for name in (*text_names, *other_names)])
+    cdef size_t i, n_texts = len(text_names)
+    cdef list columns = []
+    if not lines.take_lines():
+        return None
+    for i in range(lines.n_others):
+        lines.text_of(&lines.others[i])
+    for i in range(lines.n_names):
+        columns.append(lines.texts(i) if i < n_texts else lines.labels(i))
+    return None if None in columns else (columns[:n_texts], columns[n_texts:])
