@@ -86,8 +86,11 @@ class ReferenceCounter:
         classes: NDArray[np.int32],
         deltas: Floats,
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-        """Weigh and score documents: their scores, tokens, and tokens that the vocabulary holds."""
-        rows = self.rows(columns)
+        """Weigh and score documents: their scores, tokens, and tokens that the vocabulary holds.
+
+        Each sum is taken in the order in which the features were seen, as in the kernel, so that both give the same.
+        """
+        rows = self._rows(columns)
         weights = Weighting(tf, norm, idf).weights(rows.indptr, rows.indices, rows.counts)
         known = np.diff(running_sums(rows.counts)[rows.indptr])
         scores = score_rows(

@@ -1,4 +1,4 @@
-"""JSON lines: the same documents with orjson and without, and errors that name the line."""
+"""JSON lines: the same documents with the compiled scanner, with orjson and without, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -92,16 +92,24 @@ def outcome(opened: Callable[..., Any], path: Path, **settings: Any) -> list[Any
     ]
 
 
+def every_way(opened: Callable[..., Any], path: Path, **settings: Any) -> list[list[Any]]:
+    """What the compiled scanner, orjson and the standard library make of a file, each with those after it."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = [outcome(opened, path, **settings)]
+        patch.setattr(jsonl, "scan", lambda *_: None)
+        found.append(outcome(opened, path, **settings))
+        patch.setitem(sys.modules, "orjson", None)
+        return [*found, outcome(opened, path, **settings)]
+
+
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:40])
-def test_orjson_changes_nothing(opened: Callable[..., Any], tmp_path: Path, line: str) -> None:
-    """Any line means the same with orjson and without, by itself and among others."""
+def test_no_accelerator_changes_anything(opened: Callable[..., Any], tmp_path: Path, line: str) -> None:
+    """Any line means the same with them and without, by itself and among others."""
     path = tmp_path / "x"
     for content in (line, f'{{"text": "before"}}\n{line}\n{{"text": "after", "label": "b"}}\n'):
         path.write_text(content, encoding="utf-8", newline="")
-        fast = outcome(opened, path)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(sys.modules, "orjson", None)
-            assert outcome(opened, path) == fast
+        fast, *others = every_way(opened, path)
+        assert others == [fast, fast]
         if "before" in content:
             assert (fast[0][1], fast[-1][1]) == (("before",), ("after",))
 
@@ -113,18 +121,59 @@ values = st.recursive(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.fixed_dictionaries({}, optional={"text": values, "label": values, "id": values, "x": values})))
-def test_any_json_means_the_same_with_and_without_orjson(
-    tmp_path_factory: pytest.TempPathFactory, opened: Callable[..., Any], records: list[dict[str, Any]]
+@given(
+    st.lists(st.fixed_dictionaries({}, optional={"text": values, "label": values, "id": values, "x": values})),
+    st.booleans(),
+)
+def test_any_json_means_the_same_in_every_way(
+    tmp_path_factory: pytest.TempPathFactory, opened: Callable[..., Any], records: list[dict[str, Any]], is_ascii: bool
 ) -> None:
-    """Records of any values give the same documents, labels, ids and problems on both ways."""
+    """Records of any values give the same documents, labels, ids and problems."""
     path = tmp_path_factory.mktemp("jsonl") / "x"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    fast = outcome(opened, path)
+    lines = (json.dumps(record, ensure_ascii=is_ascii) + "\n" for record in records)
+    path.write_text("".join(lines), encoding="utf-8", errors="surrogatepass", newline="")
+    fast, *others = every_way(opened, path)
     assert len(fast) == len(records)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "orjson", None)
-        assert outcome(opened, path) == fast
+    assert others == [fast, fast]
+
+
+FLAT = (
+    '{"id": 17, "text": "plain words of more than sixteen bytes", "label": "ham"}\n'
+    '{"text":"quoted \\"words\\", a tab\\t, \\u00e9t\\u00E9 and \\ud83d\\ude00","label":true,"x":-1.5e+3}\n'
+    '{ "label" : "été" , "größe" : "naïve text that nobody wants" , "text" : "ein Café an der Ecke" , "id" : null }\n'
+).encode()
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    place=st.integers(4, len(FLAT) - 1),
+    inserted=st.binary(max_size=3) | st.sampled_from([b'"', b"\\", b"\n", b",", b"{", b"}", b"\xed\xa0\x80", b"\x00"]),
+    removed=st.integers(0, 4),
+)
+def test_any_damage_is_seen_in_every_way(
+    tmp_path_factory: pytest.TempPathFactory, opened: Callable[..., Any], place: int, inserted: bytes, removed: int
+) -> None:
+    """A flat file with some bytes more or less is read, repaired or refused the same."""
+    path = tmp_path_factory.mktemp("jsonl") / "x"
+    path.write_bytes(FLAT[:place] + inserted + FLAT[place + removed :])
+    fast, *others = every_way(opened, path)
+    assert others == [fast, fast]
+
+
+def test_flat_objects_are_scanned() -> None:
+    """The usual lines take the short way; what is not flat does not."""
+    scanner = pytest.importorskip("nbtext.documents._lines")
+    texts, (labels, ids) = scanner.scan(FLAT, ("text",), ("label", "id"))
+    assert texts[0][1] == 'quoted "words", a tab\t, été and \U0001f600'
+    assert (labels, ids) == (["ham", "true", "été"], ["17", None, None])
+    assert scanner.scan(b'{"text": "a", "x": []}\n', ("text",), ()) is None
+
+
+@given(st.binary(max_size=9000), st.integers(0, 255))
+def test_bytes_are_counted(data: bytes, wanted: int) -> None:
+    """As bytes.count does."""
+    scanner = pytest.importorskip("nbtext.documents._lines")
+    assert scanner.count_byte(data * 3, wanted) == data.count(wanted) * 3
 
 
 @settings(max_examples=60, deadline=None)

@@ -25,6 +25,7 @@ from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.twins import arrange as plainly_arranged
 from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
 
 murmurhash3_32 = pytest.importorskip("sklearn.utils").murmurhash3_32
 kernel = pytest.importorskip("nbtext.features._kernel", reason="the kernel is not compiled")
@@ -331,26 +332,31 @@ def test_threads_share_a_fixed_or_hashed_counter(normalize: Callable[[str], str]
             assert_same(rows, wanted)
 
 
-def test_scores_are_those_of_the_rows_to_the_last_bit() -> None:
-    """The fused path adds up the same numbers in the same order as scoring the matrix does."""
+@pytest.mark.parametrize("share", [0.02, 0.4, 1.0], ids=["sparse", "dense", "full"])
+@pytest.mark.parametrize("weighting", [("count", "none"), ("log", "l2")])
+def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighting: tuple[str, str]) -> None:
+    """Both add up the same numbers in the same order, however the kernel keeps them; the rows' scores are close."""
     random = np.random.default_rng(5)
     texts = [" ".join(f"w{k}" for k in random.zipf(1.3, size=40).clip(max=300)) for _ in range(50)]
-    vocabulary = Vocabulary.from_terms(f"w{i}" for i in range(200))
-    counting = kernel.Counter(vocabulary=vocabulary)
-    used = random.random((200, 4)) < 0.4
+    settings = FeatureSettings(ngrams=(1, 2))
+    terms = Vocabulary.from_terms([f"w{i}" for i in range(180)] + [f"w1 w{i}" for i in range(20)])
+    used = random.random((200, 4)) < share
     scorer = (
         random.normal(size=4), random.normal(size=4), random.normal(size=200), random.normal(size=4),
         np.concatenate(([0], np.cumsum(used.sum(axis=1)))), np.nonzero(used)[1].astype(np.int32),
         random.normal(size=used.sum()),
     )  # fmt: skip
-    names = ("bias", "default", "base", "base_scale", "indptr", "classes", "deltas")
+    named = dict(zip(("bias", "default", "base", "base_scale", "indptr", "classes", "deltas"), scorer, strict=True))
+    tf, norm = weighting
+    counting = kernel.Counter(ngrams=(1, 2), vocabulary=terms)
+    for _ in range(2):  # the second time, the weights are there already
+        found = counting.scores([texts], tf=tf, idf=None, norm=norm, **named)
+        expected = ReferenceCounter(settings, terms).scores([texts], tf=tf, idf=None, norm=norm, **named)
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
     rows = counting.rows([texts])
-    scores, n_tokens, n_known = counting.scores(
-        [texts], tf="count", idf=None, norm="none", **dict(zip(names, scorer, strict=True))
-    )
-    np.testing.assert_array_equal(scores, kernel.score_rows(rows.indptr, rows.indices, rows.counts, *scorer))
-    np.testing.assert_array_equal(n_tokens, rows.n_tokens)
-    np.testing.assert_array_equal(n_known, np.add.reduceat(rows.counts, rows.indptr[:-1]))
+    weights = Weighting(tf, norm).weights(rows.indptr, rows.indices, rows.counts)
+    np.testing.assert_allclose(found[0], kernel.score_rows(rows.indptr, rows.indices, weights, *scorer), rtol=1e-12)
 
 
 def test_a_document_of_a_million_words_is_counted() -> None:

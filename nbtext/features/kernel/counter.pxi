@@ -65,6 +65,7 @@ cdef class Counter:
         list scratches  # those that no thread uses now
         object order  # uint32, by column: the node of the feature; None where it is not known
         size_t n_ordered  # nodes that it was made of
+        Weights weights  # those asked for last
 
     def __init__(
         self, *, analyzer="word", ngrams=(1, 1), lowercase=True, fields=(), normalize=None, strip_accents=None,
@@ -119,7 +120,7 @@ cdef class Counter:
 
     def scores(self, columns, *, tf, idf, norm, bias, default, base, base_scale, indptr, classes, deltas):
         """Weigh and score each document without building a matrix; for a fixed or hashed counter."""
-        cdef Weights weights = Weights(bias, default, base, base_scale, indptr, classes, deltas)
+        cdef Weights weights = self.weights_of([bias, default, base, base_scale, indptr, classes, deltas])
         cdef const double[::1] idf_view
         cdef Weighting weighting = Weighting(FREQUENCIES[tf], NORMS[norm], NULL)
         if self.analysis.is_growing:
@@ -130,6 +131,15 @@ cdef class Counter:
             idf_view = idf
             weighting.idf = &idf_view[0]
         return self.score_texts(columns, weights, weighting)
+
+    cdef Weights weights_of(self, list arrays):
+        """The scorer of these arrays, made once for all the batches that it scores."""
+        cdef Weights weights = self.weights
+        if weights is None or not weights.holds(arrays):
+            weights = Weights(*arrays)
+            weights.spread_out()
+            self.weights = weights
+        return weights
 
     cdef int begin_change(self) except -1:
         if self.is_busy:
@@ -162,7 +172,7 @@ cdef class Counter:
             for document in range(n_documents):
                 read_document(a, s, texts, document)
                 count_document(a, s)
-                if a.is_growing:
+                if a.n_buckets == 0:
                     sort_entries(<uint64_t*> s.entries.data, s.n_entries, &s.spare)
                 append_row(s)
                 lengths[document], ends[document + 1] = s.n_tokens, s.n_done

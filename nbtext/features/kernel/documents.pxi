@@ -7,14 +7,16 @@ cdef struct Weighting:
 
 
 cdef int count_document(Analysis a, Scratch s) except -1 nogil:
-    """Make the document's entries, by final column and sorted; by node, in no order, where the vocabulary grows."""
+    """Make the document's entries in the order of their first sight: by final column, or by node where they grow.
+
+    Buckets are sorted.
+    """
     if a.n_buckets:
         return count_buckets(s)
     if a.is_growing:
         return count_features(s, a.tree.count)
     number_columns(a, s)
-    count_features(s, a.n_columns)
-    return sort_entries(<uint64_t*> s.entries.data, s.n_entries, &s.spare)
+    return count_features(s, a.n_columns)
 
 
 cdef void keep_known(Analysis a, Scratch s) noexcept nogil:

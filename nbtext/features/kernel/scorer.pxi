@@ -11,6 +11,9 @@ cdef enum Norm:
     L1
     L2
 
+cdef enum:
+    MOST_SPREAD = 2  # numbers of a matrix for each delta that is kept
+
 ctypedef fused Value:
     double
     int32_t
@@ -26,6 +29,7 @@ cdef struct Scorer:
     const int64_t* indptr
     const int32_t* classes
     const double* deltas
+    const double* dense  # the deltas as a matrix (n_features, n_classes), where that takes little more room; else NULL
 
 cdef double[1024] LOGARITHMS  # of 1 to 1023 by NumPy, so that it and the kernel agree to the last bit
 
@@ -38,7 +42,7 @@ cdef void learn_logarithms():
 cdef inline bint is_sound(const Scorer* scorer, int64_t feature) noexcept nogil:
     """Whether the scorer has entries for this feature; its arrays may come from anywhere."""
     return 0 <= feature < <int64_t> scorer.n_features and (
-        0 <= scorer.indptr[feature] <= scorer.indptr[feature + 1] <= <int64_t> scorer.n_entries
+        scorer.dense != NULL or 0 <= scorer.indptr[feature] <= scorer.indptr[feature + 1] <= <int64_t> scorer.n_entries
     )
 
 
@@ -50,6 +54,7 @@ cdef bint add_scores(
     Sums are taken in the order in which the twin takes them, so that both give the same bits.
     """
     cdef double total = 0, based = 0
+    cdef const double* row
     cdef size_t i, k
     memset(scores, 0, scorer.n_classes * sizeof(double))
     for i in range(count):
@@ -60,7 +65,11 @@ cdef bint add_scores(
         total += values[i]
         if scorer.base != NULL:
             based += values[i] * scorer.base[features[i]]
-        if not add_deltas(scorer, features[i], values[i], scores):
+        if scorer.dense != NULL:
+            row = scorer.dense + features[i] * scorer.n_classes
+            for k in range(scorer.n_classes):
+                scores[k] += values[i] * row[k]
+        elif not add_deltas(scorer, features[i], values[i], scores):
             return False
     for k in range(scorer.n_classes):
         scores[k] = scores[k] + total * scorer.default[k] + scorer.bias[k]
@@ -71,6 +80,10 @@ cdef bint add_scores(
 
 cdef inline void fetch_entries(const Scorer* scorer, int32_t feature, int32_t later_feature) noexcept nogil:
     """Have the memory fetch what will be added, and before that where it is."""
+    if scorer.dense != NULL:
+        if 0 <= later_feature < <int64_t> scorer.n_features:
+            nb_prefetch(scorer.dense + later_feature * scorer.n_classes)
+        return
     if 0 <= later_feature < <int64_t> scorer.n_features:
         nb_prefetch(&scorer.indptr[later_feature])
     if 0 <= feature < <int64_t> scorer.n_features:
@@ -126,6 +139,7 @@ cdef class Weights:
 
     cdef Scorer scorer
     cdef list held
+    cdef Buffer dense
 
     def __init__(self, bias, default, base, base_scale, indptr, classes, deltas):
         cdef const double[::1] bias_view = bias, default_view = default, deltas_view = deltas, base_view, scale_view
@@ -134,7 +148,9 @@ cdef class Weights:
         if len(default) != len(bias) or len(classes) != len(deltas) or len(indptr) == 0 or (base is None) != (base_scale is None):
             raise ValueError("the arrays of the scorer do not fit each other")
         self.held = [bias, default, base, base_scale, indptr, classes, deltas]
-        self.scorer = Scorer(len(bias), len(indptr) - 1, len(deltas), NULL, NULL, NULL, NULL, &indptr_view[0], NULL, NULL)
+        self.scorer = Scorer(
+            len(bias), len(indptr) - 1, len(deltas), NULL, NULL, NULL, NULL, &indptr_view[0], NULL, NULL, NULL
+        )
         if len(bias):
             self.scorer.bias, self.scorer.default = &bias_view[0], &default_view[0]
         if len(deltas):
@@ -145,3 +161,34 @@ cdef class Weights:
                 raise ValueError("the base of the scorer does not fit its other arrays")
             if len(base) and len(bias):
                 self.scorer.base, self.scorer.base_scale = &base_view[0], &scale_view[0]
+
+    def __dealloc__(self):
+        release(&self.dense)
+
+    cdef bint holds(self, list arrays):
+        """Whether it was made of these very arrays."""
+        cdef size_t i
+        for i in range(len(arrays)):
+            if self.held[i] is not arrays[i]:
+                return False
+        return True
+
+    cdef int spread_out(self) except -1:
+        """Have the deltas as a matrix too, if it fits into the room that they take: then one fetch finds all of a row."""
+        cdef Scorer* scorer = &self.scorer
+        cdef size_t feature, size = scorer.n_features * scorer.n_classes
+        cdef int64_t entry
+        cdef double* dense
+        if size == 0 or size > MOST_SPREAD * scorer.n_entries:
+            return 0
+        reserve_zeros(&self.dense, size, sizeof(double))
+        dense = <double*> self.dense.data
+        for feature in range(scorer.n_features):
+            if not is_sound(scorer, feature):
+                return 0
+            for entry in range(scorer.indptr[feature], scorer.indptr[feature + 1]):
+                if not 0 <= scorer.classes[entry] < <int64_t> scorer.n_classes:
+                    return 0
+                dense[feature * scorer.n_classes + scorer.classes[entry]] += scorer.deltas[entry]
+        scorer.dense = dense
+        return 0
