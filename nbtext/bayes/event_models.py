@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from nbtext.bayes.bernoulli import bernoulli
@@ -44,6 +45,11 @@ EVENT_MODELS = {
     "multinomial": EventModel(multinomial, multinomial_left_out, multinomial_counts_left_out),
     "bernoulli": EventModel(bernoulli, categorical_left_out, reads_presence=True),
     "complement": EventModel(complement, complement_left_out, is_generative=False),
+    "normalized complement": EventModel(
+        partial(complement, normalize_weights=True),
+        partial(complement_left_out, normalize_weights=True),
+        is_generative=False,
+    ),
     "categorical": EventModel(categorical, categorical_left_out, gather=value_counts, reads_counts=True),
     "gaussian": EventModel(
         gaussian,

@@ -78,9 +78,10 @@ class Sample:
         """The sample cut into parts of at most `size` documents; itself where it is no larger."""
         if len(self) <= size:
             return [self]
-        return [self._part(start, min(start + size, len(self))) for start in range(0, len(self), size)]
+        return [self.part(start, min(start + size, len(self))) for start in range(0, len(self), size)]
 
-    def _part(self, start: int, stop: int) -> Sample:
+    def part(self, start: int, stop: int) -> Sample:
+        """The documents from `start` up to `stop`."""
         entries = slice(self.indptr[start], self.indptr[stop])
         return Sample(
             self.indptr[start : stop + 1] - self.indptr[start],

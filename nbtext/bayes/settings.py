@@ -47,8 +47,15 @@ class ModelSettings:
     def __post_init__(self) -> None:
         if self.smoothing is not None and not (math.isfinite(self.smoothing) and self.smoothing >= 0):
             raise SettingsError(f"{self.smoothing} is not a number >= 0", where="--smoothing")
+        if self.normalize_weights and self.model != "complement":
+            raise SettingsError(f"{self.model} has no such weights", where="--normalize-weights", hint="leave it out")
         if not 2 <= self.values <= MOST_VALUES:
             raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="--values")
+
+    @property
+    def event_model(self) -> str:
+        """The event model, in the variant that is wanted."""
+        return "normalized complement" if self.normalize_weights else self.model
 
     @property
     def effective_prior(self) -> str | tuple[float, ...]:

@@ -44,7 +44,7 @@ class Reading:
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
     """How many documents a tally must keep to be read like this: all (None) where more than plain counts is read."""
-    event_model = EVENT_MODELS[modelling.model]
+    event_model = EVENT_MODELS[modelling.event_model]
     adds_up = event_model.gather is None and (features.is_counting or event_model.reads_presence)
     return SAMPLE_SIZE if adds_up else None
 
@@ -61,7 +61,7 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, r
     statistics, sample = tally.statistics, tally.sample
     # of weights, the length of a document cannot be told any more: its temperature is the same at any length
     lengths = sample.lengths if tally.weighting is None else np.ones(len(sample))
-    event_model = EVENT_MODELS[modelling.model]
+    event_model = EVENT_MODELS[modelling.event_model]
     weighting = _weighting(tally, features, event_model)
     if weighting is not tally.weighting:
         statistics, sample = _weighted(statistics, sample, weighting)
@@ -69,10 +69,9 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, r
         _check_complete(statistics, sample)
         statistics = event_model.gather(statistics, sample, n_values=modelling.values)
     prior = modelling.effective_prior
-    left_out = LeaveOneOut(statistics, sample, lengths, modelling.model, prior, run)
+    left_out = LeaveOneOut(statistics, sample, lengths, modelling.event_model, prior, run)
     choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate)
-    options = {"normalize_weights": True} if modelling.normalize_weights else {}
-    scorer = event_model.compile(statistics, smoothing=choice.smoothing, **options)
+    scorer = event_model.compile(statistics, smoothing=choice.smoothing)
     return Reading(
         tally.vocabulary, columns, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice
     )

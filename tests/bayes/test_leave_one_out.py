@@ -11,6 +11,7 @@ from corpora_by_hand import labelled_matrices, read_by, sample_of, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbtext.bayes import complement
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.gaussian import Moments
 from nbtext.bayes.leave_one_out import leave_one_out
@@ -41,6 +42,42 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
         alone = sample_of(asked[[i]], classes[[i]])
         expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["multinomial", "complement", "normalized complement"])
+@settings(max_examples=30, deadline=None)
+@given(
+    corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.01, 1.0]), data=st.data()
+)
+def test_weights_equal_refits(name: str, corpus: Any, smoothing: float, data: st.DataObject) -> None:
+    """Of documents whose counts are weighted, no whole numbers, it is refits too, to the rounding of sums."""
+    counts, classes, n_classes = corpus
+    weighting = np.array(data.draw(st.lists(st.floats(0.1, 3.0), min_size=counts.shape[1], max_size=counts.shape[1])))
+    bare = sample_of(counts, classes)
+    sample = replace(bare, counts=bare.counts * weighting[bare.indices])
+    n_features = counts.shape[1]
+    statistics = sample.statistics(n_features, n_classes)
+    (found,) = leave_one_out(statistics, sample, model=name, smoothings=[smoothing], prior="uniform")
+    for i in range(len(counts)):
+        others = sample.taken(np.flatnonzero(np.arange(len(counts)) != i)).statistics(n_features, n_classes)
+        scorer = EVENT_MODELS[name].compile(others, smoothing=smoothing)
+        scorer = scorer.with_prior(log_prior(others.class_documents, "uniform"))
+        alone = sample.part(i, i + 1)
+        expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_complement_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little is looked at together, complement's left-out scores are the same."""
+    random = np.random.default_rng(1)
+    counts, classes = random.poisson(0.3, (60, 40)), random.integers(0, 5, 60)
+    sample, statistics = sample_of(counts, classes), statistics_of(counts, classes, 5)
+    for name in ("complement", "normalized complement"):
+        (whole,) = leave_one_out(statistics, sample, model=name, smoothings=[0.1])
+        monkeypatch.setattr(complement, "BLOCK", 30)
+        (parts,) = leave_one_out(statistics, sample, model=name, smoothings=[0.1])
+        monkeypatch.undo()
+        np.testing.assert_allclose(parts, whole, rtol=1e-12)
 
 
 def test_the_only_document_of_its_class() -> None:

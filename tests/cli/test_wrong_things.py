@@ -35,6 +35,7 @@ WRONG: list[tuple[str, int, str]] = [
     ("train letters/train --ngrams 2,1 -o m", 2, "--ngrams"),
     ("train letters/train --token-pattern ( -o m", 2, "--token-pattern"),
     ("train letters/train --prior 1,2 -o m", 2, "6 positive numbers"),
+    ("train letters/train --normalize-weights -o m", 2, "multinomial has no such weights"),
     ("train letters/train --min-df 1000 -o m", 2, "--min-df 1000"),
     ("train letters/train --encoding klingon -o m", 2, "klingon"),
     ("train letters/train --stop-words nowhere.txt -o m", 1, "nowhere.txt"),
