@@ -194,10 +194,11 @@ def _choice(record: Record) -> Choice:
     audit.section(record, "choice", CHOICE_KEYS)
     calibration = expectation = threshold = None
     if audit.optional(record, "choice.calibration", dict) is not None:
-        audit.section(record, "choice.calibration", ("a", "b"))
+        audit.section(record, "choice.calibration", ("a", "b", "noise"))
         calibration = Calibration(
             audit.number(record, "choice.calibration.a", least=1e-300, most=1e300),
             audit.number(record, "choice.calibration.b", least=-1e3, most=1e3),
+            audit.number(record, "choice.calibration.noise", least=0, most=1 - 1e-9),
         )
     if audit.optional(record, "choice.expectation", dict) is not None:
         audit.section(record, "choice.expectation", ("documents", "accuracy", "log_loss"))

@@ -131,6 +131,18 @@ def _logs(statistics: Statistics, everywhere: Floats, smoothing: float) -> tuple
     return base, _log_count(others, smoothing) - np.repeat(base, widths)
 
 
+def complement_unseen(statistics: Statistics, sample: Sample, *, smoothing: float) -> Floats:
+    """The weight that a feature has for a document under the model of all others, none of which holds it.
+
+    returns  (n_documents, n_classes)
+    """
+    totals = np.tile(_complement_totals(statistics, smoothing), (len(sample), 1))
+    own = np.arange(len(sample)), sample.classes
+    without = totals - sample.lengths[:, None]
+    without[own] = totals[own]
+    return np.asarray(np.log(np.maximum(without, CLIP)) - _log_count(np.zeros(1), smoothing))
+
+
 def _complement_totals(statistics: Statistics, smoothing: float) -> Floats:
     tokens = statistics.class_occurrences
     return np.asarray(tokens.sum() - tokens + smoothing * statistics.n_features, dtype=np.float64)

@@ -6,12 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from nbtext.bayes.bernoulli import bernoulli
+from nbtext.bayes.bernoulli import bernoulli, bernoulli_unseen
 from nbtext.bayes.categorical import categorical, categorical_left_out, value_counts
-from nbtext.bayes.complement import complement, complement_left_out
+from nbtext.bayes.complement import complement, complement_left_out, complement_unseen
 from nbtext.bayes.derivation import Derivation, Powers, Values
 from nbtext.bayes.gaussian import FLOOR, gaussian, gaussian_left_out, moments
-from nbtext.bayes.multinomial import multinomial, multinomial_counts_left_out, multinomial_left_out
+from nbtext.bayes.multinomial import (
+    multinomial,
+    multinomial_counts_left_out,
+    multinomial_left_out,
+    multinomial_unseen,
+)
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
 
@@ -29,6 +34,8 @@ class EventModel(NamedTuple):
                    which every document is looked at
     reads_counts   whether it reads counts (or presence) only, and no other weights
     smoothing      what is taken where none is given; None: what leave-one-out finds best
+    unseen         (statistics, sample, *, smoothing) -> the weight that a feature has for each document of the sample
+                   where no other document holds it; None: such features are not told from others
     """
 
     compile: Callable[..., LinearScorer]
@@ -39,12 +46,15 @@ class EventModel(NamedTuple):
     gather: Callable[..., Statistics] | None = None
     reads_counts: bool = False
     smoothing: float | None = None
+    unseen: Callable[..., Floats] | None = None
 
 
 EVENT_MODELS = {
-    "multinomial": EventModel(multinomial, multinomial_left_out, multinomial_counts_left_out),
-    "bernoulli": EventModel(bernoulli, categorical_left_out, reads_presence=True),
-    "complement": EventModel(complement, complement_left_out, is_generative=False),
+    "multinomial": EventModel(
+        multinomial, multinomial_left_out, multinomial_counts_left_out, unseen=multinomial_unseen
+    ),
+    "bernoulli": EventModel(bernoulli, categorical_left_out, reads_presence=True, unseen=bernoulli_unseen),
+    "complement": EventModel(complement, complement_left_out, is_generative=False, unseen=complement_unseen),
     "normalized complement": EventModel(
         partial(complement, normalize_weights=True),
         partial(complement_left_out, normalize_weights=True),

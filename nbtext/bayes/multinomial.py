@@ -56,6 +56,16 @@ def multinomial_left_out(statistics: Statistics, sample: Sample, scores: Floats,
     return left_out
 
 
+def multinomial_unseen(statistics: Statistics, sample: Sample, *, smoothing: float) -> Floats:
+    """The weight that a feature has for a document under the model of all others, none of which holds it.
+
+    returns  (n_documents, n_classes)
+    """
+    totals = np.tile(statistics.class_occurrences + smoothing * statistics.n_features, (len(sample), 1))
+    totals[np.arange(len(sample)), sample.classes] -= sample.lengths
+    return log_share(np.zeros(1), totals, smoothing)
+
+
 def multinomial_counts_left_out(statistics: Statistics, sample: Sample, *, smoothings: Sequence[float]) -> Floats:
     """What `multinomial_left_out` gives for whole counts, for several smoothings > 0 at once, and without a scorer.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -59,12 +59,17 @@ class LeaveOneOut:
     """A corpus as leave-one-out sees it under one event model and prior.
 
     A label's only document is counted as wrong and otherwise passed over: with it, all that is known of its label
-    is left out.
+    is left out. So with a word: what no other document holds, a model of the others would not know, and ignore; it
+    counts here only where the likelihood of a document is looked at.
+
+    lengths  (n_documents,), tokens of each document of the sample, however they are weighted
+    n_alone  (n_documents,), those of them that no other document of the corpus holds
     """
 
     statistics: Statistics
     sample: Sample
-    lengths: NDArray[Any]  # (n_documents,), known tokens of each document of the sample, however they are weighted
+    lengths: NDArray[Any]
+    n_alone: NDArray[Any]
     model: str
     prior: Prior
     run: Run[Any] = one_by_one  # what makes the calls that the work is cut into, in as many threads as it has
@@ -89,7 +94,8 @@ class LeaveOneOut:
             return Choice(LAPLACE if smoothing is None else smoothing)
         best = judged.search() if smoothing is None else smoothing
         (scores,) = judged.scores(best)
-        lengths = judged.lengths
+        outliers_below = threshold(scores, judged.lengths) if self.has_likelihood else None
+        scores, lengths = judged.of_known(scores, best), judged.n_known
         calibration = fit_calibration(scores, lengths, judged.sample.classes)
         shown = calibration if calibrate else Calibration(1.0, 0.0)
         log_posterior = shown.log_posterior(scores, lengths)
@@ -99,7 +105,7 @@ class LeaveOneOut:
             best,
             calibration if calibrate else None,
             Expectation(len(self.sample), float(right / len(self.sample)), -float(log_posterior[own].mean())),
-            threshold(scores, lengths) if self.has_likelihood else None,
+            outliers_below,
             self._strangeness(log_posterior, judged.sample),
         )
 
@@ -114,13 +120,32 @@ class LeaveOneOut:
             self.statistics, self.sample, model=self.model, smoothings=smoothings, prior=self.prior, run=self.run
         )
 
+    @property
+    def n_known(self) -> NDArray[Any]:
+        """Tokens of each document that others hold too."""
+        return np.asarray(self.lengths - self.n_alone)
+
+    @cached_property
+    def _alone(self) -> Floats:
+        """Of each document, the sum of the counts that stand alone: tokens, or features where presence is looked at."""
+        is_alone = self.statistics.feature_sums(self.statistics.documents)[self.sample.indices] == 1
+        return self.sample.document_sums(self.sample.counts * is_alone)
+
+    def of_known(self, scores: Floats, smoothing: float) -> Floats:
+        """Left-out scores without the words that no other document holds."""
+        unseen = EVENT_MODELS[self.model].unseen
+        if unseen is None or self.sample.counts.dtype.kind != "i" or not self.n_alone.any():
+            return scores
+        return np.asarray(scores - self._alone[:, None] * unseen(self.statistics, self.sample, smoothing=smoothing))
+
     def _judged(self) -> LeaveOneOut:
         """Only the documents that are not alone in their class."""
         company = self.statistics.class_documents[self.sample.classes] > 1
         return self._of(np.flatnonzero(company)) if not company.all() else self
 
     def _of(self, documents: NDArray[Any]) -> LeaveOneOut:
-        return replace(self, sample=self.sample.taken(documents), lengths=self.lengths[documents])
+        sample = self.sample.taken(documents)
+        return replace(self, sample=sample, lengths=self.lengths[documents], n_alone=self.n_alone[documents])
 
     def search(self) -> float:
         """The smoothing with the least calibrated log-loss on (at most SEARCH_SIZE of) the documents."""
@@ -131,14 +156,14 @@ class LeaveOneOut:
         for step in REFINEMENTS:
             untried = [exponent for exponent in exponents if exponent not in losses]
             if untried:
-                tried = searched.scores(*(10.0**exponent for exponent in untried))
-                losses.update(
-                    zip(untried, self.run([partial(searched._loss, scores) for scores in tried]), strict=True)
-                )
+                smoothings = [10.0**exponent for exponent in untried]
+                tried = zip(searched.scores(*smoothings), smoothings, strict=True)
+                losses.update(zip(untried, self.run([partial(searched._loss, *each) for each in tried]), strict=True))
             best = min(losses, key=lambda exponent: (losses[exponent], -exponent))
             exponents = [max(lowest, best - step / 2), min(highest, best + step / 2)]
         return float(10.0**best)
 
-    def _loss(self, scores: Floats) -> float:
-        log_posterior = fit_calibration(scores, self.lengths, self.sample.classes).log_posterior(scores, self.lengths)
+    def _loss(self, scores: Floats, smoothing: float) -> float:
+        scores = self.of_known(scores, smoothing)
+        log_posterior = fit_calibration(scores, self.n_known, self.sample.classes).log_posterior(scores, self.n_known)
         return float(-log_posterior[np.arange(len(self.sample)), self.sample.classes].mean())

@@ -61,6 +61,7 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, r
     statistics, sample = tally.statistics, tally.sample
     # of weights, the length of a document cannot be told any more: its temperature is the same at any length
     lengths = sample.lengths if tally.weighting is None else np.ones(len(sample))
+    n_alone = _alone(tally, features)
     event_model = EVENT_MODELS[modelling.event_model]
     weighting = _weighting(tally, features, event_model)
     if weighting is not tally.weighting:
@@ -69,12 +70,20 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, r
         _check_complete(statistics, sample)
         statistics = event_model.gather(statistics, sample, n_values=modelling.values)
     prior = modelling.effective_prior
-    left_out = LeaveOneOut(statistics, sample, lengths, modelling.event_model, prior, run)
+    left_out = LeaveOneOut(statistics, sample, lengths, n_alone, modelling.event_model, prior, run)
     choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate)
     scorer = event_model.compile(statistics, smoothing=choice.smoothing)
     return Reading(
         tally.vocabulary, columns, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice
     )
+
+
+def _alone(tally: Tally, features: FeatureSettings) -> NDArray[np.float64]:
+    """The tokens of each document of the sample that no other document holds: none where the vocabulary is given."""
+    if tally.vocabulary is None or tally.weighting is not None or features.vocabulary is not None:
+        return np.zeros(len(tally.sample))
+    is_alone = tally.statistics.feature_sums(tally.statistics.documents)[tally.sample.indices] == 1
+    return tally.sample.document_sums(tally.sample.counts * is_alone)
 
 
 def chosen(tally: Tally, features: FeatureSettings) -> tuple[Tally, NDArray[np.int64] | None]:

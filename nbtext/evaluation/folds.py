@@ -52,20 +52,24 @@ def cross_validate(
 ) -> Iterator[Predictions]:
     """What models trained on the other folds say of each fold, smoothing and calibration chosen by the others alone.
 
-    The vocabulary is that of all folds, as in leave-one-out; limits, selection and weights are of the others alone.
+    Vocabulary, limits, selection and weights are of the others alone, as if they had been read by themselves.
 
     tally  with every document in its sample
     folds  (n_documents,), the fold of each document of the sample
     """
     everything = over_vocabulary(tally, features)
-    modelling_features = replace(features, vocabulary=None)
+    has_own_words = tally.vocabulary is not None and features.vocabulary is None
     for fold in np.unique(folds):
         is_held_out = folds == fold
         training = everything.without(is_held_out)
-        reading = read(training, modelling_features, modelling)
         held_out = everything.sample.taken(np.flatnonzero(is_held_out))
+        if has_own_words:
+            seen = np.flatnonzero(np.diff(training.statistics.indptr))
+            training = training.restricted(seen)
+            held_out = held_out.restricted(seen, everything.statistics.n_features)
+        reading = read(training, features, modelling)
         if reading.columns is not None:
-            held_out = held_out.restricted(reading.columns, everything.statistics.n_features)
+            held_out = held_out.restricted(reading.columns, training.statistics.n_features)
         for part in held_out.parts(max(1, MOST_PROBABILITIES // len(training.labels))):
             true_labels = [tally.labels[k] for k in part.classes]
             answers = _predictions(_log_probabilities(reading, part), training.labels, true_labels)

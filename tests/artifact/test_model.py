@@ -85,7 +85,13 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("scorer.indptr", set_at("scorer", "indptr", value=np.zeros(3))),
     ("vocabulary", set_at("vocabulary", "offsets", value=np.array([0, 5], dtype=np.uint8))),
     ("vocabulary", set_at("vocabulary", "blob", value=np.zeros(3, dtype=np.uint8))),
-    ("choice.calibration.a", set_at("choice", "calibration", value={"a": 0.0, "b": 1.0})),
+    ("choice.calibration.a", set_at("choice", "calibration", value={"a": 0.0, "b": 1.0, "noise": 0.0})),
+    ("choice.calibration.noise", set_at("choice", "calibration", value={"a": 1.0, "b": 1.0, "noise": 1.0})),
+    ("choice.strangeness.points", set_at("choice", "strangeness", value={"points": np.zeros(3), "numbers": 2})),
+    (
+        "choice.strangeness.points",
+        set_at("choice", "strangeness", value={"points": np.array([1.0, 0.0]), "numbers": 2}),
+    ),
     ("choice.smoothing", set_at("choice", "smoothing", value=float("inf"))),
     ("weighting.tf", set_at("weighting", "tf", value="loud")),
 ]

@@ -19,6 +19,16 @@ def overconfident(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray, n
     return honest * (a * lengths**b)[:, None], lengths, np.array(drawn, dtype=np.int32)
 
 
+def with_odd_labels(
+    documents: tuple[np.ndarray, np.ndarray, np.ndarray], share: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same documents, this share of them with a label drawn by chance."""
+    scores, lengths, classes = documents
+    random = np.random.default_rng(2)
+    is_odd = random.random(len(classes)) < share
+    return scores, lengths, np.where(is_odd, random.integers(0, 4, len(classes)), classes).astype(np.int32)
+
+
 def test_recovers_the_temperature() -> None:
     """Labels drawn at T(L) = 0.5 · L^0.8 give about that temperature back."""
     found = fit_calibration(*overconfident(20_000, 0.5, 0.8))
@@ -26,18 +36,31 @@ def test_recovers_the_temperature() -> None:
     assert abs(found.b - 0.8) < 0.03
 
 
-def test_finds_the_minimum() -> None:
-    """No other a and b, found by a general minimizer, have less log-loss."""
-    scores, lengths, classes = overconfident(2000, 2.0, 0.3)
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_finds_the_minimum(share: float) -> None:
+    """No other a, b and noise, found by a general minimizer, have less log-loss."""
+    scores, lengths, classes = with_odd_labels(overconfident(2000, 2.0, 0.3), share)
 
     def loss(at: np.ndarray) -> float:
-        log_posterior = Calibration(float(np.exp(at[0])), float(at[1])).log_posterior(scores, lengths)
+        noise = float(1 / (1 + np.exp(-at[2])))
+        log_posterior = Calibration(float(np.exp(at[0])), float(at[1]), noise).log_posterior(scores, lengths)
         prior = (((at - BELIEVED) / DOUBT) ** 2).sum() / 2
         return float((prior - log_posterior[np.arange(len(classes)), classes].sum()) / len(classes))
 
     found = fit_calibration(scores, lengths, classes)
-    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 2000})
-    assert loss(np.array([np.log(found.a), found.b])) <= best.fun + 1e-8
+    best = minimize(
+        loss, np.array([0.0, 0.0, -4.0]), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 2000}
+    )
+    assert loss(np.array([np.log(found.a), found.b, np.log(found.noise / (1 - found.noise))])) <= best.fun + 1e-8
+
+
+def test_odd_labels_do_not_make_all_others_doubtful() -> None:
+    """Where one label in twenty was drawn by chance, that share is found, and the temperature is that of the others."""
+    found = fit_calibration(*with_odd_labels(overconfident(20_000, 0.5, 0.8), 0.05))
+    assert found.noise == pytest.approx(0.05, abs=0.01)
+    assert abs(np.log(found.a / 0.5)) < 0.2
+    assert abs(found.b - 0.8) < 0.04
+    assert fit_calibration(*overconfident(20_000, 0.5, 0.8)).noise < 0.006
 
 
 def test_documents_of_one_length_say_nothing_of_others() -> None:

@@ -16,6 +16,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.gaussian import Moments
 from nbtext.bayes.leave_one_out import leave_one_out
 from nbtext.bayes.priors import log_prior
+from nbtext.bayes.smoothing import LeaveOneOut
 
 
 @pytest.mark.parametrize("name", EVENT_MODELS)
@@ -78,6 +79,31 @@ def test_complement_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         (parts,) = leave_one_out(statistics, sample, model=name, smoothings=[0.1])
         monkeypatch.undo()
         np.testing.assert_allclose(parts, whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement"])
+@settings(max_examples=40, deadline=None)
+@given(corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.001, 0.3, 1.0]))
+def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, smoothing: float) -> None:
+    """The scores that smoothing and calibration are chosen by are those of refits that ignore what they never saw."""
+    counts, classes, n_classes = corpus
+    model = EVENT_MODELS[name]
+    asked = np.minimum(counts, 1) if model.reads_presence else counts
+    sample, statistics = sample_of(asked, classes), statistics_of(asked, classes, n_classes)
+    is_alone = (asked > 0).sum(axis=0) == 1
+    n_alone = asked[:, is_alone].sum(axis=1)
+    left_out = LeaveOneOut(statistics, sample, sample.lengths, n_alone, name, "empirical")
+    (scores,) = left_out.scores(smoothing)
+    found = left_out.of_known(scores, smoothing)
+    for i in range(len(counts)):
+        others = np.arange(len(counts)) != i
+        refitted = statistics_of(asked[others], classes[others], n_classes)
+        prior = log_prior(refitted.class_documents, "empirical")
+        scorer = model.compile(refitted, smoothing=smoothing).with_prior(prior)
+        known = sample_of(np.where(is_alone, 0, asked[[i]]), classes[[i]])
+        expected = scorer.scores(known.indptr, known.indices, known.counts)[0]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+        assert left_out.n_known[i] == known.lengths[0]
 
 
 def test_the_only_document_of_its_class() -> None:
