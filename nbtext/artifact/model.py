@@ -35,7 +35,7 @@ KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
     "statistics", "selected", "weighting", "scorer", "choice",
 )  # fmt: skip
-CHOICE_KEYS = ("smoothing", "calibration", "expectation", "outlier_threshold", "strangeness")
+CHOICE_KEYS = ("smoothing", "calibration", "expectation", "outlier_threshold", "strangeness", "tilt", "shift")
 
 
 def save_model(classifier: TextClassifier, path: str) -> None:
@@ -177,7 +177,7 @@ def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings
         _real(record, "scorer.base_scale", n_scores) if has_base else None,
         derivation,
     )
-    return Reading(selected, None, _weighting(record, scorer.n_features), scorer, _choice(record))
+    return Reading(selected, None, _weighting(record, scorer.n_features), scorer, _choice(record, n_classes))
 
 
 def _weighting(record: Record, n_features: int) -> Weighting:
@@ -190,7 +190,7 @@ def _weighting(record: Record, n_features: int) -> Weighting:
     )
 
 
-def _choice(record: Record) -> Choice:
+def _choice(record: Record, n_classes: int) -> Choice:
     audit.section(record, "choice", CHOICE_KEYS)
     calibration = expectation = threshold = None
     if audit.optional(record, "choice.calibration", dict) is not None:
@@ -210,7 +210,13 @@ def _choice(record: Record) -> Choice:
     if audit.optional(record, "choice.outlier_threshold", float) is not None:
         threshold = audit.number(record, "choice.outlier_threshold")
     smoothing = audit.number(record, "choice.smoothing", least=0)
-    return Choice(smoothing, calibration, expectation, threshold, _quantiles(record, "choice.strangeness"))
+    strangeness = _quantiles(record, "choice.strangeness")
+    tilt, shift = _shift(record, "choice.tilt", n_classes), _shift(record, "choice.shift", n_classes)
+    return Choice(smoothing, calibration, expectation, threshold, strangeness, tilt, shift)
+
+
+def _shift(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:
+    return None if audit.optional(record, key, np.ndarray) is None else _real(record, key, n_classes)
 
 
 def _quantiles(record: Record, key: str) -> Quantiles | None:

@@ -10,6 +10,8 @@ from nbtext.errors import SettingsError
 EVENT_MODELS = ("multinomial", "bernoulli", "complement", "categorical", "gaussian")
 MOST_VALUES = 1000  # of a feature, 0 included
 
+METRICS = ("accuracy", "macro_f1", "log_loss")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
@@ -35,6 +37,14 @@ class ModelSettings:
     )
     calibrate: bool = field(
         default=True, metadata={"help": "Mend the probabilities by leave-one-out, so that 90 % means nine out of ten."}
+    )
+    optimize: str | None = field(
+        default=None,
+        metadata={
+            "choices": METRICS,
+            "help": "Shift the decision between labels to where leave-one-out finds this best; for log_loss, shift the "
+            "probabilities.",
+        },
     )
     normalize_weights: bool = field(
         default=False, metadata={"help": "Complement: scale each class's weights to sum to one (Rennie et al. 2003)."}

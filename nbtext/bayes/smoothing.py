@@ -19,6 +19,7 @@ from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
+from nbtext.bayes.shift import fit_shift
 from nbtext.bayes.statistics import Statistics
 
 LAPLACE = 1.0  # where there is nothing to choose by
@@ -48,10 +49,23 @@ class Choice:
     expectation: Expectation | None = None
     outlier_threshold: float | None = None  # log-likelihood per token, in nats
     strangeness: Quantiles | None = None  # of the true labels, as `coverage` defines it
+    tilt: Floats | None = None  # (n_classes,), added to the log-probabilities before they are normalised again
+    shift: Floats | None = None  # (n_classes,), added to the log-probabilities only where the largest is taken
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
         """Log-probabilities of documents of these many known tokens, shape (n_documents, n_classes)."""
-        return normalized(scores) if self.calibration is None else self.calibration.log_posterior(scores, lengths)
+        found = normalized(scores) if self.calibration is None else self.calibration.log_posterior(scores, lengths)
+        return found if self.tilt is None else normalized(found + self.tilt)
+
+    def decided(self, log_posterior: Floats) -> NDArray[np.int64]:
+        """The class to answer for each document: the most probable one, or what serves the metric to optimize."""
+        shifted = log_posterior if self.shift is None else log_posterior + self.shift
+        return shifted.argmax(axis=1) if len(shifted) else np.zeros(0, dtype=np.int64)
+
+    def optimized(self, scores: Floats, lengths: NDArray[Any], classes: NDArray[Any], metric: str) -> Choice:
+        """The same with the tilt or shift that serves a metric best on left-out documents."""
+        found = fit_shift(self.log_posterior(scores, lengths), classes, metric)
+        return replace(self, tilt=found) if metric == "log_loss" else replace(self, shift=found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +93,7 @@ class LeaveOneOut:
         """Whether scores are log p(document, class): of a generative model, over counts or presence."""
         return EVENT_MODELS[self.model].is_generative and self.sample.counts.dtype.kind == "i"
 
-    def choose(self, smoothing: float | None, *, calibrate: bool) -> Choice:
+    def choose(self, smoothing: float | None, *, calibrate: bool, optimize: str | None = None) -> Choice:
         """The smoothing with the least calibrated log-loss (or the given one), its calibration and expectation.
 
         Before calibration the loss says how overconfident a model is, not how well it tells the labels apart, and
@@ -88,7 +102,7 @@ class LeaveOneOut:
         smoothing = EVENT_MODELS[self.model].smoothing if smoothing is None else smoothing
         most = max(1, MOST_SCORES // max(1, self.statistics.n_classes))
         if len(self.sample) > most:  # the smallest hashes come first
-            return self._of(np.arange(most)).choose(smoothing, calibrate=calibrate)
+            return self._of(np.arange(most)).choose(smoothing, calibrate=calibrate, optimize=optimize)
         judged = self._judged()
         if len(judged.sample) == 0 or self.statistics.n_classes < 2:
             return Choice(LAPLACE if smoothing is None else smoothing)
@@ -96,17 +110,18 @@ class LeaveOneOut:
         (scores,) = judged.scores(best)
         outliers_below = threshold(scores, judged.lengths) if self.has_likelihood else None
         scores, lengths = judged.of_known(scores, best), judged.n_known
-        calibration = fit_calibration(scores, lengths, judged.sample.classes)
-        shown = calibration if calibrate else Calibration(1.0, 0.0)
-        log_posterior = shown.log_posterior(scores, lengths)
-        own = np.arange(len(judged.sample)), judged.sample.classes
-        right = (scores.argmax(axis=1) == judged.sample.classes).sum()
-        return Choice(
-            best,
-            calibration if calibrate else None,
-            Expectation(len(self.sample), float(right / len(self.sample)), -float(log_posterior[own].mean())),
-            outliers_below,
-            self._strangeness(log_posterior, judged.sample),
+        classes = judged.sample.classes
+        choice = Choice(best, fit_calibration(scores, lengths, classes) if calibrate else None)
+        if optimize is not None:
+            choice = choice.optimized(scores, lengths, classes, optimize)
+        log_posterior = choice.log_posterior(scores, lengths)
+        right = (choice.decided(log_posterior) == classes).sum()
+        loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
+        return replace(
+            choice,
+            expectation=Expectation(len(self.sample), float(right / len(self.sample)), loss),
+            outlier_threshold=outliers_below,
+            strangeness=self._strangeness(log_posterior, judged.sample),
         )
 
     def _strangeness(self, log_posterior: Floats, judged: Sample) -> Quantiles | None:

@@ -71,7 +71,7 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, r
         statistics = event_model.gather(statistics, sample, n_values=modelling.values)
     prior = modelling.effective_prior
     left_out = LeaveOneOut(statistics, sample, lengths, n_alone, modelling.event_model, prior, run)
-    choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate)
+    choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize)
     scorer = event_model.compile(statistics, smoothing=choice.smoothing)
     return Reading(
         tally.vocabulary, columns, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice

@@ -129,9 +129,10 @@ class TextClassifier:
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
         """Answer every document of a batch, in order; one that cannot be answered says why."""
         scores, n_tokens, n_known = self._scores(batch.columns)
-        probabilities = np.exp(self.reading_.choice.log_posterior(scores, n_known))
-        best = probabilities.argmax(axis=1).tolist() if len(batch) else []
-        labels: list[str | None] = [self.labels[k] for k in best]
+        choice = self.reading_.choice
+        log_posterior = choice.log_posterior(scores, n_known)
+        probabilities, chosen = np.exp(log_posterior), choice.decided(log_posterior)
+        labels: list[str | None] = [self.labels[k] for k in chosen.tolist()]
         reasons: list[str | None] = [None] * len(batch)
         for row in np.flatnonzero(n_tokens == 0).tolist():
             labels[row], reasons[row] = None, NO_TOKEN
@@ -140,8 +141,10 @@ class TextClassifier:
             probabilities[row] = np.nan
         known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
         outliers = self._outliers(scores, n_tokens, n_known)
-        answers = Predictions(batch.ids, labels, self.labels, probabilities, known, outliers, reasons, batch.labels)
-        return decided(answers, self.reading_.choice, decisions)
+        answers = Predictions(
+            batch.ids, labels, self.labels, probabilities, known, outliers, reasons, batch.labels, chosen
+        )
+        return decided(answers, choice, decisions)
 
     def _outliers(
         self, scores: NDArray[np.float64], n_tokens: NDArray[np.int64], n_known: NDArray[np.int64]
@@ -154,8 +157,8 @@ class TextClassifier:
         return [None if math.isnan(likelihood) else likelihood < lowest for likelihood in likelihoods.tolist()]
 
     def predict(self, X: Iterable[str]) -> NDArray[np.str_]:
-        """The most probable label of each text, shape (n_documents,); without a known word, the likeliest."""
-        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
+        """The label of each text, shape (n_documents,): the most probable one unless `optimize` shifts the decision."""
+        return np.asarray(self.classes_[self.reading_.choice.decided(self.predict_log_proba(X))])
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """The probability of each label, shape (n_documents, n_classes), in the order of `classes_`."""

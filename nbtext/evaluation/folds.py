@@ -72,7 +72,8 @@ def cross_validate(
             held_out = held_out.restricted(reading.columns, training.statistics.n_features)
         for part in held_out.parts(max(1, MOST_PROBABILITIES // len(training.labels))):
             true_labels = [tally.labels[k] for k in part.classes]
-            answers = _predictions(_log_probabilities(reading, part), training.labels, true_labels)
+            found = _log_probabilities(reading, part)
+            answers = _predictions(found, reading.choice.decided(found), training.labels, true_labels)
             yield decided(answers, reading.choice, decisions)
 
 
@@ -84,18 +85,19 @@ def _log_probabilities(reading: Reading, documents: Sample) -> NDArray[np.float6
 
 
 def _predictions(
-    log_probabilities: NDArray[np.float64], labels: tuple[str, ...], true_labels: list[str]
+    log_probabilities: NDArray[np.float64], chosen: NDArray[np.int64], labels: tuple[str, ...], true_labels: list[str]
 ) -> Predictions:
     n = len(true_labels)
     return Predictions(
         [""] * n,
-        [labels[k] for k in log_probabilities.argmax(axis=1)],
+        [labels[k] for k in chosen],
         labels,
         np.exp(log_probabilities),
         np.ones(n),
         [None] * n,
         [None] * n,
         list(true_labels),
+        chosen,
     )
 
 

@@ -27,7 +27,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"model": "gaussian"},
     {"model": "gaussian", "idf": "smooth", "norm": "l2", "smoothing": 0.01},
     {"ngrams": (1, 2), "min_df": 2, "calibrate": False},
-    {"hash_bits": 6},
+    {"hash_bits": 6, "optimize": "log_loss"},
     {"vocabulary": ("unheard", "yellow"), "prior": (1.0, 2.0, 3.0)},
     {"analyzer": "char_wb", "ngrams": (2, 3), "max_features": 9},
 ]

@@ -99,6 +99,50 @@ def test_sets_are_judged_later(nbtext: Any, letters: Path, model: str, tmp_path:
         assert later[name] == direct[name]
 
 
+@pytest.fixture(scope="module")
+def unbalanced(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The letters as a training and a test file, of which two departments get nearly all."""
+    folder = tmp_path_factory.mktemp("unbalanced")
+    for half in ("train", "test"):
+        lines = []
+        for path in sorted(letters.glob(f"{half}/*/*.txt")):
+            label, number = path.parent.name, int(path.stem)
+            if label in ("noise", "streets") or number % (1 if half == "test" else 7) == 0:
+                lines.append(json.dumps({"label": label, "text": path.read_text()}))
+        (folder / f"{half}.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+def test_optimize_raises_macro_f1(nbtext: Any, unbalanced: Path) -> None:
+    """On letters of which most are to two departments, the shift of --optimize macro_f1 finds more of the others."""
+    found = {}
+    for metric in ("", "macro_f1", "accuracy", "log_loss"):
+        options = ["--optimize", metric] if metric else []
+        trained = nbtext("train", "train.jsonl", "-o", f"{metric}.joblib", *options, cwd=unbalanced)
+        assert trained.status == 0, trained.err
+        result = nbtext("evaluate", "test.jsonl", "-m", f"{metric}.joblib", "--to", "json", cwd=unbalanced)
+        found[metric] = json.loads(result.out)
+    assert found["macro_f1"]["macro_f1"] > found[""]["macro_f1"] + 0.02
+    assert found["accuracy"]["accuracy"] >= found[""]["accuracy"]
+    for metric in ("macro_f1", "accuracy"):  # decisions are shifted, and probabilities are not
+        assert found[metric]["log_loss"] == found[""]["log_loss"]
+        assert found[metric]["brier_score"] == found[""]["brier_score"]
+    assert found["log_loss"]["log_loss"] < found[""]["log_loss"]
+
+
+def test_a_shifted_decision_says_its_own_probability(nbtext: Any, unbalanced: Path) -> None:
+    """The probability beside a label is that label's, also where another one is more probable; folds shift as well."""
+    assert nbtext("train", "train.jsonl", "-o", "m", "--optimize", "macro_f1", cwd=unbalanced).status == 0
+    found = records(nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", cwd=unbalanced).out)
+    assert all(record["probability"] == record["scores"][record["label"]] for record in found)
+    assert any(record["probability"] < max(record["scores"].values()) for record in found)
+    folds = [
+        json.loads(nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", *options, cwd=unbalanced).out)
+        for options in ((), ("--optimize", "macro_f1"))
+    ]
+    assert folds[1]["macro_f1"] > folds[0]["macro_f1"]
+
+
 WRONG = [
     ("predict letters/test -m MODEL --min-probability 2", "--min-probability: 2 is no probability"),
     ("predict letters/test -m MODEL --coverage 1", "--coverage: 1 is not between 0 and 1"),
