@@ -8,9 +8,12 @@ import numpy as np
 
 from nbtext.bayes.coverage import strangeness
 from nbtext.bayes.smoothing import Choice
+from nbtext.classifier.costs import WRONG, Costs
 from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.settings import DecisionSettings
 from nbtext.errors import SettingsError
+
+TIE = 1e-12  # expected costs that are this near are equal
 
 
 def decided(predictions: Predictions, choice: Choice | None, settings: DecisionSettings) -> Predictions:
@@ -21,9 +24,27 @@ def decided(predictions: Predictions, choice: Choice | None, settings: DecisionS
     """
     if settings.coverage is not None:
         predictions = _with_sets(predictions, choice, settings.coverage)
+    if settings.cost is not None:
+        predictions = _of_least_cost(predictions, settings.cost)
     if settings.min_probability is not None:
         predictions = _with_abstention(predictions, settings.min_probability)
     return predictions
+
+
+def _of_least_cost(predictions: Predictions, costs: Costs) -> Predictions:
+    """The label whose expected cost is least, the more probable one of two that cost the same."""
+    probabilities, classes = predictions.probabilities, predictions.classes
+    places = {label: place for place, label in enumerate(classes)}
+    expected = 1 - probabilities  # where every error costs 1
+    for (true, predicted), cost in costs.pairs.items():
+        if true in places and predicted in places:
+            expected[:, places[predicted]] += (cost - WRONG * (true != predicted)) * probabilities[:, places[true]]
+    is_least = expected <= expected.min(axis=1, keepdims=True, initial=np.inf) + TIE
+    chosen = np.where(is_least, probabilities, -1.0).argmax(axis=1) if len(predictions) else predictions.chosen
+    labels = [
+        None if label is None else classes[k] for label, k in zip(predictions.labels, chosen.tolist(), strict=True)
+    ]
+    return replace(predictions, labels=labels, decided=chosen)
 
 
 def _with_abstention(predictions: Predictions, least: float) -> Predictions:

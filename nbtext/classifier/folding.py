@@ -134,6 +134,8 @@ def predict_source(
         return chunk, batch, classifier.predict_batch(batch, decisions)
 
     _check_fields(classifier.features.fields, source.field_names)
+    if decisions.cost is not None:
+        decisions.cost.check(classifier.labels)
     chunks = _bounded(source.chunks(), len(classifier.labels))
     if source.is_live:
         jobs = 1

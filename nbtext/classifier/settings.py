@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from nbtext.classifier.costs import Costs
 from nbtext.errors import SettingsError
 
 
@@ -17,6 +18,14 @@ class DecisionSettings:
     coverage: float | None = field(
         default=None,
         metadata={"help": "Give the smallest set of labels that holds the true one with this frequency, as in 0.95."},
+    )
+
+    cost: Costs | None = field(
+        default=None,
+        metadata={
+            "help": "Give the label of least expected cost, by a table of true label, predicted label and cost; "
+            "pairs that it lacks cost 0 where they are alike, else 1."
+        },
     )
 
     def __post_init__(self) -> None:

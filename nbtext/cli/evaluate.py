@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -78,8 +79,8 @@ def evaluate(
     from nbtext.evaluation.metrics import Judge
     from nbtext.report.evaluation import rendered_evaluation
 
-    judge = Judge()
-    settings = collected(ReadingSettings, options)
+    settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
+    judge = Judge(decisions.cost)
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
         for predictions in _predictions(source, model_file, on_batch, options):
             judge.add(predictions)
@@ -109,6 +110,7 @@ def _predictions(
         from nbtext.evaluation.predictions_file import PredictionsFile
 
         answers = PredictionsFile(predictions)
+        decisions = replace(decisions, cost=None)  # labels were decided for already
         return (decided(answers.of(batch), None, decisions) for batch in source.batches())
     if model_file is not None:
         from nbtext.artifact.model import load_model

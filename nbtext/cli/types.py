@@ -75,6 +75,12 @@ def _vocabulary(text: str) -> tuple[str, ...]:
     return tuple(sorted(set(read_words(text))))
 
 
+def _costs(text: str) -> Any:
+    from nbtext.classifier.costs import read_costs
+
+    return read_costs(text)
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
@@ -88,5 +94,6 @@ PARSED = {  # settings' fields whose values are not plain words or numbers
     "select": Parsed("mi:N|chi2:N", _selection),
     "stop_words": Parsed("english|FILE", _stop_words),
     "vocabulary": Parsed("FILE", _vocabulary),
+    "cost": Parsed("FILE", _costs),
     "text_field": Parsed("NAME[,NAME…]", _names),
 }

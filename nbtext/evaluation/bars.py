@@ -9,9 +9,9 @@ from nbtext.errors import MissedBar, SettingsError
 from nbtext.evaluation.metrics import Evaluation
 
 HIGHER_IS_BETTER = ("accuracy", "macro_f1", "weighted_f1", "answered", "accuracy_among_answered", "coverage")
-LOWER_IS_BETTER = ("log_loss", "brier_score", "expected_calibration_error", "mean_set_size")
+LOWER_IS_BETTER = ("log_loss", "brier_score", "expected_calibration_error", "mean_set_size", "mean_cost")
 
-NEEDED = dict.fromkeys(("coverage", "mean_set_size"), "give --coverage too")
+NEEDED = dict.fromkeys(("coverage", "mean_set_size"), "give --coverage too") | {"mean_cost": "give --cost too"}
 
 
 def parse_bars(text: str) -> dict[str, float]:

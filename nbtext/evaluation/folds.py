@@ -114,5 +114,7 @@ def cross_validated(
     """Read a source once, deal its documents out to folds, and predict each fold from the others."""
     features = replace(features, fields=source.field_names)
     tally = tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
+    if decisions.cost is not None:
+        decisions.cost.check(tally.labels)
     folds = stratified_folds(tally.sample.classes, dealing.folds or 0, seed=dealing.seed)
     yield from cross_validate(tally, folds, features=features, modelling=modelling, decisions=decisions)

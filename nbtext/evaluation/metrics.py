@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.classifier.costs import Costs
 from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError
 
@@ -63,12 +64,14 @@ class Evaluation:
     accuracy_among_answered: float = 0.0  # 0 where none was
     coverage: float | None = None  # the share of documents whose set of labels holds the true one; None without sets
     mean_set_size: float | None = None
+    mean_cost: float | None = None  # None where costs were not given
 
 
 class Judge:
     """Compares predictions with the labels that their documents have, in memory that the labels alone determine."""
 
-    def __init__(self) -> None:
+    def __init__(self, costs: Costs | None = None) -> None:
+        self._costs = costs
         self._confusions: Counter[tuple[str, str | None]] = Counter()
         self._classes: set[str] = set()
         self._log_loss = 0.0
@@ -147,7 +150,13 @@ class Judge:
             answered=float(given.sum() / n),
             accuracy_among_answered=float(right.sum() / max(1, given.sum())),
             **self._of_sets(),
+            mean_cost=self._mean_cost(n),
         )
+
+    def _mean_cost(self, n: int) -> float | None:
+        if self._costs is None:
+            return None
+        return sum(number * self._costs.of(*pair) for pair, number in sorted(self._confusions.items(), key=str)) / n
 
     def _of_sets(self) -> dict[str, float]:
         documents, covered, size = self._sets.tolist()

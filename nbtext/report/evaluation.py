@@ -29,6 +29,7 @@ SUMMARY = (
     "expected_calibration_error",
     "coverage",
     "mean_set_size",
+    "mean_cost",
 )
 MOST_COLUMNS = 12  # labels whose confusions are shown as a matrix; of more, the most frequent confusions as a list
 MOST_CONFUSIONS = 10
@@ -129,6 +130,8 @@ def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"answered {evaluation.answered:.4f}, accuracy among answered {evaluation.accuracy_among_answered:.4f}"
     if evaluation.coverage is not None:
         yield f"coverage {evaluation.coverage:.4f}, mean set size {evaluation.mean_set_size:.4f}"
+    if evaluation.mean_cost is not None:
+        yield f"mean cost {evaluation.mean_cost:.4f}"
 
 
 def _new_table(*headers: str) -> Table:

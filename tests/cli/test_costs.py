@@ -1,0 +1,104 @@
+"""What errors cost: `--cost FILE` as typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the small corpus of spam, a model of it, and costs: ham among the spam is ten times as bad."""
+    folder = tmp_path_factory.mktemp("spam")
+    (folder / "spam").symlink_to(Path(__file__).parents[2] / "corpora" / "spam")
+    (folder / "costs.csv").write_text("true,predicted,cost\nham,spam,10\nspam,,0.5\nham,,0.25\n")
+    (folder / "costs.tsv").write_text("ham\tspam\t10\n")
+    assert nbtext("train", "spam", "-o", "m", cwd=folder).status == 0
+    return folder
+
+
+def records(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
+    """It is spam only where ten times the probability of ham is less than that of spam, in both forms of the file."""
+    questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
+    plain = records(nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=questions, cwd=spam).out)
+    for name in ("costs.csv", "costs.tsv"):
+        out = nbtext("predict", "-", "-m", "m", "--to", "jsonl", "--cost", name, input=questions, cwd=spam).out
+        found = records(out)
+        for before, after in zip(plain, found, strict=True):
+            assert after["scores"] == before["scores"]
+            if before["label"] is None:
+                assert after["label"] is None
+                continue
+            is_spam = 10 * after["scores"]["ham"] < after["scores"]["spam"]
+            assert after["label"] == ("spam" if is_spam else "ham")
+            assert after["probability"] == after["scores"][after["label"]]
+    assert [record["label"] for record in plain] != [record["label"] for record in found]
+
+
+@pytest.mark.parametrize("how", [("-m", "m"), ("--folds", "4")])
+def test_evaluate_says_the_mean_cost(nbtext: Any, spam: Path, how: tuple[str, str]) -> None:
+    """It is the confusions times what each costs, and less than that of the most probable labels."""
+    found = json.loads(nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "json", cwd=spam).out)
+    (_, ham_as_spam), (spam_as_ham, _) = found["confusion_matrix"]
+    assert found["mean_cost"] == pytest.approx((10 * ham_as_spam + spam_as_ham) / found["documents"])
+    careful = ("--cost", "costs.csv", "--min-probability", "0.999999", "--to", "json")
+    found = json.loads(nbtext("evaluate", "spam", *how, *careful, cwd=spam).out)
+    assert found["unanswered"] > 0
+    table = nbtext("evaluate", "spam", *how, "--cost", "costs.csv", "--to", "table", cwd=spam).out
+    assert "mean cost " in table
+
+
+def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
+    """Costs of predictions made before are those of their labels; and a bar may be set."""
+    assert (
+        nbtext("predict", "spam", "-m", "m", "--to", "tsv", "--cost", "costs.csv", "-o", "p.tsv", cwd=spam).status == 0
+    )
+    direct = json.loads(nbtext("evaluate", "spam", "-m", "m", "--cost", "costs.csv", "--to", "json", cwd=spam).out)
+    options = ("--predictions", "p.tsv", "--cost", "costs.csv", "--fail-under", "mean_cost=100")
+    result = nbtext("evaluate", "spam", *options, "--to", "json", cwd=spam)
+    assert result.status == 0
+    assert json.loads(result.out)["mean_cost"] == direct["mean_cost"]
+
+
+WRONG = [
+    (b"ham,spam,10\nham,spma,1\n", "c:2: there is no label spma; there are ham, spam"),
+    (b"ham,spam\n", "c:1: expected 3 columns, found 2"),
+    (b"a,b,cost\nham,spam,much\n", "c:2: 'much' is no cost"),
+    (b"ham,spam,inf\n", "c:1: 'inf' is no cost"),
+    (b"ham,spam,1\n\nham,spam,2\n", "c:3: ham taken for spam has a cost already"),
+    (b",spam,1\n", "c:1: the true label is empty"),
+    (b"", "c: there is no cost in it"),
+    (b"true,predicted,cost\n", "c: there is no cost in it"),
+    (b"ham\xff,spam,1\n", "c: holds no costs"),
+    (b'ham,"spam,1\n', "c: holds no costs"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_a_bad_file(nbtext: Any, spam: Path, data: bytes, message: str) -> None:
+    """One line names the file, the line and what is wrong with it."""
+    (spam / "c").write_bytes(data)
+    for command in (
+        ["predict", "spam", "-m", "m"],
+        ["evaluate", "spam", "-m", "m"],
+        ["evaluate", "spam", "--folds", "2"],
+    ):
+        result = nbtext(*command, "--cost", "c", cwd=spam)
+        assert message in result.err
+        assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+
+
+def test_a_missing_file(nbtext: Any, spam: Path) -> None:
+    """It is named."""
+    result = nbtext("predict", "spam", "-m", "m", "--cost", "nowhere.csv", cwd=spam)
+    assert (result.status, result.err) == (
+        1,
+        "nbtext: nowhere.csv: cannot be read: No such file or directory; check the path\n",
+    )
