@@ -22,6 +22,9 @@ COMMANDS = {
         "predict": "Label texts with a model.",
         "evaluate": "Say how good a model is on labelled texts.",
     },
+    "Look": {
+        "sample": "Draw documents from a model.",
+    },
 }
 
 

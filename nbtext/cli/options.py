@@ -122,10 +122,15 @@ def decision_options(command: Command) -> Command:
     return settings_options(DecisionSettings, "Answers")(command)
 
 
+debug_option = option(
+    "--debug", is_flag=True, expose_value=False, stage="Running", help="Show the traceback of an error."
+)
+
+
 def run_options(command: Command) -> Command:
     """How the command goes about it."""
     for decorate in (
-        option("--debug", is_flag=True, expose_value=False, stage="Running", help="Show the traceback of an error."),
+        debug_option,
         option("--no-progress", is_flag=True, stage="Running", help="Show no progress bar."),
         option("-q", "--quiet", is_flag=True, stage="Running", help="Say nothing but errors and results."),
         option("-j", "--jobs", type=click.IntRange(min=1), stage="Running", help="Threads.  [default: all cores]"),

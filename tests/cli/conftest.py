@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,6 +44,32 @@ def nbtext() -> Run:
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
+
+
+@pytest.fixture(scope="session")
+def on_a_terminal() -> Callable[[list[str]], str]:
+    """on_a_terminal(command): what a command shows on a terminal."""
+
+    def show(command: list[str]) -> str:
+        """What a command shows on a terminal of 80 columns, both outputs together."""
+        main, side = pty.openpty()
+        environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=side, stderr=side, env=environment) as process:
+            os.close(side)
+            shown = b""
+            while True:
+                try:
+                    piece = os.read(main, 65536)
+                except OSError:  # the other side is closed
+                    break
+                if not piece:
+                    break
+                shown += piece
+            process.wait()
+        os.close(main)
+        return shown.decode()
+
+    return show
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import select
 import signal
 import subprocess
@@ -16,27 +15,7 @@ from typing import Any
 NBTEXT = [sys.executable, "-m", "nbtext"]
 
 
-def on_a_terminal(command: list[str]) -> str:
-    """What a command shows on a terminal of 80 columns, both outputs together."""
-    main, side = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=side, stderr=side, env=environment) as process:
-        os.close(side)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(main, 65536)
-            except OSError:  # the other side is closed
-                break
-            if not piece:
-                break
-            shown += piece
-        process.wait()
-    os.close(main)
-    return shown.decode()
-
-
-def test_a_table_on_a_terminal(letters: Path, model: str) -> None:
+def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) -> None:
     """Predictions and evaluations are tables there, without being asked."""
     shown = on_a_terminal([*NBTEXT, "evaluate", str(letters / "test"), "-m", model])
     assert "84 documents: accuracy" in shown
@@ -44,7 +23,7 @@ def test_a_table_on_a_terminal(letters: Path, model: str) -> None:
     assert "%" in on_a_terminal([*NBTEXT, "predict", str(letters / "test"), "-m", model, "--no-progress"])
 
 
-def test_a_model_does_not_go_to_a_terminal(letters: Path) -> None:
+def test_a_model_does_not_go_to_a_terminal(on_a_terminal: Any, letters: Path) -> None:
     """Without -o and without a pipe, training asks where the model should go."""
     assert "where should the result go?" in on_a_terminal([*NBTEXT, "train", str(letters / "train")])
 

@@ -1,0 +1,54 @@
+"""`nbtext sample`: documents that a model makes up."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from nbtext.cli.options import StagedCommand, debug_option, model_option, option
+
+
+@click.command(
+    cls=StagedCommand,
+    epilog="Example: nbtext sample -m letters.joblib --label trash -n 3 --length 20\n\n"
+    "Memory holds the model, and the probabilities of the words in a few labels.",
+)
+@model_option
+@option("--label", help="Draw documents of this label.  [default: each one's label is drawn from the prior]")
+@option("-n", "--number", type=click.IntRange(min=1), default=1, help="How many documents.  [default: 1]")
+@option(
+    "--length",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Words of each document of a multinomial model.  [default: as many as the label's have on average]",
+)
+@option("--seed", type=click.IntRange(min=0), default=1, help="The same one draws the same documents.  [default: 1]")
+@option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
+@option(
+    "--to",
+    "form",
+    type=click.Choice(["table", "tsv", "csv", "jsonl", "json", "markdown"]),
+    help="The form of the result.  [default: a table on a terminal, else jsonl, which train reads]",
+)
+@debug_option
+def sample(
+    model: str, label: str | None, number: int, length: int | None, seed: int, output: str, form: str | None
+) -> None:
+    """Draw documents from a model, by its own story of how they come about.
+
+    A multinomial model draws words from the label's bag, with replacement; a bernoulli model tosses a coin for each
+    word; a categorical one draws how often each occurs. Models without such a story are refused.
+    """
+    from nbtext.artifact.model import load_model
+    from nbtext.classifier.sampling import sampled
+    from nbtext.output import atomic_output
+    from nbtext.report.samples import write_samples
+
+    classifier = load_model(model)
+    documents = sampled(classifier, number, label=label, length=length, seed=seed)
+    is_shown = output == "-" and sys.stdout.isatty()
+    with atomic_output(output) as file:
+        write_samples(
+            documents, file, form=form or ("table" if is_shown else "jsonl"), fields=classifier.features.fields
+        )

@@ -1,0 +1,83 @@
+"""`nbtext sample` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_a_record_a_line(nbtext: Any, model: str) -> None:
+    """Without --to, a pipe gets a JSON record for each document, with its label and its text."""
+    result = nbtext("sample", "-m", model, "--label", "trash", "-n", "5", "--length", "40", "--seed", "1")
+    assert (result.status, result.err) == (0, "")
+    records = [json.loads(line) for line in result.out.splitlines()]
+    assert [record["label"] for record in records] == ["trash"] * 5
+    assert [len(record["text"].split()) for record in records] == [40] * 5
+
+
+@pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
+def test_train_reads_it_back(nbtext: Any, letters: Path, model: str, form: str, tmp_path: Path) -> None:
+    """A model that was trained on what another one made up labels real letters nearly as well."""
+    drawn = f"drawn.{form}"
+    assert nbtext("sample", "-m", model, "-n", "300", "--to", form, "-o", drawn, cwd=tmp_path).status == 0
+    trained = nbtext("train", drawn, "-o", "again.joblib", cwd=tmp_path)
+    assert trained.err.startswith("multinomial: 300 documents, 6 labels, ")
+    judged = nbtext("evaluate", str(letters / "test"), "-m", "again.joblib", "--to", "json", cwd=tmp_path)
+    assert json.loads(judged.out)["accuracy"] > 0.75
+
+
+@pytest.mark.parametrize("form", ["table", "tsv", "csv", "jsonl", "json", "markdown"])
+def test_the_same_bytes(nbtext: Any, model: str, form: str, tmp_path: Path) -> None:
+    """The same seed gives the same bytes, with the kernel and without, to a file and to a pipe."""
+    arguments = ["sample", "-m", model, "-n", "4", "--seed", "3", "--to", form]
+    outs = {nbtext(*arguments).out, nbtext(*arguments, NBTEXT_KERNEL="off", PYTHONHASHSEED="7").out}
+    assert nbtext(*arguments, "-o", "out", cwd=tmp_path).out == ""
+    assert {(tmp_path / "out").read_bytes().decode()} == outs
+    assert nbtext(*arguments[:-3], "4", *arguments[-2:]).out not in outs
+
+
+def test_odd_words_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
+    """What a terminal could obey is spelled out there, in words and in labels, and kept as it is in JSON."""
+    (tmp_path / "odd.jsonl").write_text(
+        "".join(json.dumps({"text": "a\x1b[31mb \x9bz", "label": f"x\x1b[{n}m"}) + "\n" for n in (1, 2))
+    )
+    learned = nbtext("train", "odd.jsonl", "--token-pattern", r"\S+", "--no-lowercase", "-o", "odd", cwd=tmp_path)
+    assert learned.status == 0, learned.err
+    shown = on_a_terminal([sys.executable, "-m", "nbtext", "sample", "-m", str(tmp_path / "odd"), "-n", "9"])
+    assert "\x1b" not in shown
+    assert "\x9b" not in shown
+    assert "\\x1b[31m" in shown
+    piped = nbtext("sample", "-m", "odd", "-n", "9", cwd=tmp_path)
+    assert {word for line in piped.out.splitlines() for word in json.loads(line)["text"].split()} == {
+        "a\x1b[31mb",
+        "\x9bz",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason"),
+    [
+        (["--label", "trsh"], 2, "the model knows no label 'trsh'; there is 'trash'"),
+        (["--length", "0"], 2, "--length"),
+        (["-n", "0"], 2, "-n"),
+        (["--seed", "-1"], 2, "--seed"),
+    ],
+    ids=str,
+)
+def test_wrong_things(nbtext: Any, model: str, arguments: list[str], status: int, reason: str) -> None:
+    """One line that helps, and nothing on standard output."""
+    result = nbtext("sample", "-m", model, *arguments)
+    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1)
+    assert reason in result.err
+
+
+def test_no_story(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """A complement model has no story to tell, and the line says which have."""
+    assert nbtext("train", str(letters / "train"), "--model", "complement", "-o", "m", cwd=tmp_path).status == 0
+    result = nbtext("sample", "-m", "m", cwd=tmp_path)
+    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+    assert "complement tells no story of how a document comes about" in result.err
