@@ -24,6 +24,7 @@ COMMANDS = {
     },
     "Look": {
         "sample": "Draw documents from a model.",
+        "inspect": "Show what a model has learned.",
     },
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from nbtext.classifier.folding import OnBatch
     from nbtext.documents.batch import Batch
     from nbtext.documents.settings import ReadingSettings
+    from nbtext.report.terminal import Screen
 
 
 def jobs_or_all(jobs: int | None) -> int:
@@ -41,6 +43,19 @@ def output_or_pipe(output: str | None) -> str:
 def form_or_default(form: str | None, output: str = "-") -> str:
     """The form asked for, else a table where a person looks at it, and tsv for a program."""
     return form or ("table" if output == "-" and sys.stdout.isatty() else "tsv")
+
+
+def screen() -> Screen:
+    """What standard output can show: NO_COLOR takes the colours away, TERM=dumb all styles."""
+    from nbtext.report.terminal import Screen
+
+    is_styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return Screen(shutil.get_terminal_size().columns, is_styled, is_styled and not os.environ.get("NO_COLOR"))
+
+
+def print_result(text: str) -> None:
+    """A result on standard output, as UTF-8; what cannot be that is spelled out."""
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
 
 
 def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:

@@ -1,0 +1,187 @@
+"""A model, or a matrix, described for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nbtext.classifier.inspection import Hyperplane, Inspection, LabelView, MatrixInspection, WordView
+from nbtext.errors import printable
+from nbtext.report.records import markdown_field
+from nbtext.report.rows import json_text, row_text
+from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+FEATURE_COLUMNS = (
+    "label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents",
+)  # fmt: skip
+WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
+BY = {  # what is shown beside a feature: the field, and its format
+    "log-odds": ("log_odds", "+.2f"),
+    "z": ("z", "+.1f"),
+    "mi": ("mutual_information", ".4f"),
+    "chi2": ("chi_squared", ",.0f"),
+    "frequency": ("occurrences", ",.6g"),
+}
+
+
+def rendered_inspection(inspection: Inspection, *, form: str, screen: Screen = PLAIN) -> str:
+    """A model as a table for the screen, tsv, csv, json, jsonl or markdown."""
+    if form == "table":
+        return drawn(_parts(inspection, screen.width), screen)
+    if form in ("json", "jsonl"):
+        return json_text(inspection, form=form)
+    if inspection.words:
+        return row_text(WORD_COLUMNS, _word_rows(inspection.words), form=form)
+    rows = ([view.label, *_fields(feature)] for view in inspection.labels for feature in view.features)
+    features = row_text(FEATURE_COLUMNS, rows, form=form)
+    return _markdown_summary(inspection) + features if form == "markdown" else features
+
+
+def rendered_matrix(inspection: MatrixInspection, *, form: str, screen: Screen = PLAIN) -> str:
+    """A matrix in the same forms."""
+    if form in ("json", "jsonl"):
+        return json_text(inspection, form=form)
+    if form == "table":
+        table = new_table("label", "documents")
+        for label, number in inspection.labels:
+            table.add_row(printable(label) if label is not None else "(none)", f"{number:,}")
+        return drawn([*_lines(_matrix_summary(inspection)), table], screen)
+    return row_text(("label", "documents"), inspection.labels, form=form)
+
+
+def _fields(feature: Any) -> list[Any]:
+    return [getattr(feature, name) for name in FEATURE_COLUMNS[1:]]
+
+
+def _word_rows(words: tuple[WordView, ...]) -> Iterator[list[Any]]:
+    for view in words:
+        yield from ([view.word, label, *_fields(feature)] for label, feature in view.classes)
+
+
+def _summary(inspection: Inspection) -> Iterator[tuple[str, str]]:
+    """What there is to say of the model, a line for each."""
+    yield "model", inspection.model
+    sizes = f"{inspection.documents:,} documents, {inspection.n_labels:,} labels, {inspection.n_features:,} features"
+    yield "learned", f"{sizes}, {_number(inspection.occurrences)} occurrences of them"
+    yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.smoothing_by})"
+    if inspection.expected is not None:
+        yield (
+            "expect",
+            (
+                f"accuracy {inspection.expected['accuracy']:.4f}, log-loss {inspection.expected['log_loss']:.4f} "
+                f"({inspection.expected['documents']:,} documents, left out)"
+            ),
+        )
+    if inspection.calibration is not None:
+        yield "temperature", "{:.4g} · length^{:.4g}".format(*inspection.calibration)
+    if inspection.outlier_threshold is not None:
+        yield "outliers", f"below {inspection.outlier_threshold:.3f} nats a word"
+    if inspection.settings:
+        yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
+
+
+def _number(value: float) -> str:
+    """A count as it is, and a sum of weights to six digits."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:
+    cells = inspection.documents * (inspection.features or 0)
+    yield "matrix", f"{inspection.documents:,} documents × {inspection.features:,} features"
+    yield (
+        "entries",
+        f"{inspection.entries:,} {inspection.kind}"
+        + (f", {inspection.entries / cells:.3%} of the cells" if cells else ""),
+    )
+    if inspection.settings:
+        yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
+
+
+def _setting(value: Any) -> str:
+    return printable(",".join(map(str, value)) if isinstance(value, tuple | list) else str(value))
+
+
+def _markdown_summary(inspection: Inspection) -> str:
+    return "".join(f"- {name}: {markdown_field(text)}\n" for name, text in _summary(inspection)) + "\n"
+
+
+def _lines(summary: Iterator[tuple[str, str]]) -> Iterator[Text]:
+    from rich.text import Text
+
+    for name, text in summary:
+        yield Text.assemble((f"{name:<12}", "bold"), printable(text))
+
+
+def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
+    if inspection.words:
+        yield from (part for word in inspection.words for part in _word_parts(word))
+        return
+    yield from _lines(_summary(inspection))
+    if inspection.hyperplane is not None:
+        yield ""
+        yield from _plane_parts(inspection.hyperplane, width)
+    field, form = BY[inspection.by]
+    for view in inspection.labels:
+        yield ""
+        yield _label_line(view, inspection.by)
+        yield _words([(feature.feature, f"{getattr(feature, field):{form}}") for feature in view.features], width)
+
+
+def _plane_parts(plane: Hyperplane, width: int) -> Iterator[Text]:
+    from rich.text import Text
+
+    positive, negative = printable(plane.positive), printable(plane.negative)
+    yield Text.assemble(
+        ("hyperplane  ", "bold"), f"log-odds of {positive} against {negative} = {plane.bias:+.4f} + Σ weight · value"
+    )
+    yield _words([(feature, f"{weight:+.3f}") for feature, weight in plane.weights], width)
+
+
+def _label_line(view: LabelView, by: str) -> Text:
+    from rich.text import Text
+
+    prior = f", prior {view.prior:.4f}" if view.prior is not None else ""
+    return Text.assemble((printable(view.label), "bold"), f"  {view.documents:,} documents{prior}, by {by}:")
+
+
+def _words(pairs: list[tuple[str, str]], width: int) -> Text:
+    """Features and their numbers, as many on a line as there is room for."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    lines, room = Text(), 0
+    for feature, number in pairs:
+        needed = cell_len(printable(feature)) + len(number) + 3
+        if needed > room:
+            lines.append("\n " if lines else " ")
+            room = width - 1
+        lines.append(" ").append(printable(feature), "cyan").append(f" {number} ")
+        room -= needed
+    return lines
+
+
+def _word_parts(word: WordView) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    if word.feature is None:
+        yield Text.assemble((printable(word.word), "bold"), "  the model does not know it")
+        return
+    feature = word.classes[0][1]
+    yield Text.assemble(
+        (printable(word.feature), "bold"),
+        f"  mutual information {feature.mutual_information:.6f}, chi-squared {feature.chi_squared:,.1f}",
+    )
+    table = new_table("label", "occurrences", "documents", "log-odds", "z")
+    for label, view in word.classes:
+        table.add_row(
+            printable(label),
+            f"{view.occurrences:,.6g}",
+            f"{view.documents:,}",
+            f"{view.log_odds:+.3f}",
+            f"{view.z:+.1f}",
+        )
+    yield table

@@ -1,0 +1,72 @@
+"""What single features add to the scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import labelled_matrices, sample_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.odds import z_scores
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.weights import ClassWeights, bias_of, contributions
+
+
+def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:
+    counts, classes, n_classes = matrix
+    sample = sample_of(counts, classes)
+    statistics = sample.statistics(counts.shape[1], n_classes)
+    event_model = EVENT_MODELS[model]
+    if event_model.gather is not None:
+        statistics = event_model.gather(statistics, sample, n_values=3)
+    return event_model.compile(statistics, smoothing=smoothing)
+
+
+@pytest.mark.parametrize("model", EVENT_MODELS)
+@given(matrix=labelled_matrices(), smoothing=st.sampled_from([0.01, 1.0]))
+def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing: float) -> None:
+    """Of every document, in every class, under every event model."""
+    scorer, (counts, classes, n_classes) = scorer_of(model, matrix, smoothing), matrix
+    sample = sample_of(counts, classes)
+    scores = scorer.scores(sample.indptr, sample.indices, sample.counts)
+    for document in range(len(sample)):
+        entries = slice(sample.indptr[document], sample.indptr[document + 1])
+        for k in range(n_classes):
+            parts = contributions(scorer, sample.indices[entries], sample.counts[entries], k)
+            assert len(parts) == sample.indptr[document + 1] - sample.indptr[document]
+            tolerance = 1e-9 * max(1.0, np.abs(parts).max(initial=0), abs(bias_of(scorer, k)))
+            assert abs(bias_of(scorer, k) + parts.sum() - scores[document, k]) <= tolerance
+
+
+@pytest.mark.parametrize("model", EVENT_MODELS)
+@given(matrix=labelled_matrices())
+def test_the_weight_of_a_feature_is_what_one_of_it_adds(model: str, matrix: Any) -> None:
+    """Class by class, and all classes together."""
+    scorer, (counts, _, n_classes) = scorer_of(model, matrix, 0.5), matrix
+    weights = ClassWeights(scorer)
+    everything, ones = np.arange(counts.shape[1], dtype=np.int32), np.ones(counts.shape[1], dtype=np.int32)
+    expected = np.array([contributions(scorer, everything, ones, k) for k in range(n_classes)])
+    found = np.array([weights.of(k) for k in range(n_classes)])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(weights.sums(), expected.sum(axis=0), rtol=1e-9, atol=1e-9)
+    if scorer.derivation is None:
+        np.testing.assert_allclose(found, scorer.weights(), rtol=1e-12, atol=1e-12)
+
+
+def test_z_by_hand() -> None:
+    """Monroe et al. 2008, section 3.3, with ½ added: 5 of 8 tokens against 1 of 3 are less than a deviation apart."""
+    (z,) = z_scores(np.array([5]), 8, np.array([6]), 11)
+    log_odds = np.log(5.5 / 3.5) - np.log(1.5 / 2.5)
+    assert z == pytest.approx(log_odds / np.sqrt(1 / 5.5 + 1 / 3.5 + 1 / 1.5 + 1 / 2.5))
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
+def test_z_of_the_others_is_the_negative(a: int, b: int, c: int, d: int) -> None:
+    """What speaks for a class speaks against all others together."""
+    (own,) = z_scores(np.array([a]), a + b, np.array([a + c]), a + b + c + d)
+    (others,) = z_scores(np.array([c]), c + d, np.array([a + c]), a + b + c + d)
+    assert own == pytest.approx(-others)

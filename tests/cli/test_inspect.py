@@ -1,0 +1,64 @@
+"""`nbtext inspect` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
+def test_every_form(nbtext: Any, model: str, form: str) -> None:
+    """The most telling words of each label; nothing on standard error."""
+    result = nbtext("inspect", model, "--features", "5", "--to", form)
+    assert (result.status, result.err) == (0, "")
+    assert "parking" in result.out
+
+
+def test_what_it_says(nbtext: Any, model: str) -> None:
+    """Sizes, priors, the smoothing and how it was chosen, what to expect, and the words by the criterion."""
+    record = json.loads(nbtext("inspect", model, "--to", "json", "--by", "mi", "--features", "3").out)
+    assert (record["model"], record["documents"], record["n_labels"]) == ("multinomial", 336, 6)
+    assert record["smoothing_by"] == "leave-one-out"
+    assert 0.9 < record["expected"]["accuracy"] < 1
+    assert [label["label"] for label in record["labels"]] == [
+        "noise",
+        "parking",
+        "permits",
+        "streets",
+        "taxes",
+        "trash",
+    ]
+    assert all(len(label["features"]) == 3 for label in record["labels"])
+
+
+def test_a_word(nbtext: Any, model: str) -> None:
+    """What is known of it in each label; of another one, that it is not known."""
+    shown = nbtext("inspect", model, "--word", "Parking", "--word", "zebra", "--to", "table").out
+    assert "mutual information" in shown
+    assert "zebra  the model does not know it" in shown
+
+
+def test_one_label(nbtext: Any, model: str) -> None:
+    """--label shows one; mistyped, it is asked whether another was meant."""
+    rows = nbtext("inspect", model, "--label", "taxes").out.splitlines()
+    assert {row.split("\t")[0] for row in rows} == {"taxes"}
+    wrong = nbtext("inspect", model, "--label", "taxs")
+    assert wrong.status == 2
+    assert "did you mean taxes?" in wrong.err
+
+
+def test_a_matrix(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Its shape, entries, labels and settings."""
+    assert nbtext("vectorize", str(letters / "train"), "--ngrams", "1,2", "-o", "m.npz", cwd=tmp_path).status == 0
+    record = json.loads(nbtext("inspect", "m.npz", "--to", "json", cwd=tmp_path).out)
+    assert (record["documents"], record["kind"], record["settings"]) == (336, "counts", {"ngrams": [1, 2]})
+    assert record["labels"][0] == ["noise", 56]
+    assert "336 documents" in nbtext("inspect", "m.npz", "--to", "table", cwd=tmp_path).out
+
+
+def test_without_the_kernel(nbtext: Any, model: str) -> None:
+    """The same bytes."""
+    assert nbtext("inspect", model, NBTEXT_KERNEL="off").out == nbtext("inspect", model).out

@@ -1,0 +1,52 @@
+"""Models described: complete in JSON, and harmless on a terminal whatever they hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from nbtext.classifier.inspection import inspect
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.report.inspection import FEATURE_COLUMNS, rendered_inspection
+from nbtext.report.records import FORMS
+from nbtext.report.terminal import Screen
+
+HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
+
+
+@pytest.fixture(scope="module")
+def classifier() -> TextClassifier:
+    """Labels and features that a terminal would obey."""
+    texts = ["red\x1b[31m sun", "blue sea", "red red", "blue \x07"]
+    return TextClassifier(analyzer="char", ngrams=(1, 3)).fit(texts, [HOSTILE, "cold", HOSTILE, "cold"])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
+    """No control character is in any form that people read, and a terminal's table keeps to its width."""
+    for inspection in (inspect(classifier, by="frequency"), inspect(classifier, words=["\x1b", "z" * 200])):
+        text = rendered_inspection(inspection, form=form, screen=Screen(60))
+        assert form in ("csv", "tsv") or "\x1b" not in text  # which programs read
+        if form == "table":
+            assert max(map(len, text.splitlines())) <= 60 or "z" * 60 in text
+
+
+def test_json_has_it_all(classifier: TextClassifier) -> None:
+    """Every figure by its name, and what another program needs of the hyperplane."""
+    record = json.loads(rendered_inspection(inspect(classifier), form="json"))
+    assert record["labels"][0]["label"] == HOSTILE
+    assert record["hyperplane"]["positive"] == "cold"
+    assert len(record["hyperplane"]["weights"]) >= len(record["labels"][0]["features"])
+    assert "\n" not in rendered_inspection(inspect(classifier), form="jsonl").rstrip("\n")
+
+
+def test_csv_has_a_header_and_tsv_has_none(classifier: TextClassifier) -> None:
+    """A row for each label and feature."""
+    rows = list(csv.reader(io.StringIO(rendered_inspection(inspect(classifier), form="csv"))))
+    assert tuple(rows[0]) == FEATURE_COLUMNS
+    lines = rendered_inspection(inspect(classifier), form="tsv").splitlines()
+    assert len(lines) == len(rows) - 1
+    assert {line.count("\t") for line in lines} == {len(FEATURE_COLUMNS) - 1}
