@@ -149,11 +149,15 @@ class TallyBuilder:
         self._kept.append(Sample(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes))
         size = self._sample_size
         if size is not None and sum(map(len, self._kept)) > 2 * size:
-            kept_so_far = concatenated(self._kept)
-            by_name = self._sorted_codes()[kept_so_far.classes]
-            smallest = kept_so_far.taken(np.lexsort((by_name, kept_so_far.hashes))[:size])
+            smallest = self._smallest()
             self._keep_below = int(smallest.hashes[-1]) + 1
             self._kept = [smallest]
+
+    def _smallest(self) -> Sample:
+        """The documents with the smallest hashes so far, in their order; equal ones by the names of their classes."""
+        kept, self._kept = concatenated(self._kept), []  # each copy of the sample counts, at the peak of memory
+        by_name = self._sorted_codes()[kept.classes]
+        return kept.taken(np.lexsort((by_name, kept.hashes))[: self._sample_size])
 
     def _sorted_codes(self) -> NDArray[np.int32]:
         """For each label in order of first sight, its place in sorted order."""
@@ -162,18 +166,18 @@ class TallyBuilder:
         return places
 
     def finish(self) -> Tally:
-        """The tally of all that was added, its features and labels sorted."""
+        """The tally of all that was added, its features and labels sorted; nothing can be added any more."""
         labels = tuple(sorted(self._codes))
         sorted_codes = self._sorted_codes()
         statistics = self._statistics(sorted_codes)
         vocabulary, columns = None, np.arange(statistics.n_features, dtype=np.int32)
         if not self._is_hashed:
             vocabulary, columns = self._counter.vocabulary()
-        kept = concatenated(self._kept)
-        self._kept = []  # each copy of the sample counts, at the peak of memory
+        del self._counter  # its memory is better used for what follows
+        kept = self._smallest()
         rows = arrange(Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns)
         sample = Sample(rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes)
-        return Tally(labels, vocabulary, statistics, sample.smallest(self._sample_size), self._sample_size)
+        return Tally(labels, vocabulary, statistics, sample, self._sample_size)
 
     def _statistics(self, sorted_codes: NDArray[np.int32]) -> Statistics:
         counts = self._counter.class_counts()
