@@ -49,7 +49,13 @@ class Sample:
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """Tokens of each document."""
-        return self.document_sums(self.counts.astype(np.float64))
+        if self.counts.dtype.kind == "f":
+            return self.document_sums(self.counts)
+        lengths = np.zeros(len(self))
+        is_filled = np.diff(self.indptr) > 0
+        if is_filled.any():  # whole numbers: summed in place, in whatever order
+            lengths[is_filled] = np.add.reduceat(self.counts, self.indptr[:-1][is_filled], dtype=np.int64)
+        return lengths
 
     def presence(self) -> Sample:
         """The same documents with every count capped at one."""

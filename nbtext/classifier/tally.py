@@ -73,17 +73,19 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         labels = tuple(sorted({*self.labels, *other.labels}))
-        vocabulary, own_columns, other_columns = _united(self, other)
+        places = {label: place for place, label in enumerate(labels)}
+        vocabulary, *columns = _united(self, other)
         n_features = len(vocabulary) if vocabulary is not None else self.statistics.n_features
-        mine = _placed(self, own_columns, n_features, labels)
-        theirs = _placed(other, other_columns, n_features, labels)
-        return Tally(
-            labels,
-            vocabulary,
-            mine[0] + theirs[0],
-            concatenated((mine[1], theirs[1])).smallest(self.sample_size),
-            self.sample_size,
+        tallies = (self, other)
+        classes = [np.array([places[label] for label in tally.labels], dtype=np.int32) for tally in tallies]
+        # first the sample: the copies that it takes are gone when the statistics come
+        renumbered = map(Sample.renumbered, (tally.sample for tally in tallies), columns, classes)
+        sample = concatenated(list(renumbered)).smallest(self.sample_size)
+        mine, theirs = (
+            tally.statistics.aligned(own, n_features, classes=k, n_classes=len(labels))
+            for tally, own, k in zip(tallies, columns, classes, strict=True)
         )
+        return Tally(labels, vocabulary, mine + theirs, sample, self.sample_size)
 
 
 def _united(a: Tally, b: Tally) -> tuple[Vocabulary | None, NDArray[np.int32], NDArray[np.int32]]:
@@ -95,16 +97,6 @@ def _united(a: Tally, b: Tally) -> tuple[Vocabulary | None, NDArray[np.int32], N
         a.vocabulary.blob, a.vocabulary.offsets, b.vocabulary.blob, b.vocabulary.offsets
     )
     return Vocabulary(blob, offsets), columns_a, columns_b
-
-
-def _placed(
-    tally: Tally, columns: NDArray[np.int32], n_features: int, labels: tuple[str, ...]
-) -> tuple[Statistics, Sample]:
-    """Statistics and sample among the features and labels of a larger corpus."""
-    places = {label: place for place, label in enumerate(labels)}
-    classes = np.array([places[label] for label in tally.labels], dtype=np.int32)
-    statistics = tally.statistics.aligned(columns, n_features, classes=classes, n_classes=len(labels))
-    return statistics, tally.sample.renumbered(columns, classes)
 
 
 class TallyBuilder:
