@@ -127,10 +127,31 @@ debug_option = option(
 )
 
 
+def _listen(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    """Have what the library logs printed on standard error."""
+    if not is_wanted:
+        return
+    import logging
+
+    from nbtext.features.availability import kernel_name
+
+    logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
+    logging.getLogger("nbtext").info("kernel: %s", kernel_name())
+
+
 def run_options(command: Command) -> Command:
     """How the command goes about it."""
     for decorate in (
         debug_option,
+        option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            expose_value=False,
+            callback=_listen,
+            stage="Running",
+            help="Say which way the work goes: by the compiled kernel, or why not.",
+        ),
         option("--no-progress", is_flag=True, stage="Running", help="Show no progress bar."),
         option("-q", "--quiet", is_flag=True, stage="Running", help="Say nothing but errors and results."),
         option("-j", "--jobs", type=click.IntRange(min=1), stage="Running", help="Threads.  [default: all cores]"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Protocol
 
@@ -119,6 +120,7 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     raises  SettingsError, MissingExtra: as for the Analyzer
     """
     if not HAS_KERNEL or not is_compilable(settings):
+        _log_reference(settings)
         from nbtext.features.reference import ReferenceCounter
 
         return ReferenceCounter(settings, vocabulary)
@@ -145,3 +147,17 @@ def is_compilable(settings: FeatureSettings) -> bool:
         and settings.ngrams[1] < LONGEST_COMPILED
         and not any(one.startswith(other) for one, other in permutations(prefixes, 2))
     )
+
+
+@cache
+def _log_reference(settings: FeatureSettings) -> None:
+    """Say, to whoever listens, that and why the slow way is taken; once."""
+    from logging import getLogger
+
+    if not HAS_KERNEL:
+        why = "the kernel is not compiled, or switched off by NBTEXT_KERNEL"
+    elif settings.token_pattern not in (None, TOKEN_PATTERN):
+        why = "the kernel knows the default --token-pattern only"
+    else:
+        why = "the kernel cannot count these --ngrams or tell these --text-field apart"
+    getLogger("nbtext").info("counting in plain Python, which is slower: %s", why)

@@ -23,6 +23,17 @@ def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) ->
     assert "%" in on_a_terminal([*NBTEXT, "predict", str(letters / "test"), "-m", model, "--no-progress"])
 
 
+def test_verbose_says_when_the_kernel_cannot_help(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Whether it is compiled, and once for all threads why words are counted in plain Python."""
+    arguments = ["train", str(letters / "train"), "-o", str(tmp_path / "m"), "-q", "-v"]
+    slow = nbtext(*arguments, "--token-pattern", r"\w+", "--jobs", "3")
+    assert slow.err.splitlines()[0].startswith("nbtext: kernel: ")
+    assert slow.err.count("counting in plain Python") == 1
+    off = nbtext(*arguments, NBTEXT_KERNEL="off")
+    assert "kernel: pure Python (slower)\n" in off.err
+    assert "switched off by NBTEXT_KERNEL" in off.err
+
+
 def test_a_model_does_not_go_to_a_terminal(on_a_terminal: Any, letters: Path) -> None:
     """Without -o and without a pipe, training asks where the model should go."""
     assert "where should the result go?" in on_a_terminal([*NBTEXT, "train", str(letters / "train")])
