@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
+from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from nbtext.features.analyzer import ACCENTS, TOKEN_PATTERN, Analyzer
@@ -42,6 +43,7 @@ else:
         take_rows,
     )
 
+_logging = Lock()  # so that of several threads one alone says it
 LONGEST_COMPILED = 2**31  # tokens or characters
 
 __all__ = [
@@ -120,7 +122,8 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     raises  SettingsError, MissingExtra: as for the Analyzer
     """
     if not HAS_KERNEL or not is_compilable(settings):
-        _log_reference(settings)
+        with _logging:
+            _log_reference(settings)
         from nbtext.features.reference import ReferenceCounter
 
         return ReferenceCounter(settings, vocabulary)
