@@ -13,11 +13,14 @@ from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli.types import PARSED
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
+from nbtext.evaluation.curve_settings import CurveSettings
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 
 Command = Callable[..., Any]
-Settings = TypeVar("Settings", ReadingSettings, FeatureSettings, ModelSettings, DecisionSettings, FoldSettings)
+Settings = TypeVar(
+    "Settings", ReadingSettings, FeatureSettings, ModelSettings, DecisionSettings, FoldSettings, CurveSettings
+)
 
 
 class StagedCommand(click.Command):

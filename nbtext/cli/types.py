@@ -85,6 +85,13 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _sizes(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise ValueError(f"{text!r} is no list of numbers; write 50,100,200")
+    return tuple(map(int, parts))
+
+
 PARSED = {  # settings' fields whose values are not plain words or numbers
     "ngrams": Parsed("N,N", _ngrams),
     "min_df": Parsed("N", _document_frequency),
@@ -95,5 +102,7 @@ PARSED = {  # settings' fields whose values are not plain words or numbers
     "stop_words": Parsed("english|FILE", _stop_words),
     "vocabulary": Parsed("FILE", _vocabulary),
     "cost": Parsed("FILE", _costs),
+    "models": Parsed("MODEL,…", _names),
+    "sizes": Parsed("N,N…", _sizes),
     "text_field": Parsed("NAME[,NAME…]", _names),
 }

@@ -67,14 +67,29 @@ def cross_validate(
             seen = np.flatnonzero(np.diff(training.statistics.indptr))
             training = training.restricted(seen)
             held_out = held_out.restricted(seen, everything.statistics.n_features)
-        reading = read(training, features, modelling)
-        if reading.columns is not None:
-            held_out = held_out.restricted(reading.columns, training.statistics.n_features)
-        for part in held_out.parts(max(1, MOST_PROBABILITIES // len(training.labels))):
-            true_labels = [tally.labels[k] for k in part.classes]
-            found = _log_probabilities(reading, part)
-            answers = _predictions(found, reading.choice.decided(found), training.labels, true_labels)
-            yield decided(answers, reading.choice, decisions)
+        yield from tried(training, held_out, tally.labels, features=features, modelling=modelling, decisions=decisions)
+
+
+def tried(
+    training: Tally,
+    held_out: Sample,
+    labels: tuple[str, ...],
+    *,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    decisions: DecisionSettings = MOST_PROBABLE,
+) -> Iterator[Predictions]:
+    """What a model of a tally says of other documents over its features.
+
+    labels  what the classes of the other documents are called
+    """
+    reading = read(training, features, modelling)
+    if reading.columns is not None:
+        held_out = held_out.restricted(reading.columns, training.statistics.n_features)
+    for part in held_out.parts(max(1, MOST_PROBABILITIES // len(training.labels))):
+        found = _log_probabilities(reading, part)
+        answers = _predictions(found, reading.choice.decided(found), training.labels, [labels[k] for k in part.classes])
+        yield decided(answers, reading.choice, decisions)
 
 
 def _log_probabilities(reading: Reading, documents: Sample) -> NDArray[np.float64]:
