@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from nbtext.bayes.categorical import categorical
-from nbtext.bayes.probability import log_share
-from nbtext.bayes.sample import Sample
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.statistics import Statistics
 
 
@@ -24,14 +20,3 @@ def bernoulli(statistics: Statistics, *, smoothing: float) -> LinearScorer:
     source      Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 13.3
     """
     return categorical(statistics, smoothing=smoothing)
-
-
-def bernoulli_unseen(statistics: Statistics, sample: Sample, *, smoothing: float) -> Floats:
-    """The weight that a feature has for a document under the model of all others, none of which holds it.
-
-    returns  (n_documents, n_classes)
-    """
-    documents = np.tile(statistics.class_documents, (len(sample), 1))
-    documents[np.arange(len(sample)), sample.classes] -= 1
-    totals = documents + 2 * smoothing
-    return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)

@@ -27,6 +27,11 @@ class ValueCounts(Statistics):
     present: NDArray[np.int64]
     n_values: int
 
+    @property
+    def document_frequencies(self) -> NDArray[np.int64]:
+        """Documents that hold each feature, whatever its value: shape (V,)."""
+        return self.feature_sums(self.present)[:: self.n_values - 1]
+
 
 def value_counts(statistics: Statistics, sample: Sample, *, n_values: int) -> ValueCounts:
     """Count the values that each feature has in each class.
@@ -102,6 +107,18 @@ def categorical_left_out(statistics: Statistics, sample: Sample, scores: Floats,
         value - without[positions]
     )
     return left_out
+
+
+def categorical_unseen(statistics: Statistics, sample: Sample, *, smoothing: float) -> Floats:
+    """The weight that a feature has for a document under the model of all others, none of which holds it.
+
+    returns  (n_documents, n_classes)
+    """
+    _, n_values = _presence(statistics)
+    documents = np.tile(statistics.class_documents, (len(sample), 1))
+    documents[np.arange(len(sample)), sample.classes] -= 1
+    totals = documents + n_values * smoothing
+    return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 
 
 def _presence(statistics: Statistics) -> tuple[NDArray[np.int64], int]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from nbtext.bayes.bernoulli import bernoulli, bernoulli_unseen
-from nbtext.bayes.categorical import categorical, categorical_left_out, value_counts
+from nbtext.bayes.bernoulli import bernoulli
+from nbtext.bayes.categorical import categorical, categorical_left_out, categorical_unseen, value_counts
 from nbtext.bayes.complement import complement, complement_left_out, complement_unseen
 from nbtext.bayes.derivation import Derivation, Powers, Values
 from nbtext.bayes.gaussian import FLOOR, gaussian, gaussian_left_out, moments
@@ -36,6 +36,7 @@ class EventModel(NamedTuple):
     smoothing      what is taken where none is given; None: what leave-one-out finds best
     unseen         (statistics, sample, *, smoothing) -> the weight that a feature has for each document of the sample
                    where no other document holds it; None: such features are not told from others
+    is_in_nats     whether scores are sums of logarithms, a word's share of them being what it tells
     """
 
     compile: Callable[..., LinearScorer]
@@ -47,26 +48,31 @@ class EventModel(NamedTuple):
     reads_counts: bool = False
     smoothing: float | None = None
     unseen: Callable[..., Floats] | None = None
+    is_in_nats: bool = True
 
 
 EVENT_MODELS = {
     "multinomial": EventModel(
         multinomial, multinomial_left_out, multinomial_counts_left_out, unseen=multinomial_unseen
     ),
-    "bernoulli": EventModel(bernoulli, categorical_left_out, reads_presence=True, unseen=bernoulli_unseen),
+    "bernoulli": EventModel(bernoulli, categorical_left_out, reads_presence=True, unseen=categorical_unseen),
     "complement": EventModel(complement, complement_left_out, is_generative=False, unseen=complement_unseen),
     "normalized complement": EventModel(
         partial(complement, normalize_weights=True),
         partial(complement_left_out, normalize_weights=True),
         is_generative=False,
+        is_in_nats=False,
     ),
-    "categorical": EventModel(categorical, categorical_left_out, gather=value_counts, reads_counts=True),
+    "categorical": EventModel(
+        categorical, categorical_left_out, gather=value_counts, reads_counts=True, unseen=categorical_unseen
+    ),
     "gaussian": EventModel(
         gaussian,
         gaussian_left_out,
         is_generative=False,  # of densities, which outliers are not judged by
         gather=lambda statistics, sample, n_values: moments(statistics, sample),
         smoothing=FLOOR,
+        is_in_nats=False,
     ),
 }
 

@@ -13,12 +13,14 @@ from nbtext.bayes.derivation import Powers, check_columns
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
+from nbtext.errors import ModelError
 
 FLOOR = 1e-9  # of variances, as a share of the largest; scikit-learn's var_smoothing
 LEAST_FLOOR = 1e-14  # where that is 0
 UNIT_BITS = 33  # of a vast 1 / 2ε: few enough that its products with counts are exact, enough for 1e-10
 VAST = 1e6  # times the inverse of the largest variance
 NEGLIGIBLE = 1e-16  # a variance below this share of ε is none
+MOST_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +41,14 @@ def moments(statistics: Statistics, sample: Sample) -> Moments:
     """Means and variances of each feature in each class, without a dense matrix.
 
     statistics  of the sample's documents, which are all that there are
-    raises      ModelError: there are too many features
+    raises      ModelError: there are too many features, or too many labels for them
     """
     check_columns(statistics.n_features, Powers())
+    if statistics.n_features * statistics.n_classes > MOST_WEIGHTS:
+        raise ModelError(
+            f"a gaussian model of {statistics.n_classes:,} labels and {statistics.n_features:,} features is too large",
+            hint="it has a weight for each pair of them; use --min-df, --max-features, or another model",
+        )
     weights, entries = sample.counts.astype(np.float64), sample.own_entries(statistics)
     n_entries, n_documents = len(statistics.classes), max(1, statistics.n_documents)
     documents = np.maximum(statistics.class_documents, 1)[statistics.classes]

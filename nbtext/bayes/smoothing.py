@@ -111,7 +111,7 @@ class LeaveOneOut:
         outliers_below = threshold(scores, judged.lengths) if self.has_likelihood else None
         scores, lengths = judged.of_known(scores, best), judged.n_known
         classes = judged.sample.classes
-        choice = Choice(best, fit_calibration(scores, lengths, classes) if calibrate else None)
+        choice = Choice(best, self._calibration(scores, lengths, classes) if calibrate else None)
         if optimize is not None:
             choice = choice.optimized(scores, lengths, classes, optimize)
         log_posterior = choice.log_posterior(scores, lengths)
@@ -123,6 +123,15 @@ class LeaveOneOut:
             outlier_threshold=outliers_below,
             strangeness=self._strangeness(log_posterior, judged.sample),
         )
+
+    def _calibration(self, scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32]) -> Calibration:
+        """Fitted to scores in nats; others are measured by what a word tells on average, or beliefs would mislead."""
+        if EVENT_MODELS[self.model].is_in_nats:
+            return fit_calibration(scores, lengths, classes)
+        told = scores.max(axis=1) - scores.mean(axis=1)
+        unit = float(told.sum() / max(1, lengths.sum())) or 1.0
+        fitted = fit_calibration(scores / unit, lengths, classes)
+        return replace(fitted, a=fitted.a * unit)
 
     def _strangeness(self, log_posterior: Floats, judged: Sample) -> Quantiles | None:
         """How strange the true labels are; that of a label's only document is as strange as can be."""
@@ -143,8 +152,9 @@ class LeaveOneOut:
     @cached_property
     def _alone(self) -> Floats:
         """Of each document, the sum of the counts that stand alone: tokens, or features where presence is looked at."""
-        is_alone = self.statistics.feature_sums(self.statistics.documents)[self.sample.indices] == 1
-        return self.sample.document_sums(self.sample.counts * is_alone)
+        is_alone = self.statistics.document_frequencies[self.sample.indices] == 1
+        sees_presence = EVENT_MODELS[self.model].reads_counts
+        return self.sample.document_sums((1 if sees_presence else self.sample.counts) * is_alone)
 
     def of_known(self, scores: Floats, smoothing: float) -> Floats:
         """Left-out scores without the words that no other document holds."""
@@ -180,5 +190,6 @@ class LeaveOneOut:
 
     def _loss(self, scores: Floats, smoothing: float) -> float:
         scores = self.of_known(scores, smoothing)
-        log_posterior = fit_calibration(scores, self.n_known, self.sample.classes).log_posterior(scores, self.n_known)
+        calibration = self._calibration(scores, self.n_known, self.sample.classes)
+        log_posterior = calibration.log_posterior(scores, self.n_known)
         return float(-log_posterior[np.arange(len(self.sample)), self.sample.classes].mean())

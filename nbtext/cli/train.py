@@ -26,7 +26,8 @@ from nbtext.features.settings import FeatureSettings
 @click.command(
     cls=StagedCommand,
     epilog="Example: nbtext train corpora/letters/train -o letters.joblib\n\n"
-    "Memory grows with the vocabulary and the labels, not with the corpus (with TF-IDF weights, with the corpus too).",
+    "Memory grows with the vocabulary and the labels, not with the corpus; with TF-IDF weights, and for categorical "
+    "and gaussian models, with the corpus too.",
 )
 @sources
 @option("-o", "--output", metavar="MODEL", help="The model file to write; - is standard output.")

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
+from nbtext.bayes import gaussian as gaussian_model
 from nbtext.bayes.gaussian import gaussian, moments
 from nbtext.bayes.leave_one_out import leave_one_out
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
 from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.errors import ModelError
 
 
 def joint(training: Sample, asked: Sample, n_features: int, n_classes: int, *, smoothing: float = 1e-9) -> Floats:
@@ -120,6 +122,13 @@ def test_sparse_input_stays_sparse() -> None:
     tracemalloc.stop()
     assert np.isfinite(scores).all()
     assert peak < 200e6
+
+
+def test_too_many_labels_for_the_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the weights of all pairs of label and feature would fill the memory, the error says so."""
+    monkeypatch.setattr(gaussian_model, "MOST_WEIGHTS", 5)
+    with pytest.raises(ModelError, match="2 labels and 3 features is too large"):
+        TextClassifier(model="gaussian").fit(["one two", "three"], ["x", "y"])
 
 
 def test_smoothing_is_the_floor() -> None:

@@ -81,7 +81,7 @@ def test_complement_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(parts, whole, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement"])
+@pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
 @settings(max_examples=40, deadline=None)
 @given(corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.001, 0.3, 1.0]))
 def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, smoothing: float) -> None:
@@ -89,7 +89,7 @@ def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, sm
     counts, classes, n_classes = corpus
     model = EVENT_MODELS[name]
     asked = np.minimum(counts, 1) if model.reads_presence else counts
-    sample, statistics = sample_of(asked, classes), statistics_of(asked, classes, n_classes)
+    sample, statistics = sample_of(asked, classes), read_by(name, asked, classes, n_classes)
     is_alone = (asked > 0).sum(axis=0) == 1
     n_alone = asked[:, is_alone].sum(axis=1)
     left_out = LeaveOneOut(statistics, sample, sample.lengths, n_alone, name, "empirical")
@@ -97,7 +97,7 @@ def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, sm
     found = left_out.of_known(scores, smoothing)
     for i in range(len(counts)):
         others = np.arange(len(counts)) != i
-        refitted = statistics_of(asked[others], classes[others], n_classes)
+        refitted = read_by(name, asked[others], classes[others], n_classes)
         prior = log_prior(refitted.class_documents, "empirical")
         scorer = model.compile(refitted, smoothing=smoothing).with_prior(prior)
         known = sample_of(np.where(is_alone, 0, asked[[i]]), classes[[i]])

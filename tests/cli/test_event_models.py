@@ -57,6 +57,15 @@ def test_categorical_from_a_matrix(nbtext: Any, letters: Path, tmp_path: Path) -
     assert "make the matrix of counts" in refused.err
 
 
+def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Weights that sum to one make tiny scores; smoothing and probabilities are chosen as if they were not."""
+    model = ["--model", "complement", "--normalize-weights"]
+    assert nbtext("train", str(letters / "train"), *model, "-o", "model", cwd=tmp_path).status == 0
+    found = json.loads(nbtext("evaluate", str(letters / "test"), "-m", "model", "--to", "json", cwd=tmp_path).out)
+    assert found["accuracy"] > 0.92
+    assert found["log_loss"] < 0.25
+
+
 def test_values_of_what_there_are(nbtext: Any, letters: Path) -> None:
     """A feature has two values at least."""
     refused = nbtext("train", str(letters / "train"), "--model", "categorical", "--values", "1", "-o", "m")
