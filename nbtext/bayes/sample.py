@@ -25,6 +25,7 @@ class Sample:
     classes  (n_documents,) int32
     hashes   (n_documents,) uint64, ascending: numbers that depend on the counts alone. A sample of k documents is
              those with the k smallest, whatever the order in which documents came
+    marks    (n_documents,) str objects, the group or time of each; None where it was not asked for
     """
 
     indptr: NDArray[np.int64]
@@ -32,6 +33,7 @@ class Sample:
     counts: NDArray[Any]
     classes: NDArray[np.int32]
     hashes: NDArray[np.uint64]
+    marks: NDArray[Any] | None = None
     _located: tuple[Statistics, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -78,7 +80,8 @@ class Sample:
     def taken(self, documents: NDArray[np.int64]) -> Sample:
         """These of the documents, in this order."""
         rows = take_rows(self.indptr, self.indices, self.counts, documents)
-        return Sample(*rows, self.classes[documents], self.hashes[documents])
+        marks = self.marks[documents] if self.marks is not None else None
+        return Sample(*rows, self.classes[documents], self.hashes[documents], marks)
 
     def parts(self, size: int) -> list[Sample]:
         """The sample cut into parts of at most `size` documents; itself where it is no larger."""
@@ -95,6 +98,7 @@ class Sample:
             self.counts[entries],
             self.classes[start:stop],
             self.hashes[start:stop],
+            self.marks[start:stop] if self.marks is not None else None,
         )
 
     def own_entries(self, statistics: Statistics) -> NDArray[np.int64]:
@@ -107,7 +111,13 @@ class Sample:
 
     def smallest(self, size: int | None) -> Sample:
         """The documents with the smallest hashes (all where size is None), in their order; equal ones by class."""
-        return self.taken(np.lexsort((self.classes, self.hashes))[:size])
+        return self.taken(self.order(self.classes)[:size])
+
+    def order(self, classes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The places of the documents in the order of their hashes, then of these classes, then of their marks."""
+        if self.marks is None:
+            return np.lexsort((classes, self.hashes))
+        return np.lexsort((np.unique(self.marks, return_inverse=True)[1], classes, self.hashes))
 
     def renumbered(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> Sample:
         """The same documents with other numbers for features (in the same order) and classes."""
@@ -135,10 +145,12 @@ def concatenated(samples: Sequence[Sample]) -> Sample:
     """The documents of several samples, one after the other; none of no sample."""
     ends = np.cumsum([0, *(sample.indptr[-1] for sample in samples)])
     indptr = [sample.indptr[1:] + end for sample, end in zip(samples, ends, strict=False)]
+    marks = [sample.marks for sample in samples if sample.marks is not None]
     return Sample(
         np.concatenate((np.zeros(1, dtype=np.int64), *indptr)),
         np.concatenate([np.zeros(0, dtype=np.int32), *(sample.indices for sample in samples)]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(sample.counts for sample in samples)]),
         np.concatenate([np.zeros(0, dtype=np.int32), *(sample.classes for sample in samples)]),
         np.concatenate([np.zeros(0, dtype=np.uint64), *(sample.hashes for sample in samples)]),
+        np.concatenate(marks) if marks else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +127,7 @@ class TallyBuilder:
         kept = self._counter.tally(batch.columns, classes, self._keep_below)
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
-        self._keep(kept, classes)
+        self._keep(kept, classes, np.array(batch.marks, dtype=object) if batch.marks else None)
 
     def _code(self, label: str | None) -> int:
         if label is None:
@@ -136,9 +137,10 @@ class TallyBuilder:
             self._class_documents.append(0)
         return code
 
-    def _keep(self, kept: Kept, classes: NDArray[np.int32]) -> None:
+    def _keep(self, kept: Kept, classes: NDArray[np.int32], marks: NDArray[Any] | None) -> None:
         rows = kept.rows
-        self._kept.append(Sample(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes))
+        marks = marks[kept.documents] if marks is not None else None
+        self._kept.append(Sample(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks))
         size = self._sample_size
         if size is not None and sum(map(len, self._kept)) > 2 * size:
             smallest = self._smallest()
@@ -149,7 +151,7 @@ class TallyBuilder:
         """The documents with the smallest hashes so far, in their order; equal ones by the names of their classes."""
         kept, self._kept = concatenated(self._kept), []  # each copy of the sample counts, at the peak of memory
         by_name = self._sorted_codes()[kept.classes]
-        return kept.taken(np.lexsort((by_name, kept.hashes))[: self._sample_size])
+        return kept.taken(kept.order(by_name)[: self._sample_size])
 
     def _sorted_codes(self) -> NDArray[np.int32]:
         """For each label in order of first sight, its place in sorted order."""
@@ -168,7 +170,7 @@ class TallyBuilder:
         del self._counter  # its memory is better used for what follows
         kept = self._smallest()
         rows = arrange(Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns)
-        sample = Sample(rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes)
+        sample = Sample(rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes, kept.marks)
         return Tally(labels, vocabulary, statistics, sample, self._sample_size)
 
     def _statistics(self, sorted_codes: NDArray[np.int32]) -> Statistics:

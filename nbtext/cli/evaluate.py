@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=StagedCommand,
     epilog="Example: nbtext evaluate corpora/letters/test -m letters.joblib --fail-under accuracy=0.8\n\n"
-    "With a model it streams; with --folds it keeps the counts of all documents in memory.",
+    "With a model it streams; with --folds and its like it keeps the counts of all documents in memory.",
 )
 @sources
 @option("-m", "--model-file", metavar="MODEL", help="The model file to judge.")
@@ -74,12 +74,14 @@ def evaluate(
     """Say how good a model is on labelled texts.
 
     Either a model (-m) is asked about SOURCE, or predictions made before are compared with it (--predictions), or with
-    --folds models are trained on parts of SOURCE and asked about the rest, with the options of train.
+    --folds models are trained on parts of SOURCE and asked about the rest, with the options of train; --group-field
+    leaves parts whole that belong together, and --order-field learns from what was before.
     """
     from nbtext.evaluation.metrics import Judge
     from nbtext.report.evaluation import rendered_evaluation
 
-    settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
+    decisions, dealing = collected(DecisionSettings, options), collected(FoldSettings, options)
+    settings = collected(ReadingSettings, options, mark_field=dealing.mark_field)
     judge = Judge(decisions.cost)
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
         for predictions in _predictions(source, model_file, on_batch, options):
@@ -103,7 +105,7 @@ def _predictions(
 
     jobs, predictions = jobs_or_all(options["jobs"]), options["predictions"]
     dealing, decisions = collected(FoldSettings, options), collected(DecisionSettings, options)
-    if [model_file, dealing.folds, predictions].count(None) != 2:
+    if [model_file, dealing.is_wanted or None, predictions].count(None) != 2:
         raise SettingsError("give either a model with -m, or --folds, or --predictions")
     if predictions is not None:
         from nbtext.classifier.decisions import decided

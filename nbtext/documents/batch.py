@@ -31,6 +31,7 @@ class Batch:
     repaired_documents: int = 0  # documents in which invalid bytes were replaced
     repaired_bytes: int = 0  # replacement characters (U+FFFD) that stand for them
     notes: dict[str, int] = field(default_factory=dict)  # what was passed over inside these documents: how often
+    marks: list[str] | None = None  # the group or time of each document, where it was asked for
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -56,6 +57,18 @@ class Batch:
         """Each document by itself, the texts of its fields on a line each."""
         for identity, *texts, label in zip(self.ids, *self.columns, self.labels, strict=True):
             yield Document(identity, "\n".join(texts), label)
+
+
+def marked(value: str | None, name: str) -> str:
+    """The group or time of a document; InputError where it has none."""
+    if not value:
+        raise unmarked(name)
+    return value
+
+
+def unmarked(name: str) -> InputError:
+    """The error of a document whose group or time is missing."""
+    return InputError(f"the document has no `{name}`", hint="--group-field and --order-field need one for each")
 
 
 def as_columns(fields: Sequence[list[str]], *, are_separate: bool) -> tuple[list[str], ...]:

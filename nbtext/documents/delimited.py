@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from nbtext.documents.batch import Batch, as_columns
+from nbtext.documents.batch import Batch, as_columns, unmarked
 from nbtext.documents.blocks import line_blocks, pieces_of
 from nbtext.documents.decoding import Encoding, marked_encoding
 from nbtext.documents.files import located
@@ -35,6 +35,7 @@ class Columns(NamedTuple):
     label: int | None
     id: int | None
     width: int
+    mark: int | None = None
 
 
 class Row(NamedTuple):
@@ -63,13 +64,16 @@ class RowsChunk:
         """Pick the columns; a row that is broken, too short or too long is a problem."""
         fields: list[list[str]] = [[] for _ in self.where.texts]
         batch = Batch([], as_columns(fields, are_separate=True), [])
+        batch.marks = [] if self.where.mark is not None else None
         for number, row in enumerate(self.rows):
-            problem = row.problem or self._misfit(row.columns)
+            problem = row.problem or self._misfit(row.columns) or self._unmarked(row.columns)
             if problem is not None:
                 batch.problems[number] = located(problem, row.place)
             columns = row.columns if problem is None else [""] * self.where.width
             batch.ids.append(_cell(columns, self.where.id) or row.place)
             batch.labels.append(_cell(columns, self.where.label))
+            if batch.marks is not None:
+                batch.marks.append(_cell(columns, self.where.mark) or "")
             for field, column in zip(fields, self.where.texts, strict=True):
                 field.append(columns[column])
             batch.repaired_documents += row.repaired > 0
@@ -78,8 +82,8 @@ class RowsChunk:
         return batch
 
     def _misfit(self, columns: list[str]) -> InputError | None:
-        texts, label, identity, width = self.where
-        needed = max(*texts, label or 0, identity or 0) + 1
+        texts, label, identity, width, mark = self.where
+        needed = max(*texts, label or 0, identity or 0, mark or 0) + 1
         if len(columns) < needed:
             return InputError(f"expected {needed} {self.separator}-separated columns, found {len(columns)}")
         if len(columns) > width and any(columns[width:]):
@@ -88,6 +92,11 @@ class RowsChunk:
                 hint=f"a column that holds a {self.separator} needs quotes",
             )
         return None
+
+    def _unmarked(self, columns: list[str]) -> InputError | None:
+        if self.where.mark is None or columns[self.where.mark]:
+            return None
+        return unmarked(self.settings.mark_field or "")
 
 
 def delimited_chunks(
@@ -141,7 +150,8 @@ def find_columns(first: list[str], settings: ReadingSettings, *, place: str) -> 
     texts = tuple(find(name, "--text-field") or 0 for name in settings.text_field)
     label = find(settings.label_field, "--label-field", DEFAULTS.label_field)
     identity = find(settings.id_field, "--id-field", DEFAULTS.id_field)
-    return Columns(texts, label, identity, len(first)), is_header
+    mark = find(settings.mark_field, "--group-field or --order-field") if settings.mark_field is not None else None
+    return Columns(texts, label, identity, len(first), mark), is_header
 
 
 def _missing(name: str, option: str, first: list[str], is_header: bool, place: str) -> InputError:

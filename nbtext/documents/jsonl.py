@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
 from typing import Any
 
-from nbtext.documents.batch import Batch, as_columns
+from nbtext.documents.batch import Batch, as_columns, marked
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.files import located
 from nbtext.documents.lines import LineChunk
@@ -74,16 +74,27 @@ def parse_jsonl(chunk: LineChunk) -> Batch:
 def _parse_flat(chunk: LineChunk) -> Batch:
     """Lines that all are flat objects with texts where texts should be; raises an error on others."""
     settings = chunk.settings
-    found = scan(_utf8(chunk), settings.text_field, (settings.label_field, settings.id_field))
+    marks = (settings.mark_field,) if settings.mark_field is not None else ()
+    found = scan(_utf8(chunk), settings.text_field, (settings.label_field, settings.id_field, *marks))
     if found is None:
         raise _InDoubtError
-    fields, (labels, ids) = found
-    return _batch(chunk, fields, labels, ids)
+    fields, names = found
+    return _batch(chunk, fields, *names)
 
 
-def _batch(chunk: LineChunk, fields: list[list[str]], labels: list[str | None], ids: list[str | None]) -> Batch:
+def _batch(
+    chunk: LineChunk,
+    fields: list[list[str]],
+    labels: list[str | None],
+    ids: list[str | None],
+    marks: list[str | None] | None = None,
+) -> Batch:
+    if marks is not None and not all(marks):
+        raise _InDoubtError
     named = [identity or chunk.place(line) for line, identity in enumerate(ids)]
-    return Batch(named, as_columns(fields, are_separate=chunk.settings.separate_fields), labels)
+    batch = Batch(named, as_columns(fields, are_separate=chunk.settings.separate_fields), labels)
+    batch.marks = [mark or "" for mark in marks] if marks is not None else None
+    return batch
 
 
 def _parse_fast(chunk: LineChunk) -> Batch:
@@ -102,7 +113,9 @@ def _parse_fast(chunk: LineChunk) -> Batch:
         raise _InDoubtError
     labels = _spelled([record.get(settings.label_field) for record in records])
     ids = _spelled([record.get(settings.id_field) for record in records])
-    return _batch(chunk, fields, labels, ids)
+    if settings.mark_field is None:
+        return _batch(chunk, fields, labels, ids)
+    return _batch(chunk, fields, labels, ids, _spelled([record[settings.mark_field] for record in records]))
 
 
 def _utf8(chunk: LineChunk) -> bytes:
@@ -131,19 +144,23 @@ def _parse_carefully(chunk: LineChunk) -> Batch:
     decoded = decode_lines(chunk.block.data, chunk.encoding)
     rows = [n for n, line in enumerate(decoded.texts) if line.strip(JSON_BLANKS) or n in decoded.problems]
     fields: list[list[str]] = [[] for _ in settings.text_field]
-    batch = Batch([], (), [])
+    batch = Batch([], (), [], marks=[] if settings.mark_field is not None else None)
     for row, number in enumerate(rows):
-        place, texts, label, identity = chunk.place(number), [""] * len(fields), None, None
+        place, texts, label, identity, mark = chunk.place(number), [""] * len(fields), None, None, ""
         try:
             if number in decoded.problems:
                 raise decoded.problems[number]
             record = _record(decoded.texts[number])
             identity = _name(record, settings.id_field)
             texts, label = _texts(record, settings.text_field), _name(record, settings.label_field)
+            if settings.mark_field is not None:
+                mark = marked(_name(record, settings.mark_field), settings.mark_field)
         except InputError as problem:
             batch.problems[row] = located(problem, place)
         batch.ids.append(identity or place)
         batch.labels.append(label or None)
+        if batch.marks is not None:
+            batch.marks.append(mark)
         for field, text in zip(fields, texts, strict=True):
             field.append(text)
     batch.columns = as_columns(fields, are_separate=settings.separate_fields)

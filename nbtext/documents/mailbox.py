@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from nbtext.documents.batch import Batch, as_columns
+from nbtext.documents.batch import Batch, as_columns, marked
 from nbtext.documents.blocks import line_blocks, pieces_of
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.decompression import too_long
@@ -51,9 +51,10 @@ class MailChunk:
     def batch(self) -> Batch:
         """Parse the mails; one that cannot be read is a problem of its row."""
         settings = self.settings
-        wanted = {name.lower() for name in (*settings.text_field, settings.label_field, settings.id_field, "subject")}
+        names = (*settings.text_field, settings.label_field, settings.id_field, "subject", settings.mark_field or "")
+        wanted = {name.lower() for name in names if name}
         fields: list[list[str]] = [[] for _ in settings.text_field]
-        batch = Batch([], (), [])
+        batch = Batch([], (), [], marks=[] if settings.mark_field is not None else None)
         for row, (identity, folder, content) in enumerate(self.mails):
             mail, label = Mail(), None
             try:
@@ -61,10 +62,14 @@ class MailChunk:
                     raise content
                 mail = parse_mail(content, wanted, self.encoding)
                 label = _named(mail, settings.label_field, DEFAULTS.label_field) or folder
+                if batch.marks is not None:
+                    marked(mail.text(settings.mark_field or ""), settings.mark_field or "")
             except InputError as problem:
                 batch.problems[row] = located(problem, identity)
             batch.ids.append(_named(mail, settings.id_field, DEFAULTS.id_field) or identity)
             batch.labels.append(label)
+            if batch.marks is not None:
+                batch.marks.append(mail.text(settings.mark_field or ""))
             for field, name in zip(fields, settings.text_field, strict=True):
                 field.append(mail.text(name))
             batch.repaired_documents += mail.repaired > 0

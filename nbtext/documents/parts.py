@@ -134,6 +134,12 @@ class Opener:
         raise InputError("holds a matrix, not text", where=stream.path, hint="a matrix is read alone, to train from")
 
     def _require_joined(self, path: str) -> None:
+        if self.settings.mark_field is not None:
+            raise SettingsError(
+                f"{path} has no fields, and so no `{self.settings.mark_field}`",
+                where="--group-field or --order-field",
+                hint="they need JSON lines, a table or mails",
+            )
         if self.settings.separate_fields and len(self.settings.text_field) > 1:
             raise SettingsError(
                 f"{path} has no fields to keep apart", where="--separate-fields", hint="name one --text-field only"

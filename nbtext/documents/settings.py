@@ -37,6 +37,7 @@ class ReadingSettings:
         default=False,
         metadata={"help": "Keep the text fields apart, as features `field:word`, instead of joining them."},
     )
+    mark_field: str | None = None  # what is kept of each document beside its label: its group, or its time
     max_document_bytes: int = field(
         default=100_000_000, metadata={"help": "A longer document is refused, so that memory stays bounded."}
     )

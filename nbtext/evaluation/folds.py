@@ -17,29 +17,12 @@ from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.reading import Reading, over_vocabulary, read
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally
-from nbtext.errors import SettingsError
+from nbtext.evaluation.dealing import dealt
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-
-
-def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
-    """The fold of each document, 0 to n_folds - 1: the documents of each class dealt out in a shuffled order.
-
-    classes  (n_documents,)
-    raises   SettingsError: there are fewer documents than folds, or fewer folds than two
-    """
-    if not 2 <= n_folds <= len(classes):
-        raise SettingsError(
-            f"{n_folds} folds of {len(classes)} documents make no sense", where="--folds", hint="10 is usual"
-        )
-    shuffled = np.random.default_rng(seed).permutation(len(classes))
-    by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
-    folds = np.empty(len(classes), dtype=np.int64)
-    folds[by_class] = np.arange(len(classes)) % n_folds  # on from class to class, so that folds are equally large
-    return folds
 
 
 def cross_validate(
@@ -49,8 +32,11 @@ def cross_validate(
     features: FeatureSettings,
     modelling: ModelSettings,
     decisions: DecisionSettings = MOST_PROBABLE,
+    is_forward: bool = False,
 ) -> Iterator[Predictions]:
     """What models trained on the other folds say of each fold, smoothing and calibration chosen by the others alone.
+
+    With `is_forward` the others are those before it, and the first fold is not judged.
 
     Vocabulary, limits, selection and weights are of the others alone, as if they had been read by themselves.
 
@@ -59,9 +45,9 @@ def cross_validate(
     """
     everything = over_vocabulary(tally, features)
     has_own_words = tally.vocabulary is not None and features.vocabulary is None
-    for fold in np.unique(folds):
+    for fold in np.unique(folds).tolist()[is_forward:]:
         is_held_out = folds == fold
-        training = everything.without(is_held_out)
+        training = everything.without(folds >= fold if is_forward else is_held_out)
         held_out = everything.sample.taken(np.flatnonzero(is_held_out))
         if has_own_words:
             seen = np.flatnonzero(np.diff(training.statistics.indptr))
@@ -131,5 +117,12 @@ def cross_validated(
     tally = tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     if decisions.cost is not None:
         decisions.cost.check(tally.labels)
-    folds = stratified_folds(tally.sample.classes, dealing.folds or 0, seed=dealing.seed)
-    yield from cross_validate(tally, folds, features=features, modelling=modelling, decisions=decisions)
+    folds = dealt(tally.sample.classes, tally.sample.marks, dealing)
+    yield from cross_validate(
+        tally,
+        folds,
+        features=features,
+        modelling=modelling,
+        decisions=decisions,
+        is_forward=dealing.order_field is not None,
+    )

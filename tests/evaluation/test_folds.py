@@ -12,7 +12,8 @@ from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
-from nbtext.evaluation.folds import cross_validate, stratified_folds
+from nbtext.evaluation.dealing import stratified_folds
+from nbtext.evaluation.folds import cross_validate
 from nbtext.features.settings import FeatureSettings
 
 WORDS = [f"w{n}" for n in range(12)]

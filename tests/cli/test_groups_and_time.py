@@ -1,0 +1,118 @@
+"""`evaluate --group-field` and `--order-field` as typed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def threads(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The letters, each three times: copies are a thread; the same as JSON lines, as a table and as mails."""
+    folder = tmp_path_factory.mktemp("threads")
+    rows = [
+        {"label": path.parent.name, "text": path.read_text(), "thread": f"{number:03}", "day": number % 40 + copy / 4}
+        for number, path in enumerate(sorted(letters.glob("test/*/*.txt")))
+        for copy in range(3)
+    ]
+    (folder / "letters.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    # a nested value sends the lines the careful way
+    (folder / "careful.jsonl").write_text("\n".join(json.dumps({**row, "more": {"x": [1]}}) for row in rows) + "\n")
+    with (folder / "letters.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    mails = [
+        "From x@example.org Mon Jan  1 00:00:00 2024\n"
+        f"X-Label: {row['label']}\nThread: {row['thread']}\nDay: {row['day']}\n\n{row['text']}\n\n"
+        for row in rows
+    ]
+    (folder / "letters.mbox").write_text("".join(mails))
+    return folder
+
+
+def evaluation(result: Any) -> dict[str, Any]:
+    assert result.status == 0, result.err
+    found: dict[str, Any] = json.loads(result.out)
+    return found
+
+
+def test_copies_do_not_vouch_for_each_other(nbtext: Any, threads: Path) -> None:
+    """Folds by chance judge each letter by its copies; with the thread as the group they do not."""
+    by_chance = evaluation(nbtext("evaluate", "letters.jsonl", "--folds", "6", "--to", "json", cwd=threads))
+    grouped = evaluation(
+        nbtext("evaluate", "letters.jsonl", "--folds", "6", "--group-field", "thread", "--to", "json", cwd=threads)
+    )
+    assert by_chance["documents"] == grouped["documents"] == 252
+    assert by_chance["accuracy"] > 0.95
+    assert grouped["accuracy"] < by_chance["accuracy"] - 0.1
+
+
+@pytest.mark.parametrize("options", [["--group-field", "thread", "--folds", "5"], ["--order-field", "day"]])
+def test_every_format_and_number_of_threads(nbtext: Any, threads: Path, options: list[str]) -> None:
+    """JSON lines, tables and mails give the same figures, read in any number of threads."""
+    found = []
+    for source, more in (
+        ("letters.jsonl", ["-j", "1"]),
+        ("letters.jsonl", ["-j", "3"]),
+        ("careful.jsonl", []),
+        ("letters.csv", []),
+    ):
+        found.append(nbtext("evaluate", source, *options, *more, "--to", "json", cwd=threads).out)
+    assert len(set(found)) == 1
+    mails = evaluation(
+        nbtext("evaluate", "letters.mbox", "--label-field", "X-Label", *options, "--to", "json", cwd=threads)
+    )
+    assert mails["documents"] == json.loads(found[0])["documents"]
+
+
+def test_forward_in_time(nbtext: Any, threads: Path) -> None:
+    """Ten steps judge about ten elevenths, three steps three quarters; a label of the last days only is never known."""
+    ten = evaluation(nbtext("evaluate", "letters.jsonl", "--order-field", "day", "--to", "json", cwd=threads))
+    assert 252 * 9 / 11 < ten["documents"] <= 252 * 10 / 11 + 7
+    options = ("--order-field", "day", "--folds", "3", "--coverage", "0.8", "--to", "json")
+    three = evaluation(nbtext("evaluate", "letters.jsonl", *options, cwd=threads))
+    assert 252 * 0.7 < three["documents"] < 252 * 0.8
+    assert "coverage" in three
+
+
+def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
+    """Without --folds each group is judged by all others."""
+    rows = [json.loads(line) for line in (threads / "letters.jsonl").read_text().splitlines()]
+    lines = [json.dumps({**row, "ward": int(row["thread"]) % 4}) for row in rows]
+    (threads / "wards.jsonl").write_text("\n".join(lines))
+    found = evaluation(nbtext("evaluate", "wards.jsonl", "--group-field", "ward", "--to", "json", cwd=threads))
+    assert found["documents"] == 252
+
+
+WRONG = [
+    ("evaluate letters.jsonl --group-field thred", 1, "letters.jsonl:1: the document has no `thred`"),
+    ("evaluate letters.csv --group-field thred", 1, "no column `thred`, found label, text, thread, day"),
+    ("evaluate gap.jsonl --order-field day", 1, "gap.jsonl:2: the document has no `day`"),
+    ("evaluate gap.csv --order-field day", 1, "gap.csv:3: the document has no `day`"),
+    ("evaluate letters --group-field thread", 2, "001.txt has no fields"),
+    ("evaluate letters.jsonl --group-field thread --order-field day", 2, "groups have no order"),
+    ("evaluate letters.jsonl --group-field thread -m m", 2, "give either a model with -m, or --folds"),
+    ("evaluate letters.jsonl --group-field label --folds 7", 2, "7 folds of 6 groups"),
+    ("evaluate same.jsonl --order-field day", 2, "all documents are of one time"),
+    ("evaluate letters.jsonl --order-field  --folds 3", 2, "--order-field"),
+]
+
+
+@pytest.mark.parametrize(("command", "status", "message"), WRONG, ids=[command for command, _, _ in WRONG])
+def test_wrong_things(nbtext: Any, letters: Path, threads: Path, command: str, status: int, message: str) -> None:
+    """One line says what is wrong."""
+    (threads / "gap.jsonl").write_text(
+        '{"text": "a b", "label": "x", "day": 1}\n{"text": "a b", "label": "x", "day": null}\n'
+    )
+    (threads / "gap.csv").write_text("text,label,day\nred one,x,1\nred two,y,\n")
+    (threads / "same.jsonl").write_text('{"text": "red one", "label": "x", "day": "2024-01-01"}\n' * 3)
+    if not (threads / "letters").exists():
+        (threads / "letters").symlink_to(letters)
+    result = nbtext(*command.split(" "), cwd=threads)
+    assert message in result.err
+    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1)
