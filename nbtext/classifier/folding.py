@@ -17,6 +17,7 @@ from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
+from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def tally_source(
 ) -> Tally:
     """Count every document of a source. The result does not depend on the number of threads.
 
+    A token pattern is tried in this thread: no second one could help, and only here it can be stopped.
+
     jobs         threads, >= 1
     sample_size  documents kept for leave-one-out; None keeps all
     on_batch     is told of each chunk that was counted, one at a time
@@ -60,7 +63,7 @@ def tally_source(
             raise
         return builder.finish()
 
-    if jobs == 1 or is_one:
+    if jobs == 1 or is_one or has_own_pattern(settings):
         return count()
     from joblib import Parallel, delayed
 
@@ -137,7 +140,7 @@ def predict_source(
     if decisions.cost is not None:
         decisions.cost.check(classifier.labels)
     chunks = _bounded(source.chunks(), len(classifier.labels))
-    if source.is_live:
+    if source.is_live or has_own_pattern(classifier.features):
         jobs = 1
     if jobs > 1:
         chunks, is_one = _peeked(chunks)

@@ -13,6 +13,7 @@ from nbtext.classifier.tally import Tally
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, NbtextError
+from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.plain_settings import misfit
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vectorizer import Vectorizer
@@ -46,6 +47,8 @@ def vectorized(source: Source, features: FeatureSettings, *, on_batch: OnBatch |
     features = replace(features, fields=source.field_names)
     vectorizer = Vectorizer(features)
     matrix = vectorizer.fit_transform(batches())
+    if vectorizer.n_too_long_:
+        source.skipped[TOO_LONG] += vectorizer.n_too_long_
     names = vectorizer.features_ if vectorizer.features_ is not None else Vocabulary.from_terms(())
     return Matrix(
         matrix.data, matrix.indices, matrix.indptr, matrix.shape[1], names.blob, names.offsets, ids, labels,

@@ -12,6 +12,7 @@ from nbtext.bayes.sample import Sample, concatenated
 from nbtext.bayes.statistics import Statistics
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
+from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, arrange, counter, merge_sorted
 from nbtext.features.rows import Kept, Rows
 from nbtext.features.settings import FeatureSettings
@@ -100,6 +101,12 @@ def _united(a: Tally, b: Tally) -> tuple[Vocabulary | None, NDArray[np.int32], N
     return Vocabulary(blob, offsets), columns_a, columns_b
 
 
+def note_too_long(batch: Batch, counting: Counter) -> None:
+    """Add to the notes of a batch how many tokens were too long while it was counted."""
+    if n_too_long := counting.take_too_long():
+        batch.notes[TOO_LONG] = batch.notes.get(TOO_LONG, 0) + n_too_long
+
+
 class TallyBuilder:
     """Counts batches of documents, in one thread."""
 
@@ -125,6 +132,7 @@ class TallyBuilder:
                 hint="put texts in folders named after their labels, or name the label's column with --label-field",
             )
         kept = self._counter.tally(batch.columns, classes, self._keep_below)
+        note_too_long(batch, self._counter)
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
         self._keep(kept, classes, np.array(batch.marks, dtype=object) if batch.marks else None)

@@ -19,7 +19,7 @@ from nbtext.classifier.folding import OnBatch, tally_source, threads
 from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.reading import Reading, read, sample_size
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
-from nbtext.classifier.tally import Tally, TallyBuilder
+from nbtext.classifier.tally import Tally, TallyBuilder, note_too_long
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.counting import Counter, counter
@@ -129,6 +129,7 @@ class TextClassifier:
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
         """Answer every document of a batch, in order; one that cannot be answered says why."""
         scores, n_tokens, n_known = self._scores(batch.columns)
+        note_too_long(batch, self._counter)
         choice = self.reading_.choice
         log_posterior = choice.log_posterior(scores, n_known)
         probabilities, chosen = np.exp(log_posterior), choice.decided(log_posterior)

@@ -64,6 +64,9 @@ class Counter:
     def class_counts(self) -> ClassCounts:
         """What `tally` has added up, by final column (2**hash_bits of them where features are hashed)."""
 
+    def take_too_long(self) -> int:
+        """How many tokens of more than 65,535 bytes were left out since the last time."""
+
     def scores(
         self,
         columns: Sequence[list[str]],

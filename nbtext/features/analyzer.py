@@ -14,6 +14,8 @@ from nbtext.features.settings import FeatureSettings
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 # the same matches for every text: a match begins where a word does and is greedy, so both \b always hold
 SAME_MATCHES_SOONER = r"\w\w+"
+LONGEST_TOKEN = 0xFFFF  # bytes in UTF-8; the same in the kernel
+TOO_LONG = f"token of more than {LONGEST_TOKEN:,} bytes"
 WHITE_SPACE = re.compile(r"\s\s+")
 LARGEST_MEMORY = 1_000_000  # distinct words of which is remembered what becomes of them
 
@@ -25,6 +27,8 @@ class Analyzer:
     stemmed; every run of `ngrams` tokens, joined by a space. Characters: every run of `ngrams` characters of the text,
     in which two or more white-space characters count as one space; `char_wb` takes them from each word by itself,
     with a space on both sides, and a word shorter than n once.
+
+    A token of more than 65,535 bytes in UTF-8, which no text in a human language has, is left out, and counted.
 
     settings  the options; stop words, stems and the token pattern are for words only
     raises    SettingsError: a token pattern that is none, a language without a stemmer, an option for words alone
@@ -43,6 +47,8 @@ class Analyzer:
         self._strip_accents = ACCENTS[settings.strip_accents]
         self._find_tokens = token_pattern(settings).findall
         self.normalizer = Normalizer(settings) if settings.stop_words or settings.stem is not None else None
+        self._n_too_long = 0
+        self._lock = Lock()
         self._prefixes = tuple(f"{name}:" for name in settings.fields)
         self._features: Callable[[str], list[str]] = {
             "word": self._word_features,
@@ -68,9 +74,23 @@ class Analyzer:
     def tokens(self, text: str) -> list[str]:
         """The tokens of a text that is in lower case and stripped of accents already."""
         tokens: list[str] = self._find_tokens(text)
+        if len(text) > LONGEST_TOKEN // 4:
+            tokens = self._without_long(tokens)
         if self.normalizer is None:
             return tokens
         return [word for word in map(self.normalizer.__getitem__, tokens) if word is not None]
+
+    def take_too_long(self) -> int:
+        """How many tokens were left out since the last time because they were too long."""
+        with self._lock:
+            taken, self._n_too_long = self._n_too_long, 0
+        return taken
+
+    def _without_long(self, tokens: list[str]) -> list[str]:
+        kept = [token for token in tokens if not is_too_long(token)]
+        with self._lock:
+            self._n_too_long += len(tokens) - len(kept)
+        return kept
 
     def _word_features(self, text: str) -> list[str]:
         tokens = self.tokens(text)
@@ -88,6 +108,11 @@ class Analyzer:
     def _bounded_ngrams(self, text: str) -> list[str]:
         shortest, longest = self._ngrams
         return [ngram for word in text.split() for ngram in _padded_ngrams(f" {word} ", shortest, longest)]
+
+
+def is_too_long(token: str) -> bool:
+    """Whether it has more than LONGEST_TOKEN bytes in UTF-8; lone surrogates count as three."""
+    return len(token) > LONGEST_TOKEN // 4 and len(token.encode("utf-8", "surrogatepass")) > LONGEST_TOKEN
 
 
 def word_ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
@@ -108,12 +133,17 @@ def _padded_ngrams(word: str, shortest: int, longest: int) -> Iterable[str]:
             yield word[start : start + n]
 
 
+def has_own_pattern(settings: FeatureSettings) -> bool:
+    """Whether the tokens are those of a pattern that somebody chose."""
+    return settings.token_pattern not in (None, TOKEN_PATTERN)
+
+
 def token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
     """The compiled token pattern; its one group, where it has one, is the token.
 
     raises  SettingsError: no regular expression, or more than one capturing group
     """
-    if settings.token_pattern in (None, TOKEN_PATTERN):
+    if not has_own_pattern(settings):
         return re.compile(SAME_MATCHES_SOONER)
     try:
         pattern = re.compile(settings.token_pattern or "")

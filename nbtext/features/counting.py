@@ -8,7 +8,7 @@ from itertools import permutations
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from nbtext.features.analyzer import ACCENTS, TOKEN_PATTERN, Analyzer
+from nbtext.features.analyzer import ACCENTS, Analyzer, has_own_pattern
 from nbtext.features.availability import HAS_KERNEL, kernel_name
 from nbtext.features.settings import FeatureSettings
 
@@ -44,7 +44,6 @@ else:
     )
 
 _logging = Lock()  # so that of several threads one alone says it
-LONGEST_COMPILED = 2**31  # tokens or characters
 
 __all__ = [
     "HAS_KERNEL",
@@ -92,6 +91,9 @@ class Counter(Protocol):
 
     def class_counts(self) -> ClassCounts:
         """What `tally` added up, by final column."""
+
+    def take_too_long(self) -> int:
+        """How many tokens were left out since the last time because they were too long; see the Analyzer."""
 
     def scores(  # noqa: PLR0913  the weighting and the scorer as plain arrays, for the kernel's sake
         self,
@@ -143,13 +145,9 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
 
 def is_compilable(settings: FeatureSettings) -> bool:
-    """Whether the kernel can count these features: default tokens, fields that are easy to tell apart, no vast n."""
+    """Whether the kernel can count these features: default tokens, fields that are easy to tell apart."""
     prefixes = [f"{name}:" for name in settings.fields]
-    return (
-        settings.token_pattern in (None, TOKEN_PATTERN)
-        and settings.ngrams[1] < LONGEST_COMPILED
-        and not any(one.startswith(other) for one, other in permutations(prefixes, 2))
-    )
+    return not has_own_pattern(settings) and not any(one.startswith(other) for one, other in permutations(prefixes, 2))
 
 
 @cache
@@ -159,8 +157,8 @@ def _log_reference(settings: FeatureSettings) -> None:
 
     if not HAS_KERNEL:
         why = "the kernel is not compiled, or switched off by NBTEXT_KERNEL"
-    elif settings.token_pattern not in (None, TOKEN_PATTERN):
+    elif has_own_pattern(settings):
         why = "the kernel knows the default --token-pattern only"
     else:
-        why = "the kernel cannot count these --ngrams or tell these --text-field apart"
+        why = "the kernel cannot tell these --text-field apart"
     getLogger("nbtext").info("counting in plain Python, which is slower: %s", why)

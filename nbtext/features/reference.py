@@ -5,13 +5,15 @@ from __future__ import annotations
 import collections
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from itertools import islice, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.analyzer import Analyzer
+from nbtext.features.analyzer import Analyzer, has_own_pattern
 from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, term_hashes
+from nbtext.features.patience import patience
 from nbtext.features.rows import ClassCounts, Kept, Rows, running_sums
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.tally import ClassTally
@@ -29,6 +31,7 @@ class ReferenceCounter:
 
     def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
         self._analyzer = Analyzer(settings)
+        self._has_pattern = has_own_pattern(settings)
         self._hash_bits = settings.hash_bits
         self._is_fixed = vocabulary is not None
         self._vocabulary = vocabulary if vocabulary is not None else Vocabulary.from_sorted([])
@@ -71,6 +74,10 @@ class ReferenceCounter:
         vocabulary, rank = self.vocabulary()
         return self._tally.class_counts(len(vocabulary), rank)
 
+    def take_too_long(self) -> int:
+        """How many tokens were left out since the last time because they were too long."""
+        return self._analyzer.take_too_long()
+
     def scores(  # noqa: PLR0913  as the kernel's
         self,
         columns: Columns,
@@ -100,6 +107,10 @@ class ReferenceCounter:
 
     def _rows(self, columns: Columns) -> Rows:
         """The rows of documents, each in the order in which its features were seen."""
+        with patience(columns) if self._has_pattern else nullcontext():
+            return self._counted_rows(columns)
+
+    def _counted_rows(self, columns: Columns) -> Rows:
         documents = map(self._analyzer.document, zip(*columns, strict=True))
         if self._hash_bits is not None:
             numbers = _growing_numbers()  # for these documents only, so that memory stays bounded

@@ -9,6 +9,8 @@ from nbtext.errors import SettingsError
 TERM_FREQUENCIES = ("count", "binary", "relative", "log")
 INVERSE_DOCUMENT_FREQUENCIES = ("none", "plain", "plus-one", "smooth")
 NORMS = ("none", "l1", "l2")
+LONGEST_NGRAM = 100  # words or characters
+LONGEST_PATTERN = 1_000  # characters of a regular expression
 WEIGHTINGS = {  # name: tf, idf, norm
     "counts": ("count", "none", "none"),
     "binary": ("binary", "none", "none"),
@@ -92,6 +94,10 @@ class FeatureSettings:
             raise SettingsError(
                 f"{shortest},{longest} is no range", where="--ngrams", hint="write 1,2 for words and pairs"
             )
+        if longest > LONGEST_NGRAM:
+            raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where="--ngrams")
+        if len(self.token_pattern or "") > LONGEST_PATTERN:
+            raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="--token-pattern")
         if self.vocabulary is not None and self.hash_bits is not None:
             raise SettingsError("a vocabulary and hashing exclude each other", where="--hash-bits")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:

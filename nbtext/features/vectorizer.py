@@ -35,6 +35,7 @@ class Vectorizer:
     settings    what a feature is, which of them count and how much; `options` are fields that differ from it
     features_   Vocabulary after fit: the feature of each column; None where features are hashed
     weighting_  Weighting after fit
+    n_too_long_  tokens that were left out of it because they were too long
 
     >>> vectorizer = Vectorizer(min_df=2)
     >>> vectorizer.fit_transform(["call me", "call now", "me too"]).toarray()
@@ -47,6 +48,7 @@ class Vectorizer:
 
     features_: Vocabulary | None
     weighting_: Weighting
+    n_too_long_: int
 
     def __init__(self, settings: FeatureSettings | None = None, **options: Any) -> None:
         self.settings = replace(settings or FeatureSettings(), **options)
@@ -75,6 +77,7 @@ class Vectorizer:
         features = self._given_vocabulary()
         counting = counter(self.settings, features)
         rows, labels = _counted(counting, raw_documents)
+        self.n_too_long_ = counting.take_too_long()
         if len(rows) == 0:
             raise InputError("there is no document to learn from")
         classes = self._classes(list(y) if y is not None else labels, len(rows))

@@ -63,6 +63,7 @@ cdef class Counter:
         Pool pool  # of sums by class
         bint is_busy  # whether a thread is changing words, n-grams or sums
         list scratches  # those that no thread uses now
+        size_t n_too_long  # tokens left out, since they were asked for
         object order  # uint32, by column: the node of the feature; None where it is not known
         size_t n_ordered  # nodes that it was made of
         Weights weights  # those asked for last
@@ -118,6 +119,11 @@ cdef class Counter:
         finally:
             self.is_busy = False
 
+    def take_too_long(self):
+        """How many tokens were left out since the last time."""
+        taken, self.n_too_long = self.n_too_long, 0
+        return taken
+
     def scores(self, columns, *, tf, idf, norm, bias, default, base, base_scale, indptr, classes, deltas):
         """Weigh and score each document without building a matrix; for a fixed or hashed counter."""
         cdef Weights weights = self.weights_of([bias, default, base, base_scale, indptr, classes, deltas])
@@ -157,6 +163,8 @@ cdef class Counter:
 
     cdef int give_back(self, Scratch scratch) except -1:
         """Keep working memory for the next batch; after an error it is not worth keeping."""
+        self.n_too_long += scratch.n_too_long
+        scratch.n_too_long = 0
         if scratch.letters.size + scratch.marks.size + scratch.entries.size + scratch.indices.size < MOST_SPARE:
             self.scratches.append(scratch)
         return 0

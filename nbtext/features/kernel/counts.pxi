@@ -48,6 +48,7 @@ cdef class Scratch:
         Buffer indices
         Buffer counts
         size_t n_done
+        size_t n_too_long  # tokens that were left out
 
     def __dealloc__(self):
         release(&self.letters)

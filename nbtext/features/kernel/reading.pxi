@@ -2,6 +2,7 @@
 
 cdef enum:
     MOST_CHARACTERS = 0x3FFFFFFF  # of a text, so that its positions in UTF-8 have 32 bits
+    LONGEST_TOKEN = 0xFFFF  # bytes; the same in analyzer.py
     MOST_REMEMBERED = 0x100000  # words whose normal forms are remembered where no vocabulary grows
 
 
@@ -104,7 +105,7 @@ cdef int read_words(Analysis a, Scratch s, const Text* text, size_t field) excep
 
 
 cdef void find_tokens(Scratch s, size_t n_bits) noexcept nogil:
-    """Find more tokens: runs of word characters, of two or more."""
+    """Find more tokens: runs of word characters, of two or more, but not of very many."""
     cdef const uint64_t* in_word = <const uint64_t*> s.marks.data
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
     cdef uint64_t edges
@@ -121,7 +122,8 @@ cdef void find_tokens(Scratch s, size_t n_bits) noexcept nogil:
     for i in range(0, n_edges - 1 if n_edges else 0, 2):
         start, length = s.edges[i], s.edges[i + 1] - s.edges[i]
         s.strip[n_tokens].start, s.strip[n_tokens].length = start, length
-        n_tokens += length > character_length(letters[start])
+        n_tokens += length > character_length(letters[start]) and length <= LONGEST_TOKEN
+        s.n_too_long += length > LONGEST_TOKEN
     s.edges[0] = s.edges[n_edges - 1 if n_edges else 0]
     s.n_edges = n_edges & 1
     s.n_strip = n_tokens

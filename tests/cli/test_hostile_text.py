@@ -1,0 +1,156 @@
+"""Texts, labels and names from strangers, through the commands as typed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOSTILE = "\x1b]0;owned\x07\x1b[31m[bold red]<script>alert(1)</script>\u202e\x9b2J\x08\x7f|`*_\\"
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+
+def test_a_token_that_is_too_long_is_said(nbtext: Any, tmp_path: Path) -> None:
+    """Every command leaves it out, says so, and does the rest."""
+    word = "a" * 70_000
+    (tmp_path / "t.jsonl").write_text(
+        f'{{"text": "red {word} round", "label": "x"}}\n{{"text": "green", "label": "y"}}\n'
+    )
+    said = "skipped: token of more than 65,535 bytes: 1\n"
+    for kernel in ("require", "off"):
+        result = nbtext("train", "t.jsonl", "-o", "m.joblib", cwd=tmp_path, NBTEXT_KERNEL=kernel)
+        assert result.status == 0
+        assert result.err.startswith(said)
+        assert "3 features" in result.err
+        for command in (["predict", "-m", "m.joblib"], ["evaluate", "-m", "m.joblib"], ["vectorize", "-o", "x.npz"]):
+            result = nbtext(command[0], "t.jsonl", *command[1:], cwd=tmp_path, NBTEXT_KERNEL=kernel)
+            assert (result.status, result.err) == (0, said)
+
+
+def test_labels_and_names_never_reach_a_terminal_as_they_are(nbtext: Any, tmp_path: Path) -> None:
+    """Escape sequences in labels, ids, paths and column names are spelled out in all that is said to people."""
+    records = [{"text": f"word{n % 3} more", "label": HOSTILE + str(n % 2), "id": HOSTILE} for n in range(20)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert nbtext("train", "t.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+    for command in ("predict", "evaluate"):
+        for form in ("table", "markdown"):
+            result = nbtext(command, "t.jsonl", "-m", "m.joblib", "--to", form, cwd=tmp_path)
+            assert result.status == 0, result.err
+            assert not CONTROLS.search(result.out + result.err)
+            assert "\\x1b" in result.out
+    name = os.fsencode(HOSTILE.replace("/", "")) + b"\xff\n\t"
+    os.mkdir(os.path.join(os.fsencode(tmp_path), name))
+    for arguments in (["train", os.fsdecode(name), "-o", "x"], ["predict", "t.jsonl", "-m", os.fsdecode(name)]):
+        result = nbtext(*arguments, cwd=tmp_path)
+        assert result.status == 1
+        assert not CONTROLS.search(result.err)
+        assert result.err.count("\n") == 1
+    (tmp_path / "t.csv").write_text(f'"{HOSTILE}",b\nx,y\n')
+    result = nbtext("train", "t.csv", "-o", "x", cwd=tmp_path)
+    assert result.status == 1
+    assert not CONTROLS.search(result.err)
+
+
+@pytest.mark.parametrize("label", ["a\nb", "a\tb", 'a"b,c', "", " ", "\\t", "a\rb", "\ud800", HOSTILE], ids=ascii)
+def test_any_label_comes_back_whole(nbtext: Any, tmp_path: Path, label: str) -> None:
+    """From JSONL to a model, and from there to JSONL and CSV; in TSV on one line, in one column."""
+    (tmp_path / "t.jsonl").write_text(
+        "".join(
+            json.dumps({"text": text, "label": one}) + "\n" for text, one in (("red", label or "e"), ("green", "x"))
+        )
+    )
+    label = label or "e"
+    assert nbtext("train", "t.jsonl", "-o", "m.joblib", "--smoothing", "0.1", cwd=tmp_path).status == 0
+    asked = ["predict", "t.jsonl", "-m", "m.joblib"]
+    written = label.encode("utf-8", "backslashreplace").decode()
+    as_json = [json.loads(line) for line in nbtext(*asked, "--to", "jsonl", cwd=tmp_path).out.splitlines()]
+    assert as_json[0]["label"] == (label if written == label else written.replace("\\ud800", "\ud800"))
+    assert nbtext(*asked, "-o", "t.csv", "--to", "csv", cwd=tmp_path).status == 0
+    rows = list(csv.reader(io.StringIO((tmp_path / "t.csv").read_bytes().decode(), newline="")))
+    assert rows[1][1] == written
+    lines = nbtext(*asked, cwd=tmp_path).out.split("\n")
+    assert [line.count("\t") for line in lines] == [2, 2, 0]
+
+
+JSON_LINES: list[tuple[str, str]] = [
+    ('{"text": "a", "text": "red", "label": "x"}', ""),
+    ('{"text": "red", "label": ' + "9" * 5000 + "}", ""),
+    ('{"text": "red", "id": 1e999999}', ""),
+    ('{"text": "\\ud800 red \\udfff"}', ""),
+    ('{"text": "red", "more": ' + "[" * 100_000 + "]" * 100_000 + "}", "more than 500 deep"),
+    ('{"text": "red", "more": ' + '{"a":' * 100_000, "more than 500 deep"),
+    ('{"text": "red"', "broken JSON"),
+    ("\x00" * 100, "broken JSON"),
+    ('{"text": 7}', ""),
+    ('{"text": {"a": 1}}', "expected a text"),
+]
+
+
+@pytest.mark.parametrize("orjson", [True, False])
+def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path, orjson: bool) -> None:
+    """Duplicate keys, huge numbers, lone surrogates, depth: a record each, and a reason where it cannot be read."""
+    (tmp_path / "t.jsonl").write_text("\n".join(line for line, _ in JSON_LINES))
+    if not orjson:
+        (tmp_path / "orjson.py").write_text("raise ImportError\n")
+    path = os.pathsep.join((str(tmp_path), str(Path(__file__).parents[2])))
+    result = nbtext("predict", "t.jsonl", "-m", model, "--to", "jsonl", cwd=tmp_path, PYTHONPATH=path)
+    assert (result.status, result.err) == (0, "")
+    records = [json.loads(line) for line in result.out.splitlines()]
+    assert len(records) == len(JSON_LINES)
+    for record, (line, reason) in zip(records, JSON_LINES, strict=True):
+        assert reason in record.get("reason", "") if reason else not record.get("reason", "").startswith("t.jsonl"), (
+            line
+        )
+
+
+def test_hostile_tables_have_their_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """NULs, unclosed quotes and long fields in CSV and TSV."""
+    (tmp_path / "nul.csv").write_bytes(b"text,id\nred\x00round,1\n\x00,2\n")
+    result = nbtext("predict", "nul.csv", "-m", model, cwd=tmp_path)
+    assert (result.status, len(result.out.splitlines())) == (0, 2)
+    (tmp_path / "open.csv").write_text('text,id\n"red round,1\nnever closed,2\n')
+    result = nbtext("predict", "open.csv", "-m", model, cwd=tmp_path)
+    assert "never closed" in nbtext("train", "open.csv", "-o", "x", cwd=tmp_path).err
+    (tmp_path / "long.csv").write_text("text,id\n" + "word " * 1_000_000 + ",1\nred,2\n")
+    result = nbtext("predict", "long.csv", "-m", model, "--max-document-bytes", "1000000", cwd=tmp_path)
+    assert result.status == 0
+    assert len(result.out.splitlines()) == 2
+    assert (
+        "1,000,000 bytes"
+        in nbtext(
+            "predict", "long.csv", "-m", model, "--max-document-bytes", "1000000", "--to", "jsonl", cwd=tmp_path
+        ).out
+    )
+
+
+def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """Parts nested 1,000 deep, boundaries that are missing, charsets that do not exist, headers without end."""
+    deep = "".join(f'Content-Type: multipart/mixed; boundary="{n}"\n\n--{n}\n' for n in range(1000)) + "\nparking fine"
+    mails = {
+        "deep": deep,
+        "no-boundary": "Content-Type: multipart/mixed\n\nparking fine",
+        "charset": 'Content-Type: text/plain; charset="klingon; \x1b[31m"\n\nparking fine',
+        "encoding": "Content-Transfer-Encoding: base64\n\n!!!! parking",
+        "header": "Subject: " + "=?utf-8?q?a?= " * 100_000 + "\n\nparking",
+        "parameters": "Content-Type: text/plain; " + "a*0*=b;" * 100_000 + "\n\nparking",
+        "rfc822": "Content-Type: message/rfc822\n\n" * 1000 + "parking",
+    }
+    for name, mail in mails.items():
+        (tmp_path / f"{name}.eml").write_text(mail)
+    result = nbtext("predict", *(f"{name}.eml" for name in mails), "-m", model, "--to", "jsonl", cwd=tmp_path)
+    assert result.status == 0
+    assert result.err.startswith("replaced 3 invalid bytes in 1 documents")  # of what was no base64
+    assert [json.loads(line)["id"].split(".")[0] for line in result.out.splitlines()] == list(mails)
+
+
+def test_a_document_of_nothing_but_nuls(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """It holds no token, in whatever format, and is told."""
+    (tmp_path / "t.txt").write_bytes(bytes(100_000))
+    result = nbtext("predict", "t.txt", "-m", model, "--to", "jsonl", cwd=tmp_path)
+    assert (result.status, json.loads(result.out)["reason"]) == (0, "the document holds no token")

@@ -1,0 +1,122 @@
+"""Texts and patterns that mean harm have an answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from nbtext.errors import InputError, SettingsError
+from nbtext.features import patience
+from nbtext.features.analyzer import LONGEST_TOKEN
+from nbtext.features.counting import counter
+from nbtext.features.reference import ReferenceCounter
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+
+CHARACTERS = ["a", "B", "é", "ß", "中", "𝟙", "\ud800é"]
+
+
+@pytest.mark.parametrize("character", CHARACTERS, ids=ascii)
+@pytest.mark.parametrize("excess", [-4, -1, 0, 1, 4, 10_000])
+def test_the_longest_token(counting_kernel: str, character: str, excess: int) -> None:
+    """A token of 65,535 bytes in UTF-8 is counted, a longer one is left out and told; the words around it stay."""
+    width = len(character.lower().encode("utf-8", "surrogatepass"))
+    lone = character.startswith("\ud800")  # which is no letter, and ends a word
+    token = character * (max(0, LONGEST_TOKEN + excess) // width)
+    text = f"one {token} two {token}"
+    expected = [word for word in ("one", token.lower(), "two", token.lower()) if not lone or word in ("one", "two")]
+    is_kept = len(token.lower().encode("utf-8", "surrogatepass")) <= LONGEST_TOKEN
+    if not is_kept:
+        expected = ["one", "two"]
+    growing = counter(FeatureSettings())
+    rows = growing.rows([[text, "one"]])
+    assert rows.n_tokens.tolist() == [len(expected), 1]
+    assert set(growing.vocabulary()[0].terms) == set(expected)
+    left_out = 0 if is_kept or lone else 2
+    assert (growing.take_too_long(), growing.take_too_long()) == (left_out, 0)
+    classes = np.zeros(2, dtype=np.int32)
+    for settings, vocabulary in (
+        (FeatureSettings(hash_bits=9), None),
+        (FeatureSettings(), Vocabulary.from_terms(["two"])),
+    ):
+        other = counter(settings, vocabulary)
+        assert other.rows([[text, "one"]]).n_tokens.tolist() == [len(expected), 1]
+        assert other.take_too_long() == left_out
+    tallied = counter(FeatureSettings(ngrams=(1, 2)))
+    tallied.tally([[text, "one"]], classes, 0)
+    assert tallied.take_too_long() == left_out
+
+
+def test_kernel_and_reference_leave_out_the_same() -> None:
+    """Runs of many lengths about the limit, of letters of all widths."""
+    random = np.random.default_rng(5)
+    words = [
+        str(random.choice(["a", "é", "中", "𝟙"])) * int(LONGEST_TOKEN // random.integers(1, 5) + random.integers(-2, 3))
+        for _ in range(40)
+    ]
+    text = " ".join(words)
+    answers = []
+    for counting in (counter(FeatureSettings()), ReferenceCounter(FeatureSettings())):
+        rows = counting.rows([[text]])
+        vocabulary, rank = counting.vocabulary()
+        names = [vocabulary.terms[j] for j in rank[rows.indices]]
+        counted = sorted(zip(names, rows.counts.tolist(), strict=True))
+        answers.append((counted, rows.n_tokens.tolist(), counting.take_too_long()))
+    assert answers[0] == answers[1]
+    assert 0 < answers[0][2] < len(words)
+
+
+def test_characters_know_no_longest_token(counting_kernel: str) -> None:
+    """The limit is for words."""
+    counting = counter(FeatureSettings(analyzer="char_wb", ngrams=(3, 3)))
+    assert counting.rows([["a" * 100_000]]).n_tokens.tolist() == [100_000]
+    assert counting.take_too_long() == 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"ngrams": (1, 101)}, {"ngrams": (1, 2**64)}, {"token_pattern": "a" * 1001}], ids=str
+)
+def test_settings_are_bounded(options: dict[str, object]) -> None:
+    """No model, and no option, asks for n-grams or patterns without end."""
+    with pytest.raises(SettingsError, match="more than"):
+        FeatureSettings(**options)
+
+
+HOPELESS = [r"(?:\w+)+x", r"(?:\w+\s?)+x", r"(\w|\w\w)+!", r"(?:a|a)+b", r"(?:\w*)*x"]
+
+
+@pytest.mark.parametrize("pattern", HOPELESS)
+def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it backtracks over, one error says so, and signals are as they were."""
+    monkeypatch.setattr(patience, "LEAST_SECONDS", 0.2)
+    counting = counter(FeatureSettings(token_pattern=pattern))
+    start = time.monotonic()
+    with pytest.raises(InputError, match="takes too long"):
+        counting.rows([["a" * 60]])
+    assert time.monotonic() - start < 10
+    assert patience.signal.getsignal(patience.signal.SIGALRM) is patience.signal.SIG_DFL
+    assert patience.signal.getitimer(patience.signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matcher's memory grows with the text; the default tokens have no such limit."""
+    monkeypatch.setattr(patience, "LONGEST_TEXT", 100)
+    with pytest.raises(InputError, match="too long for a token pattern"):
+        counter(FeatureSettings(token_pattern=r"\w+")).rows([["short", "x" * 101]])
+    assert counter(FeatureSettings()).rows([["x" * 101]]).n_tokens.tolist() == [1]
+
+
+def test_other_threads_have_no_alarm() -> None:
+    """Patterns work in any thread, though only the main one can be stopped."""
+    found: list[list[int]] = []
+
+    def count() -> None:
+        found.append(counter(FeatureSettings(token_pattern=r"\w+")).rows([["a bb ccc"]]).n_tokens.tolist())
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    thread.join()
+    assert found == [[3]]
