@@ -66,15 +66,6 @@ class LinearScorer:
             return scores
         return np.asarray(scores.reshape(len(scores), self.derivation.height, -1).sum(axis=1))
 
-    def weights_of(self, k: int) -> Floats:
-        """The weights of one class (or score), shape (n_columns,)."""
-        weights = np.full(self.n_columns, self.default[k])
-        if self.base is not None and self.base_scale is not None:
-            weights += self.base_scale[k] * self.base
-        entries = np.flatnonzero(self.classes == k)
-        weights[np.searchsorted(self.indptr, entries, side="right") - 1] += self.deltas[entries]
-        return weights
-
     def weights(self) -> Floats:
         """The weights as one dense matrix, shape (n_scores, n_columns); for looking at, not for predicting."""
         dense = np.repeat(self.default[:, None], self.n_columns, axis=1)

@@ -26,13 +26,13 @@ class ClassWeights:
         """The weights of class k, shape (n_features,)."""
         derivation = self._scorer.derivation
         if derivation is None:
-            return self._row(k)
+            return self.row(k)
         n_features = self._scorer.n_features
         ones = np.ones(n_features, dtype=np.int32)
         indptr, columns, values = derivation.rows(
             np.arange(n_features + 1), np.arange(n_features, dtype=np.int32), ones
         )
-        total = sum((self._row(row)[columns] * values for row in _rows(self._scorer, k)), np.zeros(len(columns)))
+        total = sum((self.row(row)[columns] * values for row in _rows(self._scorer, k)), np.zeros(len(columns)))
         return np.add.reduceat(total, indptr[:-1]) if n_features else total
 
     def sums(self) -> Floats:
@@ -46,7 +46,8 @@ class ClassWeights:
             total += scorer.base_scale.sum() * scorer.base
         return total
 
-    def _row(self, row: int) -> Floats:
+    def row(self, row: int) -> Floats:
+        """The weights in one row of scores, shape (n_columns,)."""
         scorer, own = self._scorer, slice(self._bounds[row], self._bounds[row + 1])
         weights = np.full(scorer.n_columns, scorer.default[row])
         if scorer.base is not None and scorer.base_scale is not None:

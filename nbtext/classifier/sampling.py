@@ -13,6 +13,7 @@ import numpy as np
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.sampling import STORIES, Columns, Story
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.weights import ClassWeights
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.vocabulary import Vocabulary
@@ -56,11 +57,12 @@ def _draws(
     """The class and the features of one document after the other, without end."""
     statistics, scorer = classifier.tally_.statistics, classifier.reading_.scorer
     shares = np.cumsum(np.exp(log_prior(statistics.class_documents, classifier.modelling.effective_prior)))
+    of_classes = ClassWeights(scorer)
     means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1)).astype(int)
 
     @lru_cache(REMEMBERED)
     def weights(k: int) -> Floats:
-        of_class = scorer.weights_of(k)
+        of_class = of_classes.row(k)
         return of_class if scorer.derivation is None else of_class.reshape(-1, scorer.derivation.width)
 
     while True:

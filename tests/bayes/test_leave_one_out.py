@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.gaussian import Moments
 from nbtext.bayes.leave_one_out import leave_one_out
 from nbtext.bayes.priors import log_prior
+from nbtext.bayes.sample import Sample
 from nbtext.bayes.smoothing import LeaveOneOut
 
 
@@ -79,6 +81,23 @@ def test_complement_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         (parts,) = leave_one_out(statistics, sample, model=name, smoothings=[0.1])
         monkeypatch.undo()
         np.testing.assert_allclose(parts, whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float64])
+def test_complement_in_little_memory(kind: type) -> None:
+    """4,000 documents whose words meet ten classes each, 4 million meetings, take less than 100 MB."""
+    random = np.random.default_rng(1)
+    counts = random.geometric(0.7, 400_000).astype(kind)
+    indices = np.sort(random.permuted(np.tile(np.arange(5000), (4000, 1)), axis=1)[:, :100], axis=1)
+    classes = random.integers(0, 12, 4000).astype(np.int32)
+    indptr = np.arange(0, 400_001, 100)
+    sample = Sample(indptr, indices.reshape(-1).astype(np.int32), counts, classes, np.arange(4000, dtype=np.uint64))
+    statistics = sample.statistics(5000, 12)
+    tracemalloc.start()
+    leave_one_out(statistics, sample, model="normalized complement", smoothings=[0.1])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
 
 
 @pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])

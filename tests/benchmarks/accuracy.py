@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from material import corpus
 from numpy.typing import NDArray
-from oracle import best_accuracy
+from oracle import best_accuracy, is_known
 from protocols import (
     SMS_TRAINING_SHARE,
     Labeled,
@@ -121,6 +121,9 @@ CASES = (
     Case(BY_DATE, "multinomial, pairs", PAIRS),
     Case(BY_DATE, "bernoulli", {"model": "bernoulli"}),
     Case(BY_DATE, "complement", {"model": "complement"}),
+    Case(BY_DATE, "complement, normalized", {"model": "complement", "normalize_weights": True}),
+    Case(BY_DATE, "categorical", {"model": "categorical"}),
+    Case(BY_DATE, "gaussian", {"model": "gaussian"}),
     Case(BY_DATE, "complement, log TF-IDF", {"model": "complement", **LOG_TFIDF}),
     Case(BY_DATE, "complement, log TF-IDF, pairs", {"model": "complement", **LOG_TFIDF, **PAIRS}),
     Case(IMDB, "multinomial (default)", WORDS, "0.8355 W&M"),
@@ -154,7 +157,7 @@ def case_rows(case: Case, *, with_oracle: bool) -> list[Row]:
     splits = case.protocol.splits()
     value = float(np.mean([trained(split, case.options).score(*split.test) for split in splits]))
     oracle = ""
-    if with_oracle:
+    if with_oracle and is_known(case.options):
         accuracy, smoothing = best_accuracy(splits, case.options)
         oracle = f"{accuracy:.4f} (α = {smoothing:g})"
     return [Row(case.protocol.name, case.model, value, oracle, case.published, case.bar)]

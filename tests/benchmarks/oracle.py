@@ -17,6 +17,11 @@ SMOOTHINGS = (1.0, 0.1, 0.01, 0.001)
 MODELS = {"multinomial": MultinomialNB, "bernoulli": BernoulliNB, "complement": ComplementNB}
 
 
+def is_known(options: Mapping[str, Any]) -> bool:
+    """Whether it is a model that scikit-learn has for sparse counts, at its defaults."""
+    return options.get("model", "multinomial") in MODELS and "normalize_weights" not in options
+
+
 def best_accuracy(splits: Sequence[Split], options: Mapping[str, Any]) -> tuple[float, float]:
     """The best accuracy, averaged over the splits, and the smoothing that has it.
 
