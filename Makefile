@@ -54,13 +54,13 @@ corpora: $(VENV)/.nbtext
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/features/_kernel.pyx nbtext/features/kernel/*) | $(VENV)/bin/python
+$(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/*/_*.pyx nbtext/features/kernel/*) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
-$(VENV)/.dev: pyproject.toml $(wildcard nbtext/features/_kernel.pyx nbtext/features/kernel/*) | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/_*.pyx nbtext/features/kernel/*) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.nbtext
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info nbtext/features/_kernel.c nbtext/features/*.so
+	rm -rf $(VENV) build dist *.egg-info nbtext/*/_*.c nbtext/*/_*.so
