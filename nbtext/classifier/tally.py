@@ -149,17 +149,33 @@ class TallyBuilder:
         rows = kept.rows
         marks = marks[kept.documents] if marks is not None else None
         self._kept.append(Sample(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks))
-        size = self._sample_size
-        if size is not None and sum(map(len, self._kept)) > 2 * size:
-            smallest = self._smallest()
-            self._keep_below = int(smallest.hashes[-1]) + 1
-            self._kept = [smallest]
+        if self._sample_size is not None and sum(map(len, self._kept)) > 2 * self._sample_size:
+            self._cut()
+            self._keep_below = max(int(piece.hashes.max(initial=0)) for piece in self._kept) + 1
+
+    def _cut(self) -> None:
+        """Keep the documents with the smallest hashes so far; of equal ones those of the first classes by name.
+
+        Each piece is cut by itself: copies of all of them at once would be most of the memory that counting takes.
+        """
+        hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._kept)])
+        classes = np.concatenate([np.zeros(0, dtype=np.int32), *(piece.classes for piece in self._kept)])
+        is_smallest = np.zeros(len(hashes), dtype=bool)
+        is_smallest[np.lexsort((self._sorted_codes()[classes], hashes))[: self._sample_size]] = True
+        pieces, self._kept, start = self._kept[::-1], [], 0
+        while pieces:
+            piece = pieces.pop()
+            remaining = np.flatnonzero(is_smallest[start : start + len(piece)])
+            start += len(piece)
+            self._kept.append(piece if len(remaining) == len(piece) else piece.taken(remaining))
 
     def _smallest(self) -> Sample:
         """The documents with the smallest hashes so far, in their order; equal ones by the names of their classes."""
-        kept, self._kept = concatenated(self._kept), []  # each copy of the sample counts, at the peak of memory
+        if self._sample_size is not None:
+            self._cut()
+        kept, self._kept = concatenated(self._kept), []
         by_name = self._sorted_codes()[kept.classes]
-        return kept.taken(kept.order(by_name)[: self._sample_size])
+        return kept.taken(kept.order(by_name))
 
     def _sorted_codes(self) -> NDArray[np.int32]:
         """For each label in order of first sight, its place in sorted order."""
