@@ -7,7 +7,7 @@ import gc
 import importlib
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -86,17 +86,17 @@ def cli(debug: bool) -> None:
     """
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line, and leave with its exit status."""
     # NumPy's BLAS would start a thread for each core and have them spin; nothing here multiplies large matrices
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000, 50, 50)  # looking for garbage cycles took a tenth of the time of a short command
     status = run(sys.argv[1:])
-    if status == INTERRUPTED:
-        # at once, without waiting for threads; and where the signal met Python inside of exec(), an ordinary exit
-        # would turn into death by that signal
-        os._exit(status)
-    sys.exit(status)
+    with contextlib.suppress(OSError, ValueError):  # standard error is closed or full
+        sys.stderr.flush()
+    # At once: Python would take a tenth of a short command's time to clear its memory up piece by piece, would wait for
+    # threads after Ctrl-C, and might turn an exit into death by the signal where that met it inside of exec().
+    os._exit(status)
 
 
 def run(arguments: list[str]) -> int:
