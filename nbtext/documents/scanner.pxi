@@ -1,0 +1,217 @@
+# One JSON object after the other, value by value; each step says whether it found what JSON asks for there.
+
+cdef enum:
+    MOST_DIGITS = 18  # of a name that is a number
+
+cdef enum Kind:
+    NOTHING  # there is no such key, or it is null
+    TEXT
+    SPELLED  # a number or a truth value, as it is spelled
+
+cdef struct Value:
+    const uint8_t* letters  # in the line; of a text with escapes, NULL
+    size_t start  # of a text with escapes, where it begins in the scanner's own memory
+    size_t length
+    Kind kind
+    int is_ascii
+
+cdef struct Scanner:
+    const uint8_t* at
+    const uint8_t* end
+    uint8_t* unescaped  # texts that had escapes, without them
+    size_t n_unescaped
+    size_t room
+
+
+cdef bint skip_blanks(Scanner* s) noexcept nogil:
+    """Whether something follows on this line."""
+    while s.at < s.end and (s.at[0] == c' ' or s.at[0] == c'\t' or s.at[0] == c'\r'):
+        s.at += 1
+    return s.at < s.end and s.at[0] != c'\n'
+
+
+cdef bint take(Scanner* s, uint8_t mark) noexcept nogil:
+    """Whether this mark comes next."""
+    if not skip_blanks(s) or s.at[0] != mark:
+        return False
+    s.at += 1
+    return True
+
+
+cdef bint take_word(Scanner* s, const char* word, size_t length) noexcept nogil:
+    if <size_t> (s.end - s.at) < length or memcmp(s.at, word, length) != 0:
+        return False
+    s.at += length
+    return True
+
+
+cdef bint take_digits(Scanner* s) noexcept nogil:
+    cdef const uint8_t* start = s.at
+    while s.at < s.end and c'0' <= s.at[0] <= c'9':
+        s.at += 1
+    return s.at > start
+
+
+cdef bint take_number(Scanner* s, Value* value) noexcept nogil:
+    """A number, which is a name if it is whole and not too long."""
+    cdef const uint8_t* start = s.at
+    cdef bint is_whole = True
+    s.at += s.at[0] == c'-'
+    if s.at < s.end and s.at[0] == c'0':
+        s.at += 1
+        is_whole = s.at - start == 1  # -0 is spelled 0
+    elif not take_digits(s):
+        return False
+    if s.at < s.end and s.at[0] == c'.':
+        s.at += 1
+        is_whole = False
+        if not take_digits(s):
+            return False
+    if s.at < s.end and (s.at[0] == c'e' or s.at[0] == c'E'):
+        s.at += 1
+        is_whole = False
+        s.at += s.at < s.end and (s.at[0] == c'+' or s.at[0] == c'-')
+        if not take_digits(s):
+            return False
+    value[0] = Value(start, 0, s.at - start, SPELLED, True)
+    if not is_whole or s.at - start > MOST_DIGITS:
+        value.letters = NULL
+    return True
+
+
+cdef bint make_room(Scanner* s, size_t more) noexcept nogil:
+    cdef size_t room = max(s.n_unescaped + more, 2 * s.room)
+    cdef uint8_t* data
+    if s.n_unescaped + more <= s.room:
+        return True
+    data = <uint8_t*> realloc(s.unescaped, room)
+    if data == NULL:
+        return False
+    s.unescaped, s.room = data, room
+    return True
+
+
+cdef inline void put(Scanner* s, uint32_t byte) noexcept nogil:
+    s.unescaped[s.n_unescaped] = <uint8_t> byte
+    s.n_unescaped += 1
+
+
+cdef void put_character(Scanner* s, uint32_t point) noexcept nogil:
+    """Append a character as UTF-8."""
+    if point < 0x80:
+        put(s, point)
+    elif point < 0x800:
+        put(s, 0xC0 | point >> 6)
+        put(s, 0x80 | point & 0x3F)
+    elif point < 0x10000:
+        put(s, 0xE0 | point >> 12)
+        put(s, 0x80 | point >> 6 & 0x3F)
+        put(s, 0x80 | point & 0x3F)
+    else:
+        put(s, 0xF0 | point >> 18)
+        put(s, 0x80 | point >> 12 & 0x3F)
+        put(s, 0x80 | point >> 6 & 0x3F)
+        put(s, 0x80 | point & 0x3F)
+
+
+cdef bint take_unit(Scanner* s, uint32_t* unit) noexcept nogil:
+    """Four hexadecimal digits."""
+    cdef int i
+    cdef uint32_t digit
+    unit[0] = 0
+    if s.end - s.at < 4:
+        return False
+    for i in range(4):
+        digit = s.at[i]
+        if c'0' <= digit <= c'9':
+            digit -= c'0'
+        elif c'a' <= digit | 0x20 <= c'f':
+            digit = (digit | 0x20) - c'a' + 10
+        else:
+            return False
+        unit[0] = unit[0] << 4 | digit
+    s.at += 4
+    return True
+
+
+cdef bint take_escape(Scanner* s, int* is_ascii) noexcept nogil:
+    """What follows a backslash; four bytes at most are appended, for which there is room."""
+    cdef uint32_t unit, low
+    cdef uint8_t mark
+    if s.at == s.end:
+        return False
+    mark = s.at[0]
+    s.at += 1
+    if mark == c'n':
+        put(s, c'\n')
+    elif mark == c'"' or mark == c'\\' or mark == c'/':
+        put(s, mark)
+    elif mark == c't':
+        put(s, c'\t')
+    elif mark == c'r':
+        put(s, c'\r')
+    elif mark == c'b':
+        put(s, 8)
+    elif mark == c'f':
+        put(s, 12)
+    elif mark == c'u':
+        if not take_unit(s, &unit):
+            return False
+        if 0xD800 <= unit < 0xE000:
+            if unit >= 0xDC00 or not take_word(s, "\\u", 2) or not take_unit(s, &low) or not 0xDC00 <= low < 0xE000:
+                return False
+            unit = 0x10000 + ((unit - 0xD800) << 10) + low - 0xDC00
+        is_ascii[0] &= unit < 0x80
+        put_character(s, unit)
+    else:
+        return False
+    return True
+
+
+cdef bint take_text(Scanner* s, Value* value) noexcept nogil:
+    """A text whose opening quote has been taken."""
+    cdef const uint8_t* start = s.at
+    cdef int is_ascii = True
+    cdef size_t n = nb_plain_run(s.at, s.end, &is_ascii)
+    s.at += n
+    value[0] = Value(start, s.n_unescaped, n, TEXT, is_ascii)
+    if s.at < s.end and s.at[0] == c'\\':
+        value.letters = NULL
+        while True:
+            if not make_room(s, n + 4):
+                return False
+            memcpy(s.unescaped + s.n_unescaped, start, n)
+            s.n_unescaped += n
+            if s.at == s.end or s.at[0] != c'\\':
+                break
+            s.at += 1
+            if not take_escape(s, &is_ascii):
+                return False
+            start = s.at
+            n = nb_plain_run(s.at, s.end, &is_ascii)
+            s.at += n
+        value.length, value.is_ascii = s.n_unescaped - value.start, is_ascii
+    if s.at == s.end or s.at[0] != c'"':
+        return False
+    s.at += 1
+    return True
+
+
+cdef bint take_value(Scanner* s, Value* value) noexcept nogil:
+    cdef const uint8_t* start
+    if not skip_blanks(s):
+        return False
+    start = s.at
+    if s.at[0] == c'"':
+        s.at += 1
+        return take_text(s, value)
+    if s.at[0] == c'-' or c'0' <= s.at[0] <= c'9':
+        return take_number(s, value)
+    value[0] = Value(NULL, 0, 0, NOTHING, True)
+    if take_word(s, "null", 4):
+        return True
+    value[0] = Value(start, 0, 0, SPELLED, True)
+    if take_word(s, "true", 4) or take_word(s, "false", 5):
+        value.length = s.at - start
+        return True
+    return False
