@@ -131,24 +131,38 @@ def predict_source(
 
     Text from a pipe is answered as it comes, in this thread; else a few batches are read ahead in `jobs` threads.
     """
-
-    def answer(chunk: Chunk) -> tuple[Chunk, Batch, Predictions]:
-        batch = chunk.batch()
-        return chunk, batch, classifier.predict_batch(batch, decisions)
-
-    _check_fields(classifier.features.fields, source.field_names)
     if decisions.cost is not None:
         decisions.cost.check(classifier.labels)
+    yield from answered(
+        lambda batch: classifier.predict_batch(batch, decisions), classifier, source, jobs=jobs, on_batch=on_batch
+    )
+
+
+def answered(
+    ask: Callable[[Batch], Answer],
+    classifier: TextClassifier,
+    source: Source,
+    *,
+    jobs: int,
+    on_batch: OnBatch | None = None,
+) -> Iterator[Answer]:
+    """What is answered to each batch of a source, in order, as `predict_source` does it."""
+
+    def answer(chunk: Chunk) -> tuple[Chunk, Batch, Answer]:
+        batch = chunk.batch()
+        return chunk, batch, ask(batch)
+
+    _check_fields(classifier.features.fields, source.field_names)
     chunks = _bounded(source.chunks(), len(classifier.labels))
     if source.is_live or has_own_pattern(classifier.features):
         jobs = 1
     if jobs > 1:
         chunks, is_one = _peeked(chunks)
         jobs = 1 if is_one else jobs
-    for chunk, batch, predictions in _in_order(answer, chunks, jobs=jobs):
+    for chunk, batch, found in _in_order(answer, chunks, jobs=jobs):
         if on_batch is not None:
             on_batch(chunk, batch)
-        yield predictions
+        yield found
 
 
 def _bounded(chunks: Iterator[Chunk], n_labels: int) -> Iterator[Chunk]:

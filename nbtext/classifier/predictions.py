@@ -26,6 +26,7 @@ class Predictions:
     true_labels: list[str | None]  # what the source says, where it says so
     decided: NDArray[np.int64] | None = None  # (n_documents,), the class that was decided for; None: the most probable
     label_sets: list[tuple[str, ...]] | None = None  # by falling probability; None where sets were not asked for
+    explanations: list[tuple[tuple[str, float], ...]] | None = None  # words and their log-odds, the strongest first
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -28,7 +28,13 @@ class DecisionSettings:
         },
     )
 
+    explain: int | None = field(
+        default=None, metadata={"help": "Add the N words that say most for or against the label, in jsonl and json."}
+    )
+
     def __post_init__(self) -> None:
+        if self.explain is not None and self.explain < 1:
+            raise SettingsError(f"{self.explain} is less than 1", where="--explain", hint="5 is usual")
         if self.min_probability is not None and not 0 <= self.min_probability <= 1:
             raise SettingsError(f"{self.min_probability:g} is no probability", where="--min-probability")
         if self.coverage is not None and not 0 < self.coverage < 1:

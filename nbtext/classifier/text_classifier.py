@@ -23,7 +23,7 @@ from nbtext.classifier.tally import Tally, TallyBuilder, note_too_long
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.counting import Counter, counter
-from nbtext.features.rows import running_sums
+from nbtext.features.rows import Rows, running_sums
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -145,7 +145,12 @@ class TextClassifier:
         answers = Predictions(
             batch.ids, labels, self.labels, probabilities, known, outliers, reasons, batch.labels, chosen
         )
-        return decided(answers, choice, decisions)
+        answers = decided(answers, choice, decisions)
+        if decisions.explain is None:
+            return answers
+        from nbtext.classifier.explanation import with_explanations
+
+        return with_explanations(self, batch, answers, n_features=decisions.explain)
 
     def _outliers(
         self, scores: NDArray[np.float64], n_tokens: NDArray[np.int64], n_known: NDArray[np.int64]
@@ -167,8 +172,16 @@ class TextClassifier:
 
     def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """The natural logarithm of each label's probability, shape (n_documents, n_classes)."""
-        scores, _, n_known = self._scores((list(X),))
-        return self.reading_.choice.log_posterior(scores, n_known)
+        return self.reading_.choice.log_posterior(*self.scored((list(X),)))
+
+    def scored(self, columns: tuple[list[str], ...]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The scores of texts by their fields, shape (n_documents, n_classes), and the known tokens of each."""
+        scores, _, n_known = self._scores(columns)
+        return scores, n_known
+
+    def rows(self, columns: tuple[list[str], ...]) -> Rows:
+        """The counts of the features that the model knows."""
+        return self._counter.rows(columns)
 
     def score(self, X: Iterable[str], y: Sequence[str]) -> float:
         """The share of texts whose label is predicted right."""

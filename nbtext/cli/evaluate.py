@@ -14,7 +14,6 @@ from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli.options import (
     StagedCommand,
     collected,
-    decision_options,
     feature_options,
     form_option,
     model_options,
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     help="Exit with status 3 where a metric is worse than this, as in accuracy=0.85,macro_f1=0.8.",
 )
 @form_option
-@decision_options
+@settings_options(DecisionSettings, "Answers", without=("explain",))
 @reading_options
 @feature_options
 @model_options

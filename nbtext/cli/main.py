@@ -26,6 +26,7 @@ COMMANDS = {
     "Look": {
         "sample": "Draw documents from a model.",
         "inspect": "Show what a model has learned.",
+        "explain": "Show why each document got its label.",
         "compare": "Compare models as they learn from more and more documents.",
     },
 }

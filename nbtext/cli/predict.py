@@ -20,6 +20,7 @@ from nbtext.cli.options import (
 )
 from nbtext.cli.running import form_or_default, jobs_or_all, reading
 from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import SettingsError
 
 
 @click.command(
@@ -57,7 +58,10 @@ def predict(
     classifier = load_model(model)
     settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+        form = form_or_default(form, output)
+        if decisions.explain is not None and form not in ("json", "jsonl"):
+            raise SettingsError("words are shown in jsonl and json only", where="--explain", hint="give --to jsonl")
         predictions = predict_source(classifier, source, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch)
         with atomic_output(output) as file:
             with_sets = decisions.coverage is not None
-            write_predictions(predictions, file, form=form_or_default(form, output), with_sets=with_sets)
+            write_predictions(predictions, file, form=form, with_sets=with_sets)

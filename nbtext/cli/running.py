@@ -45,11 +45,11 @@ def form_or_default(form: str | None, output: str = "-") -> str:
     return form or ("table" if output == "-" and sys.stdout.isatty() else "tsv")
 
 
-def screen() -> Screen:
-    """What standard output can show: NO_COLOR takes the colours away, TERM=dumb all styles."""
+def screen(output: str = "-") -> Screen:
+    """What standard output (or a file) can show: NO_COLOR takes the colors away, TERM=dumb all styles."""
     from nbtext.report.terminal import Screen
 
-    is_styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    is_styled = output == "-" and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     return Screen(shutil.get_terminal_size().columns, is_styled, is_styled and not os.environ.get("NO_COLOR"))
 
 

@@ -114,6 +114,9 @@ def records(batch: Predictions) -> Iterator[dict[str, Any]]:
         }
         if batch.label_sets is not None:
             record["labels"] = batch.label_sets[row]
+        if batch.explanations is not None:
+            words = batch.explanations[row]
+            record["explanation"] = [{"feature": word, "log_odds": round(odds, DIGITS)} for word, odds in words]
         if label is None:
             record["reason"] = batch.reasons[row]
         yield record

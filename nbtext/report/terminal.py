@@ -1,4 +1,4 @@
-"""What is shown on a terminal: as wide as it is, in colours where it has some, without anything that it would obey."""
+"""What is shown on a terminal: as wide as it is, in colors where it has some, without anything that it would obey."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Screen:
 
     width      characters
     is_styled  it can show bold and underlined text
-    has_color  it can show colours, and they are wanted
+    has_color  it can show colors, and they are wanted
     """
 
     width: int = 80

@@ -1,0 +1,106 @@
+"""Where in a text each feature stands, so that a text can be shown with its features marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from nbtext.features.analyzer import ACCENTS, WHITE_SPACE, Analyzer, token_pattern
+from nbtext.features.settings import FeatureSettings
+
+Span = tuple[int, int]  # where a piece of text begins, and where it ends
+NOT_SPACE = re.compile(r"\S+")
+
+
+class Occurrence(NamedTuple):
+    """One time that a feature occurs in a text, and the pieces of the text that it is made of."""
+
+    feature: str
+    spans: tuple[Span, ...]
+
+
+class Locator:
+    """Finds the features of a text as the Analyzer does, and in the same order, with their places.
+
+    A place is where the characters stand from which the feature was made: before they were put into lower case, lost
+    their accents or were stemmed.
+    """
+
+    def __init__(self, settings: FeatureSettings) -> None:
+        self._ngrams = settings.ngrams
+        self._lowercase = settings.lowercase
+        self._strip_accents = ACCENTS[settings.strip_accents]
+        self._pattern = token_pattern(settings)
+        self._normalizer = Analyzer(settings).normalizer
+        self._find: Callable[[str, list[int]], Iterator[Occurrence]] = {
+            "word": self._word_features,
+            "char": self._character_ngrams,
+            "char_wb": self._bounded_ngrams,
+        }[settings.analyzer]
+
+    def __call__(self, text: str) -> list[Occurrence]:
+        """The features of one text."""
+        return list(self._find(*self._normalized(text)))
+
+    def _normalized(self, text: str) -> tuple[str, list[int]]:
+        """The text as the features are made of it, and where each of its characters comes from."""
+        origins = list(range(len(text)))
+        for change in (str.lower if self._lowercase else None, self._strip_accents):
+            if change is None:
+                continue
+            changed = change(text)
+            if not (text.isascii() and len(changed) == len(text)):
+                # one character may become several or none, but what it becomes it does without its neighbors' help,
+                # but for sigma, which is one letter at the end of a word as well
+                origins = [origin for origin, c in zip(origins, text, strict=True) for _ in change(c)]
+            text = changed
+        return text, origins
+
+    def _word_features(self, text: str, origins: list[int]) -> Iterator[Occurrence]:
+        tokens = list(self._tokens(text, origins))
+        shortest, longest = self._ngrams
+        for n in range(shortest, min(longest, len(tokens)) + 1):
+            for start in range(len(tokens) - n + 1):
+                run = tokens[start : start + n]
+                yield Occurrence(" ".join(word for word, _ in run), tuple(span for _, span in run))
+
+    def _tokens(self, text: str, origins: list[int]) -> Iterator[tuple[str, Span]]:
+        """The tokens that are no stop words, and their places."""
+        for match in self._pattern.finditer(text):
+            group = min(self._pattern.groups, 1)
+            word: str | None = match[group] or ""
+            if self._normalizer is not None:
+                word = self._normalizer[word or ""]
+            if word is not None:
+                yield word, _span(origins, *match.span(group))
+
+    def _character_ngrams(self, text: str, origins: list[int]) -> Iterator[Occurrence]:
+        kept = [True] * len(text)
+        for match in WHITE_SPACE.finditer(text):
+            kept[match.start() + 1 : match.end()] = [False] * (match.end() - match.start() - 1)
+        origins = [origin for origin, is_kept in zip(origins, kept, strict=True) if is_kept]
+        text = WHITE_SPACE.sub(" ", text)
+        shortest, longest = self._ngrams
+        for n in range(shortest, min(longest, len(text)) + 1):
+            for start in range(len(text) - n + 1):
+                yield Occurrence(text[start : start + n], (_span(origins, start, start + n),))
+
+    def _bounded_ngrams(self, text: str, origins: list[int]) -> Iterator[Occurrence]:
+        shortest, longest = self._ngrams
+        for match in NOT_SPACE.finditer(text):
+            first, last = match.span()
+            word = f" {match[0]} "
+            for n in range(shortest, longest + 1):
+                n_starts = max(1, len(word) - n + 1)
+                for start in range(n_starts):
+                    # the padding is no part of the text
+                    span = max(first, first + start - 1), min(last, first + start - 1 + n)
+                    yield Occurrence(word[start : start + n], (_span(origins, *span),))
+                if len(word) <= n:
+                    break
+
+
+def _span(origins: list[int], start: int, end: int) -> Span:
+    """The piece of the original text that these characters come from; an empty one for none."""
+    return (origins[start], origins[end - 1] + 1) if 0 <= start < end else (0, 0)

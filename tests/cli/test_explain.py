@@ -1,0 +1,68 @@
+"""`nbtext explain`, and `nbtext predict --explain`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -> None:
+    """The same labels and probabilities in the same order, for any number of jobs; parts add up in each record."""
+    source = str(letters / "test")
+    result = nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "1")
+    assert result.status == 0, result.err
+    assert nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "3").out == result.out
+    explained = [json.loads(line) for line in result.out.splitlines()]
+    predicted = [json.loads(line) for line in nbtext("predict", source, "-m", model, "--to", "jsonl").out.splitlines()]
+    assert [record["label"] for record in explained] == [record["label"] for record in predicted]
+    for record, answer in zip(explained, predicted, strict=True):
+        assert record["probability"] == pytest.approx(answer["probability"], abs=1e-6)
+        total = record["prior"] + record["absent"] + sum(part["log_odds"] for part in record["parts"])
+        assert total / record["temperature"] == pytest.approx(record["log_odds"], abs=1e-9)
+
+
+def test_without_the_kernel(nbtext: Any, letters: Path, model: str) -> None:
+    """The same explanations."""
+    command = ["explain", str(letters / "test" / "trash"), "--input-format", "files", "-m", model]
+    assert nbtext(*command, NBTEXT_KERNEL="off").out == nbtext(*command).out
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown", "table"])
+def test_to_a_file(nbtext: Any, letters: Path, model: str, form: str, tmp_path: Path) -> None:
+    """-o writes what standard output would show, in every form."""
+    command = ["explain", str(letters / "test" / "taxes"), "-m", model, "--to", form, "--features", "3"]
+    assert nbtext(*command, "-o", "out", cwd=tmp_path).status == 0
+    assert (tmp_path / "out").read_bytes().decode() == nbtext(*command).out
+
+
+def test_against_another_label(nbtext: Any, model: str) -> None:
+    """--against and --label choose the pair; mistyped, they are told from what was meant."""
+    command = ["explain", "-", "-m", model, "--to", "jsonl"]
+    line = b"a parking fine in my trash"
+    record = json.loads(nbtext(*command, "--label", "taxes", "--against", "noise", input=line).out)
+    assert (record["label"], record["against"]) == ("taxes", "noise")
+    wrong = nbtext(*command, "--against", "noisy", input=line)
+    assert (wrong.status, "did you mean noise?" in wrong.err) == (2, True)
+
+
+def test_other_features(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Pairs of words, characters and hashed words are explained as well."""
+    for options in (["--ngrams", "1,2"], ["--analyzer", "char_wb", "--ngrams", "2,4"], ["--hash-bits", "12"]):
+        assert nbtext("train", str(letters / "train"), *options, "-q", "-o", "m.joblib", cwd=tmp_path).status == 0
+        shown = nbtext("explain", "-", "-m", "m.joblib", "--to", "table", input=b"the parking permit", cwd=tmp_path)
+        assert shown.status == 0, shown.err
+        assert "park" in shown.out
+
+
+def test_predictions_with_words(nbtext: Any, model: str) -> None:
+    """--explain 2 adds two words to each JSONL record; in other forms there is no place for them."""
+    record = json.loads(
+        nbtext("predict", "-", "-m", model, "--explain", "2", "--to", "jsonl", input=b"my trash bin").out
+    )
+    assert {part["feature"] for part in record["explanation"]} == {"bin", "trash"}
+    assert len(record["explanation"]) == 2
+    wrong = nbtext("predict", "-", "-m", model, "--explain", "2", input=b"my trash bin")
+    assert (wrong.status, "--to jsonl" in wrong.err) == (2, True)

@@ -1,0 +1,92 @@
+"""Explanations shown: complete for programs, and harmless on a terminal whatever the document says."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import pytest
+
+from nbtext.classifier.explanation import Explainer, Explanation
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.documents.batch import Batch
+from nbtext.features.occurrences import Locator
+from nbtext.report.explanation import ExplanationWriter, part_weights
+from nbtext.report.records import FORMS
+from nbtext.report.terminal import Screen
+
+HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
+TEXT = "Red \x1b]0;owned\x07 SUN\r\n\tred [bold]sea[/bold] :smile: 日本語 never"
+SEQUENCE = re.compile(r"\x1b\[[\d;]*m")
+COLORFUL = Screen(60, is_styled=True, has_color=True)
+
+
+@pytest.fixture(scope="module")
+def classifier() -> TextClassifier:
+    """Two labels, one of which a terminal would obey."""
+    return TextClassifier().fit(["red sun", "red red", "blue sea", "sea owned"], [HOSTILE, HOSTILE, "cold", "cold"])
+
+
+def explained(classifier: TextClassifier, text: str = TEXT) -> list[Explanation]:
+    return Explainer(classifier).explain(Batch([HOSTILE, "2"], ([text, ""],), [None, None]))
+
+
+def written(form: str, explanations: list[Explanation], **options: object) -> str:
+    file = io.BytesIO()
+    ExplanationWriter(form, **options).write(explanations, file)  # type: ignore[arg-type]
+    return file.getvalue().decode()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
+    """Only our own colors reach a terminal; markup and emoji codes are plain text; no line is too wide."""
+    locate = Locator(classifier.features)
+    text = written(form, explained(classifier), locate=locate, screen=COLORFUL)
+    if form == "table":
+        plain = SEQUENCE.sub("", text)
+        assert "\\x1b]0;owned\\x07" in plain
+        assert "[bold]sea[/bold] :smile: 日本語" in plain
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", plain)
+    elif form not in ("csv", "tsv"):
+        assert "\x1b" not in text
+
+
+def test_without_colors(classifier: TextClassifier) -> None:
+    """Bold and underlined remain where there are no colors, and nothing at all in a file."""
+    locate, explanations = Locator(classifier.features), explained(classifier)
+    styled = written("table", explanations, locate=locate, screen=Screen(60, is_styled=True))
+    assert set(re.findall(r"\x1b\[([\d;]*)m", styled)) <= {"0", "1", "4", "1;4"}
+    assert "\x1b" not in written("table", explanations, locate=locate)
+
+
+def test_words_are_marked_where_they_stand(classifier: TextClassifier) -> None:
+    """Each occurrence bears its share, and all characters of a word the same."""
+    (explanation, _) = explained(classifier, "Red sea, RED!")
+    ((*marks,),) = part_weights(explanation, Locator(classifier.features))
+    parts = {part.feature: part.log_odds for part in explanation.parts}
+    assert marks[:3] == marks[9:12] == [parts["red"] / 2] * 3
+    assert marks[4:7] == [parts["sea"]] * 3
+    assert marks[3] == marks[7] == marks[12] == 0
+
+
+def test_programs_get_it_all(classifier: TextClassifier) -> None:
+    """Every part in full; of a limited number, the others as a sum."""
+    whole, empty = (json.loads(line) for line in written("jsonl", explained(classifier)).splitlines())
+    total = whole["prior"] + whole["absent"] + sum(part["log_odds"] for part in whole["parts"])
+    assert total / whole["temperature"] == pytest.approx(whole["log_odds"], abs=1e-9)
+    assert (empty["label"], empty["reason"]) == (None, "the document holds no token")
+    short = json.loads(written("jsonl", explained(classifier), n_features=1).splitlines()[0])
+    assert short["parts"] == whole["parts"][:1]
+    assert short["other_parts"] == pytest.approx(sum(part["log_odds"] for part in whole["parts"][1:]))
+    assert json.loads(written("json", explained(classifier))) == [whole, empty]
+    assert written("json", []) == "[]\n"
+
+
+def test_rows(classifier: TextClassifier) -> None:
+    """One for the prior, one for absent words, one a feature; they add up too."""
+    rows = [line.split("\t") for line in written("tsv", explained(classifier), n_features=2).splitlines()]
+    assert [row[3] for row in rows] == ["prior", "absent", "feature", "feature", "others", "none"]
+    whole = json.loads(written("jsonl", explained(classifier)).splitlines()[0])
+    total = sum(float(row[6]) for row in rows[:-1])
+    assert total / whole["temperature"] == pytest.approx(whole["log_odds"], abs=1e-5)
