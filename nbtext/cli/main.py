@@ -28,6 +28,7 @@ COMMANDS = {
         "inspect": "Show what a model has learned.",
         "explain": "Show why each document got its label.",
         "compare": "Compare models as they learn from more and more documents.",
+        "diff": "Show what has changed from one model to another.",
     },
 }
 
