@@ -48,7 +48,9 @@ class Calibration:
         return np.asarray(np.logaddexp(cooled + np.log1p(-self.noise), by_chance))
 
 
-def fit_calibration(scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32]) -> Calibration:
+def fit_calibration(
+    scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32], *, near: Calibration | None = None
+) -> Calibration:
     """The temperature and noise with the least log-loss on scores of documents that the model has not seen.
 
     The loss is that of (1 − noise) · softmax(scores / T) + noise / K, and a weak prior of (log a, b, logit noise): the
@@ -58,14 +60,18 @@ def fit_calibration(scores: Floats, lengths: NDArray[Any], classes: NDArray[np.i
     scores   (n_documents, n_classes), finite, left out or held out
     lengths  (n_documents,), known tokens of each
     classes  (n_documents,), the true class of each
+    near     where to look first: what was found for scores that are much alike
     source   length-aware temperature scaling; temperature scaling itself: Guo, Pleiss, Sun, Weinberger,
              On Calibration of Modern Neural Networks, 2017, section 4.2
     """
     log_lengths = np.log(np.maximum(lengths, 1).astype(np.float64))
     centered = scores - scores.max(axis=1, keepdims=True)
     own = np.arange(len(classes)), classes
-    at = _minimum(np.zeros(2), centered, log_lengths, own)
-    at = _minimum(np.append(at, BELIEVED[2]), centered, log_lengths, own)
+    if near is None:
+        at = np.append(_minimum(np.zeros(2), centered, log_lengths, own), BELIEVED[2])
+    else:
+        at = np.array([np.log(near.a), near.b, np.log(near.noise) - np.log1p(-near.noise)])
+    at = _minimum(at, centered, log_lengths, own)
     return Calibration(float(np.exp(at[0])), float(at[1]), float(_share(at[2])))
 
 

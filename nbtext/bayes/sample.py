@@ -48,6 +48,13 @@ class Sample:
         """The sum of one value an entry, for each document: shape (n_documents,)."""
         return np.bincount(self.entry_documents, weights=values, minlength=len(self)).astype(np.float64)
 
+    def sums_of_features(self, features: NDArray[np.bool_], *, are_counted: bool = True) -> NDArray[np.float64]:
+        """The counts of some features (or how many of them there are) in each document, shape (n_documents,)."""
+        entries = np.flatnonzero(features[self.indices])
+        documents = np.searchsorted(self.indptr, entries, side="right") - 1
+        weights = self.counts[entries] if are_counted else None
+        return np.bincount(documents, weights=weights, minlength=len(self)).astype(np.float64)
+
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """Tokens of each document."""

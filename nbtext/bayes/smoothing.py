@@ -29,6 +29,7 @@ DECADES = (-2, 1)
 REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each goes on around the best of the one before
 MOST_SCORES = 1 << 24  # of documents and labels: with more than 512 labels, leave-one-out looks at fewer documents
 SEARCH_SIZE = 1024  # documents that the search looks at: log-loss is smooth in log α, and so is its minimum
+CALIBRATED = 8192  # documents that the calibration is fitted to: it has but three numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +107,16 @@ class LeaveOneOut:
         judged = self._judged()
         if len(judged.sample) == 0 or self.statistics.n_classes < 2:
             return Choice(LAPLACE if smoothing is None else smoothing)
-        best = judged.search() if smoothing is None else smoothing
+        best, near = judged.search() if smoothing is None else (smoothing, None)
         (scores,) = judged.scores(best)
         outliers_below = threshold(scores, judged.lengths) if self.has_likelihood else None
         scores, lengths = judged.of_known(scores, best), judged.n_known
         classes = judged.sample.classes
-        choice = Choice(best, self._calibration(scores, lengths, classes) if calibrate else None)
+        fitted = slice(int(self._company[:CALIBRATED].sum()) or None)  # of the smallest hashes, whatever follows
+        choice = Choice(best)
+        if calibrate:
+            calibration = self._calibration(scores[fitted], lengths[fitted], classes[fitted], near)
+            choice = Choice(best, calibration)
         if optimize is not None:
             choice = choice.optimized(scores, lengths, classes, optimize)
         log_posterior = choice.log_posterior(scores, lengths)
@@ -124,10 +129,12 @@ class LeaveOneOut:
             strangeness=self._strangeness(log_posterior, judged.sample),
         )
 
-    def _calibration(self, scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32]) -> Calibration:
+    def _calibration(
+        self, scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32], near: Calibration | None
+    ) -> Calibration:
         """Fitted to scores in nats; others are measured by what a word tells on average, or beliefs would mislead."""
         if EVENT_MODELS[self.model].is_in_nats:
-            return fit_calibration(scores, lengths, classes)
+            return fit_calibration(scores, lengths, classes, near=near)
         told = scores.max(axis=1) - scores.mean(axis=1)
         unit = float(told.sum() / max(1, lengths.sum())) or 1.0
         fitted = fit_calibration(scores / unit, lengths, classes)
@@ -152,9 +159,8 @@ class LeaveOneOut:
     @cached_property
     def _alone(self) -> Floats:
         """Of each document, the sum of the counts that stand alone: tokens, or features where presence is looked at."""
-        is_alone = self.statistics.document_frequencies[self.sample.indices] == 1
         sees_presence = EVENT_MODELS[self.model].reads_counts
-        return self.sample.document_sums((1 if sees_presence else self.sample.counts) * is_alone)
+        return self.sample.sums_of_features(self.statistics.document_frequencies == 1, are_counted=not sees_presence)
 
     def of_known(self, scores: Floats, smoothing: float) -> Floats:
         """Left-out scores without the words that no other document holds."""
@@ -165,17 +171,22 @@ class LeaveOneOut:
 
     def _judged(self) -> LeaveOneOut:
         """Only the documents that are not alone in their class."""
-        company = self.statistics.class_documents[self.sample.classes] > 1
-        return self._of(np.flatnonzero(company)) if not company.all() else self
+        return self._of(np.flatnonzero(self._company)) if not self._company.all() else self
+
+    @property
+    def _company(self) -> NDArray[np.bool_]:
+        """Whether each document has others in its class."""
+        return np.asarray(self.statistics.class_documents[self.sample.classes] > 1)
 
     def _of(self, documents: NDArray[Any]) -> LeaveOneOut:
         sample = self.sample.taken(documents)
         return replace(self, sample=sample, lengths=self.lengths[documents], n_alone=self.n_alone[documents])
 
-    def search(self) -> float:
-        """The smoothing with the least calibrated log-loss on (at most SEARCH_SIZE of) the documents."""
+    def search(self) -> tuple[float, Calibration]:
+        """The smoothing with the least calibrated log-loss on (at most SEARCH_SIZE of) the documents, calibrated so."""
         searched = self._of(np.arange(min(len(self.sample), SEARCH_SIZE)))
-        losses: dict[float, float] = {}
+        losses: dict[float, tuple[float, Calibration]] = {}
+        near: Calibration | None = None
         lowest, highest = DECADES
         exponents = np.arange(lowest, highest + 1, REFINEMENTS[0]).tolist()
         for step in REFINEMENTS:
@@ -183,13 +194,16 @@ class LeaveOneOut:
             if untried:
                 smoothings = [10.0**exponent for exponent in untried]
                 tried = zip(searched.scores(*smoothings), smoothings, strict=True)
-                losses.update(zip(untried, self.run([partial(searched._loss, *each) for each in tried]), strict=True))
-            best = min(losses, key=lambda exponent: (losses[exponent], -exponent))
+                calls = [partial(searched._loss, *each, near) for each in tried]
+                losses.update(zip(untried, self.run(calls), strict=True))
+            best = min(losses, key=lambda exponent: (losses[exponent][0], -exponent))
+            near = losses[best][1]
             exponents = [max(lowest, best - step / 2), min(highest, best + step / 2)]
-        return float(10.0**best)
+        return float(10.0**best), losses[best][1]
 
-    def _loss(self, scores: Floats, smoothing: float) -> float:
+    def _loss(self, scores: Floats, smoothing: float, near: Calibration | None) -> tuple[float, Calibration]:
+        """The calibrated log-loss, and the calibration."""
         scores = self.of_known(scores, smoothing)
-        calibration = self._calibration(scores, self.n_known, self.sample.classes)
+        calibration = self._calibration(scores, self.n_known, self.sample.classes, near)
         log_posterior = calibration.log_posterior(scores, self.n_known)
-        return float(-log_posterior[np.arange(len(self.sample)), self.sample.classes].mean())
+        return float(-log_posterior[np.arange(len(self.sample)), self.sample.classes].mean()), calibration

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.source import Chunk, Source
 
+Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 MANY_LABELS = 256
 MOST_PROBABILITIES = 1 << 22  # of documents that are answered at once, one a label: 32 MiB
@@ -159,7 +160,7 @@ def answered(
     if jobs > 1:
         chunks, is_one = _peeked(chunks)
         jobs = 1 if is_one else jobs
-    for chunk, batch, found in _in_order(answer, chunks, jobs=jobs):
+    for chunk, batch, found in in_order(answer, chunks, jobs=jobs):
         if on_batch is not None:
             on_batch(chunk, batch)
         yield found
@@ -200,8 +201,8 @@ def _check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
     raise SettingsError("the model has learned from joined fields", where="--separate-fields", hint="leave it out")
 
 
-def _in_order(answer: Callable[[Chunk], Answer], chunks: Iterator[Chunk], *, jobs: int) -> Iterator[Answer]:
-    """The answer to each chunk, in order."""
+def in_order(answer: Callable[[Question], Answer], chunks: Iterator[Question], *, jobs: int) -> Iterator[Answer]:
+    """The answer to each chunk, in order; a few are read ahead in this many threads."""
     if jobs == 1:
         yield from map(answer, chunks)
         return

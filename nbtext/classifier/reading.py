@@ -82,8 +82,7 @@ def _alone(tally: Tally, features: FeatureSettings) -> NDArray[np.float64]:
     """The tokens of each document of the sample that no other document holds: none where the vocabulary is given."""
     if tally.vocabulary is None or tally.weighting is not None or features.vocabulary is not None:
         return np.zeros(len(tally.sample))
-    is_alone = tally.statistics.feature_sums(tally.statistics.documents)[tally.sample.indices] == 1
-    return tally.sample.document_sums(tally.sample.counts * is_alone)
+    return tally.sample.sums_of_features(tally.statistics.document_frequencies == 1)
 
 
 def chosen(tally: Tally, features: FeatureSettings) -> tuple[Tally, NDArray[np.int64] | None]:

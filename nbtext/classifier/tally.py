@@ -51,17 +51,18 @@ class Tally:
             weighting=self.weighting.restricted(columns) if self.weighting is not None else None,
         )
 
-    def without(self, documents: NDArray[np.bool_]) -> Tally:
+    def without(self, documents: NDArray[np.bool_], *, sample_size: int | None = None) -> Tally:
         """The tally less these documents of its sample; labels that no other document has vanish.
 
-        documents  (n_sampled,), whether each document of the sample is taken out
+        documents    (n_sampled,), whether each document of the sample is taken out
+        sample_size  how many of the others are kept in the sample; None: all
         """
         taken = self.sample.taken(np.flatnonzero(documents))
         statistics = self.statistics - taken.statistics(self.statistics.n_features, len(self.labels))
         remaining = np.flatnonzero(statistics.class_documents)
         numbers = np.full(len(self.labels), -1, dtype=np.int32)
         numbers[remaining] = np.arange(len(remaining), dtype=np.int32)
-        sample = self.sample.taken(np.flatnonzero(~documents))
+        sample = self.sample.taken(np.flatnonzero(~documents)[:sample_size])
         return replace(
             self,
             labels=tuple(self.labels[k] for k in remaining),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.smoothing import CALIBRATED
 from nbtext.classifier.decisions import decided
-from nbtext.classifier.folding import MOST_PROBABILITIES, OnBatch, tally_source
+from nbtext.classifier.folding import MOST_PROBABILITIES, OnBatch, in_order, tally_source
 from nbtext.classifier.predictions import Predictions
-from nbtext.classifier.reading import Reading, over_vocabulary, read
+from nbtext.classifier.reading import Reading, over_vocabulary, read, sample_size
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally
 from nbtext.evaluation.dealing import dealt
@@ -33,6 +35,7 @@ def cross_validate(
     modelling: ModelSettings,
     decisions: DecisionSettings = MOST_PROBABLE,
     is_forward: bool = False,
+    jobs: int = 1,
 ) -> Iterator[Predictions]:
     """What models trained on the other folds say of each fold, smoothing and calibration chosen by the others alone.
 
@@ -44,16 +47,31 @@ def cross_validate(
     folds  (n_documents,), the fold of each document of the sample
     """
     everything = over_vocabulary(tally, features)
+    n_looked_at = _looked_at(features, modelling, decisions)
     has_own_words = tally.vocabulary is not None and features.vocabulary is None
-    for fold in np.unique(folds).tolist()[is_forward:]:
+
+    def of_fold(fold: int) -> Iterator[Predictions]:
         is_held_out = folds == fold
-        training = everything.without(folds >= fold if is_forward else is_held_out)
+        training = everything.without(folds >= fold if is_forward else is_held_out, sample_size=n_looked_at)
         held_out = everything.sample.taken(np.flatnonzero(is_held_out))
         if has_own_words:
             seen = np.flatnonzero(np.diff(training.statistics.indptr))
             training = training.restricted(seen)
             held_out = held_out.restricted(seen, everything.statistics.n_features)
-        yield from tried(training, held_out, tally.labels, features=features, modelling=modelling, decisions=decisions)
+        return tried(training, held_out, tally.labels, features=features, modelling=modelling, decisions=decisions)
+
+    numbers = iter(np.unique(folds).tolist()[is_forward:])
+    if len(folds) * len(tally.labels) > MOST_PROBABILITIES or jobs == 1:  # one after the other, in little memory
+        yield from chain.from_iterable(map(of_fold, numbers))
+    else:
+        yield from chain.from_iterable(in_order(lambda fold: list(of_fold(fold)), numbers, jobs=jobs))
+
+
+def _looked_at(features: FeatureSettings, modelling: ModelSettings, decisions: DecisionSettings) -> int | None:
+    """How many documents of the training sample bear on the answers: what training would look at, or fewer."""
+    size = sample_size(features, modelling)
+    is_plain = modelling.optimize is None and decisions.coverage is None
+    return min(size, CALIBRATED) if size is not None and is_plain else size
 
 
 def tried(
@@ -125,4 +143,5 @@ def cross_validated(
         modelling=modelling,
         decisions=decisions,
         is_forward=dealing.order_field is not None,
+        jobs=jobs,
     )
