@@ -35,7 +35,16 @@ KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
     "statistics", "selected", "weighting", "scorer", "choice",
 )  # fmt: skip
-CHOICE_KEYS = ("smoothing", "calibration", "expectation", "outlier_threshold", "strangeness", "tilt", "shift")
+CHOICE_KEYS = (
+    "smoothing",
+    "calibration",
+    "expectation",
+    "outlier_threshold",
+    "likelihoods",
+    "strangeness",
+    "tilt",
+    "shift",
+)
 
 
 def save_model(classifier: TextClassifier, path: str) -> None:
@@ -210,9 +219,9 @@ def _choice(record: Record, n_classes: int) -> Choice:
     if audit.optional(record, "choice.outlier_threshold", float) is not None:
         threshold = audit.number(record, "choice.outlier_threshold")
     smoothing = audit.number(record, "choice.smoothing", least=0)
-    strangeness = _quantiles(record, "choice.strangeness")
+    likelihoods, strangeness = _quantiles(record, "choice.likelihoods"), _quantiles(record, "choice.strangeness")
     tilt, shift = _shift(record, "choice.tilt", n_classes), _shift(record, "choice.shift", n_classes)
-    return Choice(smoothing, calibration, expectation, threshold, strangeness, tilt, shift)
+    return Choice(smoothing, calibration, expectation, threshold, likelihoods, strangeness, tilt, shift)
 
 
 def _shift(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:

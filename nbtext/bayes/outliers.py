@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.scorer import Floats
 
 QUANTILE = 0.01  # the share of left-out training documents that would be called outliers
@@ -34,8 +35,26 @@ def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]
     return np.asarray(scores + n_unknown[:, None] * default)
 
 
-def threshold(left_out: Floats, lengths: NDArray[Any]) -> float | None:
-    """The log-likelihood per token below which a document is an outlier; None where no document has a token."""
+def typical(left_out: Floats, lengths: NDArray[Any]) -> Quantiles | None:
+    """How the log-likelihood per token is distributed over left-out documents; None where none has a token."""
     judged = log_likelihood_per_token(left_out, lengths)
-    judged = judged[np.isfinite(judged)]
-    return float(np.quantile(judged, QUANTILE)) if len(judged) else None
+    return Quantiles.of(judged[np.isfinite(judged)])
+
+
+def threshold(typical: Quantiles) -> float:
+    """The log-likelihood per token below which a document is an outlier."""
+    return float(np.interp(QUANTILE, np.linspace(0, 1, len(typical.points)), typical.points))
+
+
+def typicality(likelihoods: Floats, typical: Quantiles) -> Floats:
+    """The share of left-out documents that are less likely, from 0 to 1; NaN where the likelihood is.
+
+    Below the least likely of n documents it goes on from 1 / (n + 1), e times less for each nat, so that of two
+    strange documents the stranger one can be told.
+
+    likelihoods  (n_documents,), log p(x) per token
+    """
+    n, points = typical.numbers, typical.points
+    among = 1 + np.interp(likelihoods, points, np.linspace(0, n - 1, len(points)))
+    below = np.exp(np.minimum(likelihoods - points[0], 0.0))
+    return np.asarray(among * below / (n + 1))

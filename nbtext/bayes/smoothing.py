@@ -13,7 +13,7 @@ from nbtext.bayes.calibration import Calibration, fit_calibration
 from nbtext.bayes.coverage import STRANGEST, own_strangeness
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import Run, leave_one_out, one_by_one
-from nbtext.bayes.outliers import threshold
+from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.priors import Prior
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.sample import Sample
@@ -49,6 +49,7 @@ class Choice:
     calibration: Calibration | None = None
     expectation: Expectation | None = None
     outlier_threshold: float | None = None  # log-likelihood per token, in nats
+    likelihoods: Quantiles | None = None  # log-likelihoods per token, of left-out documents
     strangeness: Quantiles | None = None  # of the true labels, as `coverage` defines it
     tilt: Floats | None = None  # (n_classes,), added to the log-probabilities before they are normalised again
     shift: Floats | None = None  # (n_classes,), added to the log-probabilities only where the largest is taken
@@ -109,7 +110,7 @@ class LeaveOneOut:
             return Choice(LAPLACE if smoothing is None else smoothing)
         best, near = judged.search() if smoothing is None else (smoothing, None)
         (scores,) = judged.scores(best)
-        outliers_below = threshold(scores, judged.lengths) if self.has_likelihood else None
+        likelihoods = typical(scores, judged.lengths) if self.has_likelihood else None
         scores, lengths = judged.of_known(scores, best), judged.n_known
         classes = judged.sample.classes
         fitted = slice(int(self._company[:CALIBRATED].sum()) or None)  # of the smallest hashes, whatever follows
@@ -125,7 +126,8 @@ class LeaveOneOut:
         return replace(
             choice,
             expectation=Expectation(len(self.sample), float(right / len(self.sample)), loss),
-            outlier_threshold=outliers_below,
+            outlier_threshold=threshold(likelihoods) if likelihoods is not None else None,
+            likelihoods=likelihoods,
             strangeness=self._strangeness(log_posterior, judged.sample),
         )
 

@@ -25,6 +25,10 @@ class Predictions:
     reasons: list[str | None]
     true_labels: list[str | None]  # what the source says, where it says so
     decided: NDArray[np.int64] | None = None  # (n_documents,), the class that was decided for; None: the most probable
+    likelihoods: NDArray[np.float64] | None = None  # (n_documents,), log p(x) per token in nats; NaN without tokens
+    typicality: NDArray[np.float64] | None = (
+        None  # (n_documents,), the share of left-out documents that are less likely
+    )
     label_sets: list[tuple[str, ...]] | None = None  # by falling probability; None where sets were not asked for
     explanations: list[tuple[tuple[str, float], ...]] | None = None  # words and their log-odds, the strongest first
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.leave_one_out import Run, one_by_one
-from nbtext.bayes.outliers import log_likelihood_per_token, with_unknown_tokens
+from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unknown_tokens
+from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import OnBatch, tally_source, threads
@@ -141,10 +142,12 @@ class TextClassifier:
             labels[row], reasons[row] = None, str(problem)
             probabilities[row] = np.nan
         known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
-        outliers = self._outliers(scores, n_tokens, n_known)
+        unflagged: list[bool | None] = [None] * len(batch)
         answers = Predictions(
-            batch.ids, labels, self.labels, probabilities, known, outliers, reasons, batch.labels, chosen
+            batch.ids, labels, self.labels, probabilities, known, unflagged, reasons, batch.labels, chosen
         )
+        if choice.likelihoods is not None:
+            self._flag(answers, choice.likelihoods, scores, n_tokens, n_known)
         answers = decided(answers, choice, decisions)
         if decisions.explain is None:
             return answers
@@ -152,15 +155,21 @@ class TextClassifier:
 
         return with_explanations(self, batch, answers, n_features=decisions.explain)
 
-    def _outliers(
-        self, scores: NDArray[np.float64], n_tokens: NDArray[np.int64], n_known: NDArray[np.int64]
-    ) -> list[bool | None]:
-        lowest = self.reading_.choice.outlier_threshold
-        if lowest is None:
-            return [None] * len(scores)
+    def _flag(
+        self,
+        answers: Predictions,
+        typical: Quantiles,
+        scores: NDArray[np.float64],
+        n_tokens: NDArray[np.int64],
+        n_known: NDArray[np.int64],
+    ) -> None:
+        """Say of each document how likely it is, and whether that makes it an outlier."""
         complete = with_unknown_tokens(scores, self.reading_.scorer.default, n_tokens - n_known)
         likelihoods = log_likelihood_per_token(complete, n_tokens)
-        return [None if math.isnan(likelihood) else likelihood < lowest for likelihood in likelihoods.tolist()]
+        answers.likelihoods, answers.typicality = likelihoods, typicality(likelihoods, typical)
+        lowest = self.reading_.choice.outlier_threshold
+        if lowest is not None:
+            answers.outliers = [None if math.isnan(found) else found < lowest for found in likelihoods.tolist()]
 
     def predict(self, X: Iterable[str]) -> NDArray[np.str_]:
         """The label of each text, shape (n_documents,): the most probable one unless `optimize` shifts the decision."""

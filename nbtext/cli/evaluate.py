@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 @sources
 @option("-m", "--model-file", metavar="MODEL", help="The model file to judge.")
 @option("--predictions", metavar="FILE", help="What was predicted of SOURCE before, matched by id, instead of a model.")
+@option(
+    "--foreign", metavar="SOURCE", help="Texts of another kind: say how surely MODEL tells SOURCE from them (AUROC)."
+)
 @settings_options(FoldSettings, "Options")
 @option(
     "--fail-under",
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
 def evaluate(
     sources: tuple[str, ...],
     model_file: str | None,
+    foreign: str | None,
     bars: dict[str, float],
     form: str | None,
     quiet: bool,
@@ -79,12 +83,16 @@ def evaluate(
     from nbtext.evaluation.metrics import Judge
     from nbtext.report.evaluation import rendered_evaluation
 
-    decisions, dealing = collected(DecisionSettings, options), collected(FoldSettings, options)
+    dealing = collected(FoldSettings, options)
     settings = collected(ReadingSettings, options, mark_field=dealing.mark_field)
-    judge = Judge(decisions.cost)
+    if foreign is not None and model_file is None:
+        raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
+    judge = Judge(collected(DecisionSettings, options).cost, with_likelihoods=foreign is not None)
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
-        for predictions in _predictions(source, model_file, on_batch, options):
-            judge.add(predictions)
+        judge.add_all(_predictions(source, model_file, on_batch, options))
+    if foreign is not None:
+        with reading((foreign,), settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+            judge.add_foreign(_predictions(source, model_file, on_batch, options))
     evaluation = judge.evaluation()
     text = rendered_evaluation(
         evaluation,

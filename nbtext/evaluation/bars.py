@@ -8,10 +8,21 @@ from math import isfinite
 from nbtext.errors import MissedBar, SettingsError
 from nbtext.evaluation.metrics import Evaluation
 
-HIGHER_IS_BETTER = ("accuracy", "macro_f1", "weighted_f1", "answered", "accuracy_among_answered", "coverage")
+HIGHER_IS_BETTER = (
+    "accuracy",
+    "macro_f1",
+    "weighted_f1",
+    "answered",
+    "accuracy_among_answered",
+    "coverage",
+    "outlier_auroc",
+)
 LOWER_IS_BETTER = ("log_loss", "brier_score", "expected_calibration_error", "mean_set_size", "mean_cost")
 
-NEEDED = dict.fromkeys(("coverage", "mean_set_size"), "give --coverage too") | {"mean_cost": "give --cost too"}
+NEEDED = dict.fromkeys(("coverage", "mean_set_size"), "give --coverage too") | {
+    "mean_cost": "give --cost too",
+    "outlier_auroc": "give --foreign too",
+}
 
 
 def parse_bars(text: str) -> dict[str, float]:

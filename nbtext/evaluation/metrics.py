@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from nbtext.classifier.costs import Costs
 from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError
+from nbtext.evaluation.outliers import Likelihoods, auroc
 
 N_BINS = 15  # of equal width, as in Guo et al. 2017
 MOST_CONFUSED = 2048  # labels whose confusions are written out as a matrix
@@ -65,19 +67,37 @@ class Evaluation:
     coverage: float | None = None  # the share of documents whose set of labels holds the true one; None without sets
     mean_set_size: float | None = None
     mean_cost: float | None = None  # None where costs were not given
+    outlier_auroc: float | None = None  # how surely foreign documents are less likely; None where there were none
+    foreign_documents: int | None = None
 
 
 class Judge:
-    """Compares predictions with the labels that their documents have, in memory that the labels alone determine."""
+    """Compares predictions with the labels that their documents have, in memory that the labels alone determine.
 
-    def __init__(self, costs: Costs | None = None) -> None:
+    With likelihoods it keeps a number for each document as well.
+    """
+
+    def __init__(self, costs: Costs | None = None, *, with_likelihoods: bool = False) -> None:
         self._costs = costs
+        self._own: Likelihoods | None = Likelihoods() if with_likelihoods else None
+        self._foreign: Likelihoods | None = Likelihoods() if with_likelihoods else None
         self._confusions: Counter[tuple[str, str | None]] = Counter()
         self._classes: set[str] = set()
         self._log_loss = 0.0
         self._squared_error = 0.0
         self._bins = np.zeros((3, N_BINS))  # documents, right ones, the sum of their probabilities
         self._sets = np.zeros(3, dtype=np.int64)  # their number, those that hold the true label, labels in them
+
+    def add_all(self, predictions: Iterable[Predictions]) -> None:
+        """Count all these predictions."""
+        for batch in predictions:
+            self.add(batch)
+
+    def add_foreign(self, predictions: Iterable[Predictions]) -> None:
+        """Note how likely documents of another kind are, whatever their labels."""
+        for batch in predictions:
+            if self._foreign is not None:
+                self._foreign.add(batch)
 
     def add(self, predictions: Predictions) -> None:
         """Count these predictions; InputError where a document does not say its label."""
@@ -86,6 +106,8 @@ class Judge:
         self._classes.update(predictions.classes)
         if labels:
             self._add_probabilities(predictions, labels)
+        if self._own is not None:
+            self._own.add(predictions)
         if predictions.label_sets is not None:
             pairs = list(zip(labels, predictions.label_sets, strict=True))
             covered = sum(label in found for label, found in pairs)
@@ -149,8 +171,11 @@ class Judge:
             reliability=self._reliability(),
             answered=float(given.sum() / n),
             accuracy_among_answered=float(right.sum() / max(1, given.sum())),
-            **self._of_sets(),
+            coverage=self._per_set(1),
+            mean_set_size=self._per_set(2),
             mean_cost=self._mean_cost(n),
+            outlier_auroc=auroc(self._own, self._foreign) if self._own and self._foreign else None,
+            foreign_documents=len(self._foreign.found()) if self._foreign else None,
         )
 
     def _mean_cost(self, n: int) -> float | None:
@@ -158,9 +183,8 @@ class Judge:
             return None
         return sum(number * self._costs.of(*pair) for pair, number in sorted(self._confusions.items(), key=str)) / n
 
-    def _of_sets(self) -> dict[str, float]:
-        documents, covered, size = self._sets.tolist()
-        return {"coverage": covered / documents, "mean_set_size": size / documents} if documents else {}
+    def _per_set(self, row: int) -> float | None:
+        return float(self._sets[row] / self._sets[0]) if self._sets[0] else None
 
     def _matrix(self, places: dict[str, int]) -> tuple[tuple[int, ...], ...]:
         matrix = np.zeros((len(places), len(places)), dtype=np.int64)

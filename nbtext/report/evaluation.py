@@ -30,6 +30,8 @@ SUMMARY = (
     "coverage",
     "mean_set_size",
     "mean_cost",
+    "outlier_auroc",
+    "foreign_documents",
 )
 MOST_COLUMNS = 12  # labels whose confusions are shown as a matrix; of more, the most frequent confusions as a list
 MOST_CONFUSIONS = 10
@@ -132,6 +134,8 @@ def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"coverage {evaluation.coverage:.4f}, mean set size {evaluation.mean_set_size:.4f}"
     if evaluation.mean_cost is not None:
         yield f"mean cost {evaluation.mean_cost:.4f}"
+    if evaluation.outlier_auroc is not None:
+        yield f"outlier AUROC {evaluation.outlier_auroc:.4f} against {evaluation.foreign_documents:,} foreign documents"
 
 
 def _new_table(*headers: str) -> Table:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nbtext.classifier.predictions import Predictions
 from nbtext.errors import printable
@@ -102,6 +104,7 @@ def records(batch: Predictions) -> Iterator[dict[str, Any]]:
     rounded = np.round(batch.probabilities, DIGITS).tolist()
     best = np.round(batch.best, DIGITS).tolist()
     known = np.round(batch.known, DIGITS).tolist()
+    typicality = _significant(batch.typicality) if batch.typicality is not None else [None] * len(batch)
     for row, label in enumerate(batch.labels):
         is_read = best[row] == best[row]
         record = {
@@ -110,6 +113,7 @@ def records(batch: Predictions) -> Iterator[dict[str, Any]]:
             "probability": best[row] if label is not None else None,
             "known": known[row],
             "outlier": batch.outliers[row],
+            "typicality": typicality[row],
             "scores": dict(zip(batch.classes, rounded[row], strict=True)) if is_read else None,
         }
         if batch.label_sets is not None:
@@ -120,6 +124,11 @@ def records(batch: Predictions) -> Iterator[dict[str, Any]]:
         if label is None:
             record["reason"] = batch.reasons[row]
         yield record
+
+
+def _significant(numbers: NDArray[np.float64]) -> list[float | None]:
+    """Numbers with so many digits that the smallest can be told from 0; None where there is none."""
+    return [float(f"{number:.{DIGITS}g}") if not math.isnan(number) else None for number in numbers.tolist()]
 
 
 def _jsonl(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:

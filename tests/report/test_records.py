@@ -45,9 +45,18 @@ def test_golden_tsv() -> None:
 def test_golden_jsonl() -> None:
     """The keys of DESIGN, and a reason where there is no label."""
     first, second = written("jsonl", predictions_of(["a", "b"], ["no", None])).splitlines()
-    expected = {"id": "a", "label": "no", "probability": 0.75, "known": 0.5, "outlier": False}
+    expected = {"id": "a", "label": "no", "probability": 0.75, "known": 0.5, "outlier": False, "typicality": None}
     assert json.loads(first) == {**expected, "scores": {"no": 0.25, HOSTILE: 0.75}}
-    assert list(json.loads(second)) == ["id", "label", "probability", "known", "outlier", "scores", "reason"]
+    assert list(json.loads(second)) == [
+        "id",
+        "label",
+        "probability",
+        "known",
+        "outlier",
+        "typicality",
+        "scores",
+        "reason",
+    ]
     assert json.loads(second)["label"] is None
     assert json.loads(second)["reason"] == "it is empty"
 

@@ -1,0 +1,46 @@
+"""How typical a document is, among left-out ones and beyond them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.bayes.outliers import threshold, typical, typicality
+from nbtext.bayes.quantiles import Quantiles
+
+
+def test_by_hand() -> None:
+    """Of four documents, the second is above one; half a nat below the least, it is e^-½ of a fifth."""
+    known = Quantiles(np.array([-9.0, -8.0, -7.0, -6.0]), 4)
+    found = typicality(np.array([-8.0, -6.0, -5.0, -9.0, -9.5, np.nan]), known)
+    np.testing.assert_allclose(found[:5], [2 / 5, 4 / 5, 4 / 5, 1 / 5, np.exp(-0.5) / 5])
+    assert np.isnan(found[5])
+
+
+@given(st.lists(st.floats(-50, 0), min_size=1, max_size=30), st.lists(st.floats(-60, 5), min_size=2, max_size=9))
+def test_never_falls(known: list[float], asked: list[float]) -> None:
+    """The likelier a document, the more typical, between 0 and 1."""
+    quantiles = Quantiles.of(np.array(known))
+    assert quantiles is not None
+    found = typicality(np.sort(asked), quantiles)
+    assert (np.diff(found) >= -1e-12).all()
+    assert (found > 0).all()
+    assert (found < 1).all()
+
+
+@pytest.mark.parametrize("n", [50, 5000])
+def test_the_threshold_is_the_lowest_percent(n: int) -> None:
+    """One left-out document in a hundred is below the threshold, and its typicality below 1 %."""
+    random = np.random.default_rng(1)
+    scores = random.normal(-100, 10, (n, 2))
+    lengths = np.full(n, 10)
+    quantiles = typical(scores, lengths)
+    assert quantiles is not None
+    lowest = threshold(quantiles)
+    total = np.logaddexp(scores[:, 0], scores[:, 1]) / lengths
+    assert (total < lowest).mean() == pytest.approx(0.01, abs=1 / n)
+    assert lowest == pytest.approx(np.quantile(total, 0.01))
+    assert typicality(np.array([lowest]), quantiles)[0] == pytest.approx(0.01, abs=1 / n)
+    assert typical(scores, np.zeros(n)) is None

@@ -1,0 +1,78 @@
+"""Documents unlike the corpus: a flag and a score in `predict`, and `evaluate --foreign`, as typed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ENGLISH = {"eng.txt", "pcm.txt", "sco.txt"}  # English, and two that are near to it
+
+
+def test_strange_text_is_less_typical(nbtext: Any, model: str) -> None:
+    """Letters are typical, another language is an outlier, and the stranger of two has the lower score."""
+    lines = "the bins in our street were not emptied again this week\nder Hund bellt\nxq zzv qqj wwkx\n\n"
+    out = nbtext("predict", "-", "-m", model, "--to", "jsonl", input=lines.encode()).out
+    letter, german, noise, nothing = (json.loads(line) for line in out.splitlines())
+    assert letter["typicality"] > 0.1
+    assert letter["outlier"] is False
+    assert letter["typicality"] > german["typicality"] > 0
+    assert noise["typicality"] > 0
+    assert noise["outlier"] is True
+    assert nothing["typicality"] is None
+
+
+def test_evaluate_against_foreign_text(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """Shuffled letters of the same texts are told from them, and a text is not told from itself."""
+    shuffle = random.Random(1)
+    (tmp_path / "foreign").mkdir()
+    for path in letters.glob("test/*/*.txt"):
+        characters = list(path.read_text())
+        shuffle.shuffle(characters)
+        (tmp_path / "foreign" / f"{path.parent.name}-{path.name}").write_text("".join(characters))
+    source = str(letters / "test")
+    found = json.loads(
+        nbtext("evaluate", source, "-m", model, "--foreign", str(tmp_path / "foreign"), "--to", "json").out
+    )
+    assert found["outlier_auroc"] > 0.99
+    assert found["foreign_documents"] == 84
+    same = nbtext(
+        "evaluate", source, "-m", model, "--foreign", source, "--to", "table", "--fail-under", "outlier_auroc=0.5"
+    )
+    assert same.status == 0
+    assert "outlier AUROC 0.5000 against 84 foreign documents" in same.out
+
+
+def test_other_languages_are_foreign_to_news(nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path) -> None:
+    """A news post is likelier than a text in another language, 999 times of a thousand."""
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    for path in corpora("udhr2").glob("*.txt"):
+        if path.name not in ENGLISH:
+            (foreign / path.name).symlink_to(path)
+    model, news = str(tmp_path / "news.joblib"), corpora("20news")
+    assert nbtext("train", str(news / "train"), "-q", "-o", model).status == 0
+    options = ("-m", model, "--foreign", str(foreign), "-q", "--to", "json")
+    assert json.loads(nbtext("evaluate", str(news / "test"), *options).out)["outlier_auroc"] > 0.999
+
+
+WRONG = [
+    (["--folds", "3"], 2, "--foreign: it needs a model; give one with -m"),
+    (["-m", "complement.joblib"], 2, "--foreign: the model does not say how likely a document is"),
+]
+
+
+@pytest.mark.parametrize(("options", "status", "message"), WRONG)
+def test_wrong_things(
+    nbtext: Any, letters: Path, tmp_path: Path, options: list[str], status: int, message: str
+) -> None:
+    """One line says what is missing."""
+    source = str(letters / "test")
+    assert nbtext("train", source, "--model", "complement", "-o", "complement.joblib", cwd=tmp_path).status == 0
+    result = nbtext("evaluate", source, *options, "--foreign", source, cwd=tmp_path)
+    assert message in result.err
+    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1)
