@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 import sys
+import warnings
 from typing import Any, NoReturn
 
 import click
@@ -14,6 +15,8 @@ import click
 from nbtext.errors import NbtextError, printable
 
 INTERRUPTED = 130  # the exit status that shells give to what Ctrl-C ended
+
+NO_ROOM = ("failed to map segment", "can't start new thread", "Cannot allocate memory")  # of errors of other kinds
 
 # group: command: (the first line of its help). Named here so that `nbtext --help` imports none of them.
 COMMANDS = {
@@ -103,10 +106,14 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command; print at most one line about an error, and give the exit status."""
+    _replace_closed_streams()
+    warnings.filterwarnings("ignore", category=UserWarning, module="joblib")  # that without semaphores it is slower
     try:
         status = cli.main(arguments, prog_name="nbtext", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+            raise  # else click has made the one of the other
         # whoever read our output has seen enough; what is left in the buffer has nowhere to go
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -119,6 +126,14 @@ def run(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
+def _replace_closed_streams() -> None:
+    """Have something in the place of outputs that were closed from the start: writing results to it is an error."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def _explained(error: Exception) -> tuple[str, int]:
     """What to say of an error, and the exit status."""
     if isinstance(error, NbtextError):
@@ -127,12 +142,21 @@ def _explained(error: Exception) -> tuple[str, int]:
         context = getattr(error, "ctx", None)
         advice = f"; try: {context.command_path} --help" if context is not None else ""
         return error.format_message().replace("\n", " ").rstrip(".") + advice, error.exit_code
-    if isinstance(error, MemoryError):
+    if _is_out_of_memory(error):
         return "out of memory; use fewer --jobs, --hash-bits, or --min-df and --max-features", 1
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         return f"{where}{error.strerror or error}", 1
     return f"this should not have happened ({type(error).__name__}: {error}); `nbtext --debug` shows where", 1
+
+
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether there was no more room for something, here or in what led here: data, a library, or a thread."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(sign in str(error) for sign in NO_ROOM):
+            return True
+        error = error.__context__
+    return False
 
 
 def _complain(sentence: str, status: int) -> int:

@@ -51,7 +51,9 @@ class Batch:
     def _part(self, start: int, stop: int) -> Batch:
         rows = slice(start, stop)
         problems = {row - start: problem for row, problem in self.problems.items() if start <= row < stop}
-        return Batch(self.ids[rows], tuple(texts[rows] for texts in self.columns), self.labels[rows], problems)
+        part = Batch(self.ids[rows], tuple(texts[rows] for texts in self.columns), self.labels[rows], problems)
+        part.marks = self.marks[rows] if self.marks is not None else None
+        return part
 
     def documents(self) -> Iterator[Document]:
         """Each document by itself, the texts of its fields on a line each."""

@@ -119,14 +119,16 @@ def _outcome(data: bytes, input_format: str) -> list[Any] | str:
 
 
 def jsonl(data: bytes) -> None:
-    """JSON lines, read the same with orjson and without."""
+    """JSON lines, read the same by the compiled scanner, by orjson, and by the standard library alone."""
     fast = _outcome(data, "jsonl")
-    finder = jsonl_reader._orjson_loads
-    jsonl_reader._orjson_loads = lambda: None
+    scan, finder = jsonl_reader.scan, jsonl_reader._orjson_loads
     try:
+        jsonl_reader.scan = lambda *_: None
+        assert _outcome(data, "jsonl") == fast
+        jsonl_reader._orjson_loads = lambda: None
         assert _outcome(data, "jsonl") == fast
     finally:
-        jsonl_reader._orjson_loads = finder
+        jsonl_reader.scan, jsonl_reader._orjson_loads = scan, finder
 
 
 def csv(data: bytes) -> None:

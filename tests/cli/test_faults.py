@@ -1,0 +1,260 @@
+"""Full disks, permissions, files that change, closed pipes, two writers, interrupts, too little memory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+NBTEXT = [sys.executable, "-m", "nbtext"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(TOP)}
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
+
+
+def run(*arguments: str, cwd: Path, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder; `before` is called in its process."""
+    return subprocess.run(
+        [*NBTEXT, *arguments], cwd=cwd, preexec_fn=before, env=ENVIRONMENT, capture_output=True, text=True, check=False,
+        timeout=120,
+    )  # fmt: skip
+
+
+def limited(what: int, n_bytes: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(what, (n_bytes, n_bytes))
+
+
+def without_privileges() -> None:
+    """Make permissions count for root too, in the program that is started next."""
+    if os.geteuid() == 0:
+        for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+            ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+@pytest.fixture
+def permissions(tmp_path: Path) -> Callable[[], None]:
+    """What makes a program obey permissions; the test is skipped where nothing does."""
+    secret = tmp_path / "secret"
+    secret.touch(mode=0)
+    done = subprocess.run(["cat", secret], preexec_fn=without_privileges, capture_output=True, check=False)
+    secret.unlink()
+    if done.returncode == 0:
+        pytest.skip("nobody obeys permissions here")
+    return without_privileges
+
+
+def writers(letters: Path, model: str) -> list[list[str]]:
+    return [
+        ["train", str(letters / "train"), "-q", "-o", "out"],
+        ["vectorize", str(letters / "train"), "-q", "-o", "out"],
+        ["predict", str(letters / "test"), "-m", model, "-q", "--to", "jsonl", "-o", "out"],
+    ]
+
+
+def one_line(result: subprocess.CompletedProcess[str]) -> str:
+    """What a command that failed said: one line, and no traceback."""
+    assert result.returncode == 1, result
+    assert result.stdout == ""
+    assert result.stderr.startswith("nbtext: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_a_file_size_limit(letters: Path, model: str, tmp_path: Path) -> None:
+    """However soon the limit comes, the old output stands, and nothing is beside it."""
+    (tmp_path / "out").write_bytes(b"old")
+    for command in writers(letters, model):
+        for n_bytes in (0, 1, 4096, 10_000):
+            said = one_line(run(*command, cwd=tmp_path, before=limited(resource.RLIMIT_FSIZE, n_bytes)))
+            assert "out: cannot be written: file too large; the limit of file sizes is too low (ulimit -f)" in said
+            assert os.listdir(tmp_path) == ["out"]
+            assert (tmp_path / "out").read_bytes() == b"old"
+
+
+def test_a_small_disk(letters: Path, model: str, tmp_path: Path) -> None:
+    """The same on a disk that is full."""
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", tmp_path], check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        (tmp_path / "out").write_bytes(b"old")
+        for command in writers(letters, model):
+            assert "no space left on device; free some space" in one_line(run(*command, cwd=tmp_path))
+            assert os.listdir(tmp_path) == ["out"]
+            assert (tmp_path / "out").read_bytes() == b"old"
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+def test_a_read_only_folder(letters: Path, model: str, tmp_path: Path, permissions: Callable[[], None]) -> None:
+    """Where nothing may be written, one line says so."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    folder.chmod(0o555)
+    for command in writers(letters, model):
+        said = one_line(run(*command[:-1], "folder/out", cwd=tmp_path, before=permissions))
+        assert "folder/out: cannot be written: permission denied" in said
+    assert os.listdir(folder) == []
+    folder.chmod(0o755)
+
+
+def test_permission_denied_within_a_tree(model: str, tmp_path: Path, permissions: Callable[[], None]) -> None:
+    """A file that may not be read is an error where all count, and a record with a reason for predict."""
+    for name in ("a/1", "a/2", "b/1", "c/1"):
+        (tmp_path / "t" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "t" / name).write_text("my trash was not collected")
+    (tmp_path / "t" / "a" / "2").chmod(0)
+    (tmp_path / "t" / "c").chmod(0)
+    said = one_line(run("train", "t", "-o", "m", cwd=tmp_path, before=permissions))
+    assert "t/a/2: cannot be read: Permission denied" in said
+    result = run("predict", "t", "-m", model, "--to", "tsv", cwd=tmp_path, before=permissions)
+    assert result.returncode == 0
+    assert [line.split("\t")[:2] for line in result.stdout.splitlines()] == [
+        ["t/a/1", "trash"], ["t/a/2", ""], ["t/b/1", "trash"],
+    ]  # fmt: skip
+    assert "skipped: unreadable folder: 1" in result.stderr
+    (tmp_path / "t" / "c").chmod(0o755)
+
+
+def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> None:
+    """Files vanish, shrink, grow and are replaced: each document has its record or its reason, and no traceback."""
+    folder = tmp_path / "t" / "a"
+    folder.mkdir(parents=True)
+    paths = [folder / f"{number:04}" for number in range(2000)]
+    for path in paths:
+        path.write_text("my trash was not collected " * 20)
+    is_over = threading.Event()
+
+    def meddle() -> None:
+        while not is_over.is_set():
+            for number, path in enumerate(paths):
+                if number % 4 == 0:
+                    path.unlink(missing_ok=True)
+                elif number % 4 == 1:
+                    path.write_text("trash " * (number % 50))
+                elif number % 4 == 2 and path.exists():
+                    os.truncate(path, number % 100)
+
+    meddler = threading.Thread(target=meddle)
+    meddler.start()
+    try:
+        results = [run("predict", "t", "-m", model, cwd=tmp_path) for _ in range(3)]
+        trained = run("train", "t", "-o", "m", cwd=tmp_path)
+    finally:
+        is_over.set()
+        meddler.join()
+    for result in results:
+        assert (result.returncode, "Traceback" in result.stderr) == (0, False), result.stderr
+        ids = [line.split("\t")[0] for line in result.stdout.splitlines()]
+        assert ids == sorted(set(ids))
+        assert {f"t/a/{number:04}" for number in range(2000) if number % 4} <= set(ids)
+    assert trained.returncode in (0, 1)
+    assert "Traceback" not in trained.stderr
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 100, 4096, 65_536, 200_000])
+def test_a_pipe_closed_at_any_point(letters: Path, model: str, tmp_path: Path, n_bytes: int) -> None:
+    """Whoever reads our output may stop whenever he likes: status 0, not a word."""
+    train = [str(letters / "train")] * 3
+    for command in (
+        ["predict", *train, "-m", model, "--to", "jsonl", "-j", "2"],
+        ["vectorize", str(letters / "train"), "-q"],
+        ["train", str(letters / "train"), "-q", "--smoothing", "1"],
+        ["evaluate", str(letters / "test"), "-m", model, "--to", "json"],
+        ["--help"],
+    ):
+        with subprocess.Popen(
+            [*NBTEXT, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, cwd=tmp_path
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.read(n_bytes)
+            process.stdout.close()
+            assert (process.stderr.read(), process.wait(60)) == (b"", 0), command
+
+
+def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> None:
+    """A command that was started without standard input, output or error answers, and does not crash."""
+    program = " ".join(NBTEXT)
+    for redirection in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        for command in (f"predict - -m {model}", f"predict {letters}/test -m {model}", f"train {letters}/train -o m"):
+            shell = f"{program} {command} {redirection}"
+            done = subprocess.run(
+                ["bash", "-c", shell], env=ENVIRONMENT, cwd=tmp_path, capture_output=True, check=False
+            )
+            assert done.returncode in (0, 1), (shell, done)
+            assert b"Traceback" not in done.stderr, (shell, done)
+            assert b"should not have happened" not in done.stderr, (shell, done)
+
+
+def test_two_writers(letters: Path, tmp_path: Path) -> None:
+    """Of two commands that write one file at the same time, one wins: the file is whole, and nothing is beside it."""
+    commands = [["train", str(letters / half), "-q", "--smoothing", "1", "-o", "out"] for half in ("train", "test")]
+    whole = []
+    for command in commands:
+        assert run(*command, cwd=tmp_path).returncode == 0
+        whole.append((tmp_path / "out").read_bytes())
+    for _ in range(3):
+        processes = [subprocess.Popen([*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT) for command in (commands * 2)]
+        assert [process.wait(120) for process in processes] == [0] * 4
+        assert (tmp_path / "out").read_bytes() in whole
+        assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_an_interrupt_in_every_phase(letters: Path, model: str, tmp_path: Path, number: int) -> None:
+    """Ctrl-C at moments all over its life: status 130, one line, the old output as it was, no temporary file."""
+    command = writers(letters, model)[number]
+    (tmp_path / "out").write_bytes(b"old")
+    start = time.monotonic()
+    assert run(*command, cwd=tmp_path).returncode == 0
+    seconds = time.monotonic() - start
+    new = (tmp_path / "out").read_bytes()
+    n_interrupted = 0
+    for moment in range(12):
+        (tmp_path / "out").write_bytes(b"old")
+        with subprocess.Popen(
+            [*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+        ) as process:
+            time.sleep(seconds * (moment + 0.5) / 12)
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            said, status = process.stderr.read(), process.wait(60)
+        assert os.listdir(tmp_path) == ["out"]
+        assert (tmp_path / "out").read_bytes() in (b"old", new)
+        if any(line.startswith("nbtext: ") for line in said.splitlines()):  # else it struck Python itself
+            assert (said.strip(), status) == ("nbtext: interrupted", 130)
+            n_interrupted += 1
+        assert f"{TOP / 'nbtext' / 'cli'}" not in said
+    assert n_interrupted > 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are not obeyed elsewhere")
+def test_too_little_memory(letters: Path, tmp_path: Path) -> None:
+    """Under any limit of memory a command does its work, or says in one line that there was too little."""
+    many = tmp_path / "many.txt"
+    many.write_text(
+        "".join(f"__label__l{n % 3000} " + " ".join(f"w{n * k}" for k in range(30)) + "\n" for n in range(20_000))
+    )
+    statuses = []
+    for megabytes in (40, 60, 110, 130, 150, 200, 250, 300, 350, 400, 500, 700):
+        source = str(letters / "train") if megabytes < 200 else str(many)
+        limit = limited(resource.RLIMIT_AS, megabytes << 20)
+        result = run("train", source, "-q", "-o", "out", cwd=tmp_path, before=limit)
+        statuses.append(result.returncode)
+        assert result.returncode in (0, 1), result
+        if result.returncode:
+            # before nbtext gets a word in, the library of linear algebra says it in one of its own
+            assert result.stderr.startswith(("nbtext: out of memory; ", "OpenBLAS error: Memory allocation")), result
+            assert result.stderr.count("\n") == 1
+            assert sorted(os.listdir(tmp_path)) == ["many.txt"]
+        (tmp_path / "out").unlink(missing_ok=True)
+    assert 1 in statuses
