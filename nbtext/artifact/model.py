@@ -44,6 +44,7 @@ CHOICE_KEYS = (
     "strangeness",
     "tilt",
     "shift",
+    "penalty",
 )
 
 
@@ -221,7 +222,10 @@ def _choice(record: Record, n_classes: int) -> Choice:
     smoothing = audit.number(record, "choice.smoothing", least=0)
     likelihoods, strangeness = _quantiles(record, "choice.likelihoods"), _quantiles(record, "choice.strangeness")
     tilt, shift = _shift(record, "choice.tilt", n_classes), _shift(record, "choice.shift", n_classes)
-    return Choice(smoothing, calibration, expectation, threshold, likelihoods, strangeness, tilt, shift)
+    penalty = None
+    if audit.optional(record, "choice.penalty", float) is not None:
+        penalty = audit.number(record, "choice.penalty", least=0)
+    return Choice(smoothing, calibration, expectation, threshold, likelihoods, strangeness, tilt, shift, penalty)
 
 
 def _shift(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:

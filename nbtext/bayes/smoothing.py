@@ -53,6 +53,7 @@ class Choice:
     strangeness: Quantiles | None = None  # of the true labels, as `coverage` defines it
     tilt: Floats | None = None  # (n_classes,), added to the log-probabilities before they are normalised again
     shift: Floats | None = None  # (n_classes,), added to the log-probabilities only where the largest is taken
+    penalty: float | None = None  # of a discriminative model, chosen or given
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
         """Log-probabilities of documents of these many known tokens, shape (n_documents, n_classes)."""
@@ -64,10 +65,43 @@ class Choice:
         shifted = log_posterior if self.shift is None else log_posterior + self.shift
         return shifted.argmax(axis=1) if len(shifted) else np.zeros(0, dtype=np.int64)
 
+    def judged_by(
+        self,
+        scores: Floats,
+        lengths: NDArray[Any],
+        classes: NDArray[Any],
+        *,
+        n_documents: int,
+        optimize: str | None = None,
+    ) -> Choice:
+        """The same with what left-out documents say: what serves a metric, what to expect, and how strange labels are.
+
+        n_documents  the judged ones and those that are alone in their class: they count as wrong, and as strange as
+                     can be
+        """
+        choice = self if optimize is None else self.optimized(scores, lengths, classes, optimize)
+        log_posterior = choice.log_posterior(scores, lengths)
+        right = (choice.decided(log_posterior) == classes).sum()
+        loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
+        others = np.full(n_documents - len(classes), STRANGEST)
+        return replace(
+            choice,
+            expectation=Expectation(n_documents, float(right / n_documents), loss),
+            strangeness=Quantiles.of(np.concatenate((own_strangeness(np.exp(log_posterior), classes), others))),
+        )
+
     def optimized(self, scores: Floats, lengths: NDArray[Any], classes: NDArray[Any], metric: str) -> Choice:
         """The same with the tilt or shift that serves a metric best on left-out documents."""
         found = fit_shift(self.log_posterior(scores, lengths), classes, metric)
         return replace(self, tilt=found) if metric == "log_loss" else replace(self, shift=found)
+
+
+def calibration_by_unit(scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32]) -> Calibration:
+    """The calibration of scores that are no sums of logarithms: measured by what a word tells on average."""
+    told = scores.max(axis=1) - scores.mean(axis=1)
+    unit = float(told.sum() / max(1, lengths.sum())) or 1.0
+    fitted = fit_calibration(scores / unit, lengths, classes)
+    return replace(fitted, a=fitted.a * unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,18 +152,10 @@ class LeaveOneOut:
         if calibrate:
             calibration = self._calibration(scores[fitted], lengths[fitted], classes[fitted], near)
             choice = Choice(best, calibration)
-        if optimize is not None:
-            choice = choice.optimized(scores, lengths, classes, optimize)
-        log_posterior = choice.log_posterior(scores, lengths)
-        right = (choice.decided(log_posterior) == classes).sum()
-        loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
-        return replace(
-            choice,
-            expectation=Expectation(len(self.sample), float(right / len(self.sample)), loss),
-            outlier_threshold=threshold(likelihoods) if likelihoods is not None else None,
-            likelihoods=likelihoods,
-            strangeness=self._strangeness(log_posterior, judged.sample),
-        )
+        choice = choice.judged_by(scores, lengths, classes, n_documents=len(self.sample), optimize=optimize)
+        if likelihoods is None:
+            return choice
+        return replace(choice, outlier_threshold=threshold(likelihoods), likelihoods=likelihoods)
 
     def _calibration(
         self, scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32], near: Calibration | None
@@ -137,15 +163,7 @@ class LeaveOneOut:
         """Fitted to scores in nats; others are measured by what a word tells on average, or beliefs would mislead."""
         if EVENT_MODELS[self.model].is_in_nats:
             return fit_calibration(scores, lengths, classes, near=near)
-        told = scores.max(axis=1) - scores.mean(axis=1)
-        unit = float(told.sum() / max(1, lengths.sum())) or 1.0
-        fitted = fit_calibration(scores / unit, lengths, classes)
-        return replace(fitted, a=fitted.a * unit)
-
-    def _strangeness(self, log_posterior: Floats, judged: Sample) -> Quantiles | None:
-        """How strange the true labels are; that of a label's only document is as strange as can be."""
-        others = np.full(len(self.sample) - len(judged), STRANGEST)
-        return Quantiles.of(np.concatenate((own_strangeness(np.exp(log_posterior), judged.classes), others)))
+        return calibration_by_unit(scores, lengths, classes)
 
     def scores(self, *smoothings: float) -> Floats:
         """Left-out scores, shape (n_smoothings, n_documents, n_classes)."""

@@ -44,15 +44,25 @@ class Reading:
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
     """How many documents a tally must keep to be read like this: all (None) where more than plain counts is read."""
+    if modelling.is_linear:
+        return None
     event_model = EVENT_MODELS[modelling.event_model]
     adds_up = event_model.gather is None and (features.is_counting or event_model.reads_presence)
     return SAMPLE_SIZE if adds_up else None
 
 
-def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, run: Run[Any] = one_by_one) -> Reading:
+def read(
+    tally: Tally,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    *,
+    run: Run[Any] = one_by_one,
+    jobs: int = 1,
+) -> Reading:
     """Make a model of a tally.
 
     run     what makes the calls that leave-one-out is cut into
+    jobs    threads, for discriminative models
     raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
     """
     if tally.statistics.n_documents == 0:
@@ -62,6 +72,8 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, r
     # of weights, the length of a document cannot be told any more: its temperature is the same at any length
     lengths = sample.lengths if tally.weighting is None else np.ones(len(sample))
     n_alone = _alone(tally, features)
+    if modelling.is_linear:
+        return _learned(tally, columns, features, modelling, lengths=lengths - n_alone, jobs=jobs)
     event_model = EVENT_MODELS[modelling.event_model]
     weighting = _weighting(tally, features, event_model)
     if weighting is not tally.weighting:
@@ -76,6 +88,42 @@ def read(tally: Tally, features: FeatureSettings, modelling: ModelSettings, *, r
     return Reading(
         tally.vocabulary, columns, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice
     )
+
+
+def _learned(
+    tally: Tally,
+    columns: NDArray[np.int64] | None,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    *,
+    lengths: NDArray[np.float64],
+    jobs: int,
+) -> Reading:
+    """A discriminative model of all documents.
+
+    lengths  (n_documents,), tokens of each document that others hold too
+    """
+    from nbtext.linear.learning import learn
+    from nbtext.linear.solving import Corpus
+
+    statistics, sample = tally.statistics, tally.sample
+    _check_complete(statistics, sample)
+    weighting = tally.weighting or Weighting.fitted(
+        features, statistics.document_frequencies, n_documents=statistics.n_documents
+    )
+    if tally.weighting is None:
+        weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
+        sample = replace(sample, counts=np.asarray(weights, dtype=np.float64))
+    learned = learn(
+        Corpus(sample, statistics.n_features, statistics.n_classes),
+        lengths,
+        model=modelling.model,
+        settings=modelling,
+        calibrate=modelling.calibrate,
+        optimize=modelling.optimize,
+        jobs=jobs,
+    )
+    return Reading(tally.vocabulary, columns, weighting, learned.scorer, learned.choice)
 
 
 def _alone(tally: Tally, features: FeatureSettings) -> NDArray[np.float64]:

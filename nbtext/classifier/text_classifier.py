@@ -94,7 +94,7 @@ class TextClassifier:
         if not tally.labels:
             raise InputError("there is no document to learn from")
         with threads(jobs) as run:
-            return self.fit_tally(tally, run=run)
+            return self.fit_tally(tally, run=run, jobs=jobs)
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
         """Learn from a matrix of documents, and by its settings classify text."""
@@ -103,9 +103,9 @@ class TextClassifier:
         self.features = features_of(matrix)
         return self.fit_tally(tally_of(matrix, self.features))
 
-    def fit_tally(self, tally: Tally, *, run: Run[Any] = one_by_one) -> TextClassifier:
+    def fit_tally(self, tally: Tally, *, run: Run[Any] = one_by_one, jobs: int = 1) -> TextClassifier:
         """Learn from counts."""
-        reading = read(tally, self.features, self.modelling, run=run)
+        reading = read(tally, self.features, self.modelling, run=run, jobs=jobs)
         return self.restore(tally.labels, reading, lambda: tally)
 
     def restore(self, labels: tuple[str, ...], reading: Reading, tally: Callable[[], Tally]) -> TextClassifier:

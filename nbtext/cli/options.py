@@ -63,7 +63,7 @@ def settings_options(record: type, stage: str, *, without: tuple[str, ...] = ())
 
 
 def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
-    flag = "--" + field.name.replace("_", "-")
+    flag, *others = field.metadata.get("flags", ("--" + field.name.replace("_", "-"),))
     attributes: dict[str, Any] = {"stage": stage, "help": field.metadata["help"], "default": None}
     if field.type == "bool":
         if field.default is True:
@@ -80,12 +80,12 @@ def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
     if field.default is not MISSING and field.default not in (None, ()):
         shown = field.default if not isinstance(field.default, tuple) else ",".join(map(str, field.default))
         attributes["help"] += f"  [default: {shown}]"
-    return option(flag, field.name, **attributes)
+    return option(flag, *others, field.name, **attributes)
 
 
 def collected(record: type[Settings], options: dict[str, Any], **fixed: Any) -> Settings:
     """The settings record that the options amount to; those not given keep the record's defaults."""
-    names = [field.name for field in fields(record)]
+    names = [field.name for field in fields(record) if "help" in field.metadata]
     given = {name: options[name] for name in names if options.get(name) is not None}
     if "weighting" in options and "tf" in names:
         given = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[options["weighting"] or "counts"], strict=True)) | given

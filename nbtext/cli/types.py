@@ -47,6 +47,15 @@ def _smoothing(text: str) -> float | None:
         raise ValueError(f"{text!r} is neither auto nor a number") from None
 
 
+def _penalty(text: str) -> str | float:
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither auto nor a number") from None
+
+
 def _prior(text: str) -> str | tuple[float, ...]:
     if text in ("empirical", "uniform"):
         return text
@@ -96,6 +105,7 @@ PARSED = {  # settings' fields whose values are not plain words or numbers
     "ngrams": Parsed("N,N", _ngrams),
     "min_df": Parsed("N", _document_frequency),
     "max_df": Parsed("N", _document_frequency),
+    "penalty": Parsed("auto|N", _penalty),
     "smoothing": Parsed("auto|N", _smoothing),
     "prior": Parsed("empirical|uniform|N,N…", _prior),
     "select": Parsed("mi:N|chi2:N", _selection),

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.settings import LinearSettings
 from nbtext.linear.logistic import logistic
 from nbtext.linear.nbsvm import nbsvm
-from nbtext.linear.settings import LinearSettings
 from nbtext.linear.solving import Aim, Corpus, Fit, Start, in_threads
 
 LINEAR_MODELS: dict[str, Callable[..., Fit]] = {"logistic": logistic, "nbsvm": nbsvm}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.smoothing import Expectation
+from nbtext.bayes.settings import LinearSettings
+from nbtext.bayes.smoothing import Choice, calibration_by_unit
 from nbtext.linear.held_out import LINEAR_MODELS, HeldOut
-from nbtext.linear.settings import LinearSettings
 from nbtext.linear.solving import Aim, Corpus, Start
 
 USUAL = 1.0  # the penalty where there is nothing to choose by
@@ -21,12 +22,10 @@ NEIGHBORS = (1.0, 0.5)  # steps in decades; the search goes on with the next one
 
 
 class Learned(NamedTuple):
-    """A discriminative model with what folds say of it; None where no document could be held out."""
+    """A discriminative model, and what folds say of it."""
 
     scorer: LinearScorer
-    penalty: float
-    calibration: Calibration | None
-    expectation: Expectation | None
+    choice: Choice
 
 
 def learn(
@@ -36,6 +35,7 @@ def learn(
     model: str,
     settings: LinearSettings,
     calibrate: bool = True,
+    optimize: str | None = None,
     jobs: int = 1,
 ) -> Learned:
     """Fit a model to all documents. The result does not depend on the number of threads.
@@ -44,22 +44,24 @@ def learn(
     model    `logistic` or `nbsvm`
     """
     held_out = HeldOut(corpus, model, settings)
-    penalty, scores = settings.penalty, None
     can_judge = corpus.n_classes > 1 and len(held_out.judged) >= settings.folds
-    if penalty is None and can_judge:
-        penalty, scores = _best_penalty(held_out, lengths[held_out.judged], jobs=jobs)
-    penalty = USUAL if penalty is None else penalty
+    penalty, scores = settings.penalty, None
+    if isinstance(penalty, str):
+        penalty = USUAL
+        if can_judge:
+            penalty, scores = _best_penalty(held_out, lengths[held_out.judged], jobs=jobs)
     fitted = LINEAR_MODELS[model](corpus, Aim(penalty), settings=settings, jobs=jobs)
-    if not can_judge or not (calibrate or scores is not None):
-        return Learned(fitted.scorer, penalty, None, None)
+    choice = Choice(settings.ratio_smoothing if model == "nbsvm" else 0.0, penalty=penalty)
+    if not can_judge:
+        return Learned(fitted.scorer, choice)
     if scores is None:
         scores, _ = held_out.scores(penalty, start=fitted.start, jobs=jobs)
     classes, lengths = corpus.sample.classes[held_out.judged], lengths[held_out.judged]
-    calibration = fit_calibration(scores, lengths, classes) if calibrate else None
-    right = int((scores.argmax(axis=1) == classes).sum())
-    loss = _log_loss(calibration or Calibration(1.0, 0.0), scores, lengths, classes)
+    if calibrate:
+        choice = replace(choice, calibration=calibration_by_unit(scores, lengths, classes))
+    n_documents = len(corpus.sample)
     return Learned(
-        fitted.scorer, penalty, calibration, Expectation(len(corpus.sample), right / len(corpus.sample), loss)
+        fitted.scorer, choice.judged_by(scores, lengths, classes, n_documents=n_documents, optimize=optimize)
     )
 
 
@@ -82,7 +84,7 @@ def _best_penalty(held_out: HeldOut, lengths: NDArray[Any], *, jobs: int) -> tup
             start = None if near is None else tried[near][2]
             scores, stops = held_out.scores(10.0**exponent, start=start, jobs=jobs)
             tried[exponent] = (
-                _log_loss(fit_calibration(scores, lengths, classes), scores, lengths, classes), scores, stops,
+                _log_loss(calibration_by_unit(scores, lengths, classes), scores, lengths, classes), scores, stops,
             )  # fmt: skip
         return tried[exponent][0]
 

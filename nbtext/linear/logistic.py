@@ -6,7 +6,7 @@ import numpy as np
 
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.linear.settings import LinearSettings
+from nbtext.bayes.settings import LinearSettings
 from nbtext.linear.solving import Aim, Corpus, Fit, Start, approach, regress, square_lengths
 
 DOUBT = 0.1  # that a document's belief begins with, shared by all classes

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.settings import LinearSettings
 from nbtext.linear.ratios import log_count_ratios
-from nbtext.linear.settings import LinearSettings
 from nbtext.linear.solving import Aim, Corpus, Fit, Start, approach, divide, in_threads, square_lengths
 
 LEAST_PULL = 1e-8  # where logistic pulls begin: it is LIBLINEAR's

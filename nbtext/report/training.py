@@ -10,9 +10,12 @@ def trained(classifier: TextClassifier) -> str:
     statistics, reading = classifier.tally_.statistics, classifier.reading_
     found = (
         f"{classifier.modelling.model}: {statistics.n_documents:,} documents, {len(classifier.labels):,} labels, "
-        f"{reading.scorer.n_features:,} features; smoothing {reading.choice.smoothing:.4g}"
+        f"{reading.scorer.n_features:,} features; "
     )
+    choice = reading.choice
+    found += f"smoothing {choice.smoothing:.4g}" if choice.penalty is None else f"C {choice.penalty:.4g}"
     expected = reading.choice.expectation
     if expected is None:
         return found
-    return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} (leave-one-out)"
+    judge = "leave-one-out" if choice.penalty is None else f"{classifier.modelling.folds} folds"
+    return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"

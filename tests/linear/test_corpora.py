@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from made_rows import Floats, corpus_of, plane_objective, softmax_objective, texts_of
 
+from nbtext.bayes.settings import LinearSettings
 from nbtext.features.availability import HAS_KERNEL
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.linear.logistic import logistic
 from nbtext.linear.nbsvm import nbsvm
 from nbtext.linear.ratios import log_count_ratios
-from nbtext.linear.settings import LinearSettings
 from nbtext.linear.solving import Aim, Corpus
 
 LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]
