@@ -88,6 +88,11 @@ def _markdown(evaluation: Evaluation) -> str:
         f"| {markdown_field(s.label)} | {s.precision:.3f} | {s.recall:.3f} | {s.f1:.3f} | {s.support} |"
         for s in evaluation.per_label
     ]
+    lines += ["", "| probability | documents | mean | right |", "|---|---:|---:|---:|"]
+    lines += [
+        f"| {part.low:.3f} to {part.high:.3f} | {part.documents} | {part.mean_probability:.4f} | {part.accuracy:.4f} |"
+        for part in evaluation.reliability
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -87,6 +87,18 @@ def mails() -> Labeled:
     return read_folder(corpus("spamassassin"), "utf-8", lambda name: "spam" if name.startswith("spam") else "ham")
 
 
+def other_languages() -> list[str]:
+    """The Universal Declaration of Human Rights in all languages but English and two that are near to it."""
+    paths = sorted(corpus("udhr2").glob("*.txt"))
+    return [path.read_text(encoding="utf-8") for path in paths if path.stem not in ("eng", "pcm", "sco")]
+
+
+def shuffled(texts: list[str]) -> list[str]:
+    """The same characters, those of each text in another order."""
+    chance = random.Random(SEEDS[0])
+    return ["".join(chance.sample(text, len(text))) for text in texts]
+
+
 def two_groups(one: str, other: str) -> Labeled:
     """Two groups of both halves of 20 Newsgroups, without the headers."""
     both = joined(newsgroups)

@@ -44,6 +44,13 @@ def test_tsv_and_csv() -> None:
     assert rows[2] == [HOSTILE, "0.500000", "0.250000", "0.333333", "2"]
 
 
+def test_reliability() -> None:
+    """JSON and Markdown say how often answers of about the same probability were right."""
+    evaluation = evaluation_of("a", "b")
+    assert json.loads(rendered_evaluation(evaluation, form="json"))["reliability"][0]["accuracy"] == 0.5
+    assert "| 0.400 to 0.600 | 4 | 0.5000 | 0.5000 |" in rendered_evaluation(evaluation, form="markdown")
+
+
 @pytest.mark.parametrize("form", ["table", "markdown"])
 @pytest.mark.parametrize("n_labels", [1, 2, 30])
 def test_people_see_no_control_character(form: str, n_labels: int) -> None:
