@@ -29,7 +29,6 @@ DECADES = (-2, 1)
 REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each goes on around the best of the one before
 MOST_SCORES = 1 << 24  # of documents and labels: with more than 512 labels, leave-one-out looks at fewer documents
 SEARCH_SIZE = 1024  # documents that the search looks at: log-loss is smooth in log α, and so is its minimum
-CALIBRATED = 8192  # documents that the calibration is fitted to: it has but three numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +146,7 @@ class LeaveOneOut:
         likelihoods = typical(scores, judged.lengths) if self.has_likelihood else None
         scores, lengths = judged.of_known(scores, best), judged.n_known
         classes = judged.sample.classes
-        fitted = slice(int(self._company[:CALIBRATED].sum()) or None)  # of the smallest hashes, whatever follows
-        choice = Choice(best)
-        if calibrate:
-            calibration = self._calibration(scores[fitted], lengths[fitted], classes[fitted], near)
-            choice = Choice(best, calibration)
+        choice = Choice(best, self._calibration(scores, lengths, classes, near) if calibrate else None)
         choice = choice.judged_by(scores, lengths, classes, n_documents=len(self.sample), optimize=optimize)
         if likelihoods is None:
             return choice
@@ -191,12 +186,8 @@ class LeaveOneOut:
 
     def _judged(self) -> LeaveOneOut:
         """Only the documents that are not alone in their class."""
-        return self._of(np.flatnonzero(self._company)) if not self._company.all() else self
-
-    @property
-    def _company(self) -> NDArray[np.bool_]:
-        """Whether each document has others in its class."""
-        return np.asarray(self.statistics.class_documents[self.sample.classes] > 1)
+        company = self.statistics.class_documents[self.sample.classes] > 1
+        return self._of(np.flatnonzero(company)) if not company.all() else self
 
     def _of(self, documents: NDArray[Any]) -> LeaveOneOut:
         sample = self.sample.taken(documents)

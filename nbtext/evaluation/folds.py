@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import CALIBRATED
 from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import MOST_PROBABILITIES, OnBatch, in_order, tally_source
 from nbtext.classifier.predictions import Predictions
@@ -25,6 +24,8 @@ from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
+
+CALIBRATED = 4096  # documents of the other folds that a calibration is fitted to, for three numbers ten times over
 
 
 def cross_validate(
@@ -41,7 +42,8 @@ def cross_validate(
 
     With `is_forward` the others are those before it, and the first fold is not judged.
 
-    Vocabulary, limits, selection and weights are of the others alone, as if they had been read by themselves.
+    Vocabulary, limits, selection and weights are of the others alone, as if they had been read by themselves. Of more
+    than 4,096 documents, the calibration is fitted to so many; all else is as in training.
 
     tally  with every document in its sample
     folds  (n_documents,), the fold of each document of the sample
@@ -68,7 +70,9 @@ def cross_validate(
 
 
 def _looked_at(features: FeatureSettings, modelling: ModelSettings, decisions: DecisionSettings) -> int | None:
-    """How many documents of the training sample bear on the answers: what training would look at, or fewer."""
+    """How many documents of the training sample leave-one-out looks at: as many as in training where it takes all of
+    them to decide or to cover, else enough for the smoothing (which is the same) and for a calibration.
+    """
     size = sample_size(features, modelling)
     is_plain = modelling.optimize is None and decisions.coverage is None
     return min(size, CALIBRATED) if size is not None and is_plain else size
