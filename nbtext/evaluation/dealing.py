@@ -71,30 +71,46 @@ def steps_in_time(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
 
 
 def in_order(times: list[str]) -> NDArray[Any]:
-    """Times as what they sort by: all as numbers if all are, else as dates, else as text."""
-    for parse in (_number, _iso_date, _mail_date):
-        try:
-            return np.array([parse(time) for time in times], dtype=np.float64)
-        except (ValueError, TypeError, OverflowError):
-            pass
+    """Times as what they sort by: all as numbers if all are, else as dates, else as text.
+
+    raises  SettingsError: most are numbers or dates, and some are not
+    """
+    for parse, kind in ((_number, "number"), (_iso_date, "date"), (_mail_date, "date")):
+        found = [parse(time) for time in times]
+        odd = found.count(None)
+        if odd == 0:
+            return np.array(found, dtype=np.float64)
+        if odd < len(times) / 2:
+            raise SettingsError(
+                f"{times[found.index(None)]!r} is no {kind}, as others are",
+                where="--order-field",
+                hint="mend the field",
+            )
     return np.array(times, dtype=object)
 
 
-def _number(text: str) -> float:
-    number = float(text)
-    if math.isnan(number):
-        raise ValueError
-    return number
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
 
 
-def _iso_date(text: str) -> float:
-    return _seconds(datetime.fromisoformat(text.strip()))
+def _iso_date(text: str) -> float | None:
+    try:
+        return _seconds(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError):
+        return None
 
 
-def _mail_date(text: str) -> float:
+def _mail_date(text: str) -> float | None:
     from email.utils import parsedate_to_datetime
 
-    return _seconds(parsedate_to_datetime(text))
+    try:
+        return _seconds(parsedate_to_datetime(text))
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
 
 
 def _seconds(moment: datetime) -> float:

@@ -68,6 +68,13 @@ def test_what_times_sort_by(times: list[str]) -> None:
         assert found == sorted(found)
 
 
+def test_a_time_unlike_the_others() -> None:
+    """A date among text is text; text among dates is an error that shows it."""
+    assert in_order(["2024-05-06", "spring", "fall"]).tolist() == ["2024-05-06", "spring", "fall"]
+    with pytest.raises(SettingsError, match="'spring' is no date, as others are"):
+        in_order(["2024-05-06", "2024-05-07", "spring"])
+
+
 def test_one_group_and_one_time() -> None:
     """That makes no sense, and the error names the option."""
     same = np.array(["x"] * 9, dtype=object)
