@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 CODE    = nbtext tests corpora
 
-.PHONY: demo test check format lint types tests twin docs bench fuzz corpora clean
+.PHONY: demo test check format lint types tests twin docs bench fuzz torture corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -47,6 +47,11 @@ FUZZ_RUNS ?= 1000000
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/fuzz all $(FUZZ_RUNS)
+
+# attacks, flipped bits, kills, hostile texts and (shorter) fuzzers: the reliability figures in one table
+torture: $(VENV)/.dev
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python tests/torture 100000
 
 corpora: $(VENV)/.nbtext
 	$(BIN)/python corpora/fetch.py

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +133,17 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         file.writelines(json.dumps({"label": label, "text": text}) + "\n" for label, text in reversed(documents))
     with (tmp_path / "letters.csv").open("w", encoding="utf-8", newline="") as table:
         csv.writer(table).writerows([("text", "label"), *((text, label) for label, text in documents)])
+    for path in random.Random(7).sample(sorted(letters.glob("train/*/*.txt")), 336):  # another order in the folder
+        copy = tmp_path / "shuffled" / path.parent.name / path.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
     sources: list[tuple[str, dict[str, str], str]] = [
         (str(letters / "train"), {}, "1"),
         (str(letters / "train"), {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "tr_TR.UTF-8"}, "2"),
         (str(letters / "train"), {"NBTEXT_KERNEL": "off"}, "7"),
         ("letters.jsonl", {}, "2"),
         ("letters.csv", {}, "2"),
+        ("shuffled", {"TZ": "UTC+12", "LC_ALL": "C"}, "7"),
     ]
     for number, (source, environment, jobs) in enumerate(sources):
         result = nbtext("train", source, "-j", jobs, "-o", f"{number}.joblib", cwd=tmp_path, **environment)

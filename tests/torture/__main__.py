@@ -1,24 +1,96 @@
 """The reliability figures of nbtext.
 
-python tests/torture           all of them, as a table
+python tests/torture [RUNS]    all of them, as a table; RUNS executions of each fuzzer
 python tests/torture kills N   commands killed at N moments each and at each step of writing, as JSON
+python tests/torture flips N   every N-th bit of a small model flipped
+python tests/torture texts N   hostile texts, the largest of a thousand times N bytes
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
+import artifacts
 import kills
+import texts
+
+MOMENTS = 80  # for each command
+FUZZ = Path(__file__).parents[1] / "fuzz"
 
 
-def main(what: str = "all", number: str = "0") -> int:
+def row(name: str, tried: int, bad: str, n_bad: int, more: str = "") -> bool:
+    """Print a line of the table; whether it is as it should be."""
+    print(f"{name:<28}{tried:>12,}  {bad} {n_bad:,}{'  ' + more if more else ''}", flush=True)  # noqa: T201
+    return n_bad == 0
+
+
+def everything(folder: Path, runs: int) -> bool:
+    """Measure all; whether all is well."""
+    are_well = [_artifacts(folder / "a"), _kills(folder / "k"), _texts(folder / "t"), _fuzzers(runs)]
+    return all(are_well)
+
+
+def _artifacts(folder: Path) -> bool:
+    folder.mkdir()
+    found = artifacts.attacked(folder)
+    bounds = f"worst {found['seconds']:.2f} s, {found['megabytes']:.0f} MB above an empty start"
+    is_well = row("attack artifacts tried", found["tried"], "executed", found["executed"], bounds)
+    is_well &= row("  of them", found["tried"], "not refused", found["not_refused"])
+    flips = artifacts.flipped(folder)
+    return is_well & row("bit flips tried", flips["tried"], "wrong answers", flips["wrong"], f"same {flips['same']:,}")
+
+
+def _kills(folder: Path) -> bool:
+    folder.mkdir()
+    found = kills.killed(folder, MOMENTS)
+    more = f"temporary files left {found['left']}; {', '.join(found['commands'])}"
+    return row("kill points tried", found["points"], "files lost", found["lost"], more)
+
+
+def _texts(folder: Path) -> bool:
+    folder.mkdir()
+    is_well = True
+    for found in texts.fed(folder):
+        is_bad = found["status"] not in (0, 1) or found["is_traced"]
+        figures = f"{found['seconds']:.1f} s, {found['megabytes']:.0f} MB, status {found['status']}"
+        is_well &= row(found["name"], 1, "crashes", int(is_bad), f"{figures}; {found['said'][:90]}")
+    return is_well
+
+
+def _fuzzers(runs: int) -> bool:
+    start = time.monotonic()
+    try:
+        import atheris  # noqa: F401
+
+        command = [sys.executable, str(FUZZ), "all", str(runs)]
+    except ImportError:
+        command = [sys.executable, str(FUZZ), "replay", str(runs // 100)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    print(done.stdout, end="")  # noqa: T201
+    is_bad = int(done.returncode != 0)
+    return row("fuzzers", 9, "crashed", is_bad, f"{time.monotonic() - start:.0f} s")
+
+
+def main(what: str = "100000", number: str = "1") -> int:
     """Measure what is asked."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found: Any
         if what == "kills":
-            print(json.dumps(kills.killed(Path(folder), int(number))))  # noqa: T201
+            found = kills.killed(folder, int(number))
+        elif what == "flips":
+            found = artifacts.flipped(folder, int(number))
+        elif what == "texts":
+            found = list(texts.fed(folder, int(number)))
+        else:
+            return int(not everything(folder, int(what)))
+        print(json.dumps(found))  # noqa: T201
     return 0
 
 

@@ -1,0 +1,47 @@
+"""Small versions of what `make torture` measures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def measured(folder: Path, *arguments: str) -> Any:
+    """What a part of the torture finds."""
+    command = [sys.executable, str(Path(__file__).parent), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=1200)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout)
+
+
+def test_no_output_is_lost(tmp_path: Path) -> None:
+    """Killed at each step of writing and at moments before, a command leaves the old output whole, or the new one."""
+    figures = measured(tmp_path, "kills", "2")
+    assert {"train", "vectorize", "predict"} <= set(figures["commands"])
+    assert figures["points"] > 20 * len(figures["commands"])
+    assert figures["lost"] == 0
+    assert figures["old"] > 0 < figures["new"]
+    # nothing has a name until it is whole; between that and the renaming are four steps, and microseconds
+    assert figures["left"] <= 4 * len(figures["commands"])
+
+
+def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
+    """A real model with one bit flipped is refused, or answers as before."""
+    figures = measured(tmp_path, "flips", "11")
+    assert figures["tried"] > 2000
+    assert figures["wrong"] == 0
+
+
+def test_hostile_texts_have_an_answer(tmp_path: Path) -> None:
+    """Each text that `make torture` feeds, a hundredth as large: an answer or one line, and no crash."""
+    outcomes = measured(tmp_path, "texts", "10000")
+    assert len(outcomes) == 12
+    for outcome in outcomes:
+        assert outcome["status"] in (0, 1), outcome
+        assert not outcome["is_traced"], outcome
+        assert "should not have happened" not in outcome["said"], outcome
+    said = {outcome["name"]: outcome["said"] for outcome in outcomes}
+    assert said["a pattern without end"].startswith("nbtext: --token-pattern: the token pattern takes too long")
