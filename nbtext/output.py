@@ -52,6 +52,35 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Nobody else gets this file's lock meanwhile; it ends with the process, however that ends.
+
+    The lock is on the file itself, not on one beside it, so that nothing is left behind. Who replaces the file
+    unlocks it for those who open the new one: whoever has opened the old one meanwhile finds that out, and starts over.
+
+    raises  OutputError: somebody else has it, or it cannot be locked
+    """
+    import fcntl
+
+    with _explained(path):
+        while True:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise OutputError(
+                        "another nbtext is rewriting it", where=path, hint="try again when it is done"
+                    ) from None
+                if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    continue
+                yield
+                return
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
 def _replacing(target: str) -> Iterator[BinaryIO]:
     """A temporary file beside the target, flushed to the disk and renamed over it at the end.
 

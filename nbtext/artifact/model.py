@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext import __version__
 from nbtext.artifact import audit
+from nbtext.artifact.samples import sample_of, sample_record
 from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
 from nbtext.artifact.terms import check_terms
 from nbtext.bayes.calibration import Calibration
@@ -20,7 +21,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Choice, Expectation
 from nbtext.bayes.statistics import MOST_COUNTED, Statistics
-from nbtext.classifier.reading import Reading
+from nbtext.classifier.reading import Reading, sample_size
 from nbtext.classifier.tally import Tally
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import SettingsError
@@ -33,7 +34,7 @@ Record = dict[str, Any]
 Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
-    "statistics", "selected", "weighting", "scorer", "choice",
+    "statistics", "selected", "weighting", "scorer", "choice", "sample",
 )  # fmt: skip
 CHOICE_KEYS = (
     "smoothing",
@@ -45,6 +46,7 @@ CHOICE_KEYS = (
     "tilt",
     "shift",
     "penalty",
+    "approximate",
 )
 
 
@@ -81,6 +83,7 @@ def save_model(classifier: TextClassifier, path: str) -> None:
                 "base_scale": scorer.base_scale,
             },
             "choice": asdict(reading.choice),
+            "sample": sample_record(tally, classifier.modelling.keep_sample),
         },
         path,
     )
@@ -101,11 +104,13 @@ def load_model(path: str) -> TextClassifier:
             features = replace(features, vocabulary=tuple(given.terms))
         modelling = _settings(record, "model", ModelSettings)
         labels = tuple(audit.texts(record, "labels", distinct=True))
+        if (audit.optional(record, "sample", dict) is None) != (modelling.keep_sample is None):
+            raise audit.wrong("sample", "should be there where one is kept, and only there")
         reading = _reading(record, features, modelling, len(labels))
 
     def tally() -> Tally:
         with naming(path):
-            return _tally(record, features, labels)
+            return _with_sample(_tally(record, features, labels), record, features, modelling)
 
     return TextClassifier.of(features, modelling).restore(labels, reading, tally)
 
@@ -225,7 +230,10 @@ def _choice(record: Record, n_classes: int) -> Choice:
     penalty = None
     if audit.optional(record, "choice.penalty", float) is not None:
         penalty = audit.number(record, "choice.penalty", least=0)
-    return Choice(smoothing, calibration, expectation, threshold, likelihoods, strangeness, tilt, shift, penalty)
+    approximate = tuple(audit.texts(record, "choice.approximate", distinct=True))
+    return Choice(
+        smoothing, calibration, expectation, threshold, likelihoods, strangeness, tilt, shift, penalty, approximate
+    )
 
 
 def _shift(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:
@@ -267,6 +275,14 @@ def _tally(record: Record, features: FeatureSettings, labels: tuple[str, ...]) -
             raise audit.wrong(key, f"should be {MOST_COUNTED:,} together at most")
     statistics = Statistics(class_documents, indptr, classes, documents, occurrences)
     return Tally(labels, vocabulary, statistics, concatenated(()), 0)
+
+
+def _with_sample(tally: Tally, record: Record, features: FeatureSettings, modelling: ModelSettings) -> Tally:
+    """The tally with the sample that the record keeps, if any."""
+    if modelling.keep_sample is None:
+        return tally
+    sample, below = sample_of(record, tally.statistics)
+    return replace(tally, sample=sample, sample_size=sample_size(features, modelling), below=below)
 
 
 def _settings(record: Record, key: str, kind: type[Settings]) -> Settings:

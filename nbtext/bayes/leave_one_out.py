@@ -24,6 +24,15 @@ def one_by_one(calls: Sequence[Callable[[], Part]]) -> list[Part]:
     return [call() for call in calls]
 
 
+def scores_of_new(
+    statistics: Statistics, sample: Sample, *, model: str, smoothings: Sequence[float], prior: Prior = "empirical"
+) -> Floats:
+    """The scores of documents that the statistics do not hold, shape (n_smoothings, n_documents, n_classes)."""
+    scorers = [EVENT_MODELS[model].compile(statistics, smoothing=smoothing) for smoothing in smoothings]
+    scores = [scorer.scores(sample.indptr, sample.indices, sample.counts) for scorer in scorers]
+    return np.stack(scores) + log_prior(statistics.class_documents, prior)
+
+
 def leave_one_out(
     statistics: Statistics,
     sample: Sample,

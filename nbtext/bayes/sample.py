@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.derivation import Derivation
 from nbtext.bayes.statistics import Statistics
+from nbtext.errors import ModelError
 from nbtext.features.counting import entry_positions, take_rows
 
 
@@ -126,9 +127,45 @@ class Sample:
             return np.lexsort((classes, self.hashes))
         return np.lexsort((np.unique(self.marks, return_inverse=True)[1], classes, self.hashes))
 
+    def below(self, bound: int) -> Sample:
+        """The documents whose hashes are below a bound, of which 2**64 is the highest."""
+        if bound > int(self.hashes.max(initial=0)):
+            return self
+        return self.part(0, int(np.searchsorted(self.hashes, np.uint64(bound))))
+
+    def less(self, others: Sample) -> Sample:
+        """The documents without those of another sample, over the same features: of equal ones as many as there.
+
+        Both are in the order that `smallest` gives.
+
+        raises  ModelError: one is not there
+        """
+        hashes = np.concatenate((self.hashes, others.hashes))
+        classes = np.concatenate((self.classes, others.classes))
+        order = np.lexsort((classes, hashes))
+        is_new = (np.diff(hashes[order], prepend=hashes[order][:1]) != 0) | (np.diff(classes[order], prepend=-1) != 0)
+        kinds = np.empty(len(order), dtype=np.int64)
+        kinds[order] = np.cumsum(is_new)
+        mine, theirs = kinds[: len(self)], kinds[len(self) :]
+        n_taken = np.bincount(theirs, minlength=len(order) + 1)
+        if (n_taken > np.bincount(mine, minlength=len(order) + 1)).any():
+            raise ModelError("some of these documents were never learned: the model's sample lacks them")
+        copies = np.arange(len(mine)) - np.searchsorted(mine, mine)
+        return self.taken(np.flatnonzero(copies >= n_taken[mine]))
+
     def renumbered(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> Sample:
         """The same documents with other numbers for features (in the same order) and classes."""
         return replace(self, indices=columns[self.indices], classes=classes[self.classes])
+
+    def is_within(self, statistics: Statistics) -> NDArray[np.bool_]:
+        """Whether each document, taken by itself, could be one that the statistics count: shape (n_documents,)."""
+        keys = self.indices.astype(np.int64) * statistics.n_classes + self.classes[self.entry_documents]
+        known = np.append(statistics.entry_features * statistics.n_classes + statistics.classes, -1)
+        places = np.searchsorted(known[:-1], keys)
+        is_met = known[places] == keys
+        is_met[is_met] = statistics.occurrences[places[is_met]] >= self.counts[is_met]
+        n_unmet = np.bincount(self.entry_documents, weights=~is_met, minlength=len(self))
+        return np.asarray((n_unmet == 0) & (statistics.class_documents[self.classes] > 0))
 
     def statistics(self, n_features: int, n_classes: int) -> Statistics:
         """What these documents amount to."""

@@ -100,6 +100,13 @@ class ModelSettings(LinearSettings):
         default=4,
         metadata={"help": "Categorical: tell counts from 0 to N - 1 apart; more counts as N - 1."},
     )
+    keep_sample: int | None = field(
+        default=None,
+        metadata={
+            "help": "Choose smoothing and calibration by N documents, and keep their word counts in the model, so that "
+            "it can still choose both when it is updated, merged or made to forget."
+        },
+    )
 
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)
@@ -110,6 +117,8 @@ class ModelSettings(LinearSettings):
             raise SettingsError(f"{self.model} has no such weights", where="--normalize-weights", hint="leave it out")
         if not 2 <= self.values <= MOST_VALUES:
             raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="--values")
+        if self.keep_sample is not None and self.keep_sample < 1:
+            raise SettingsError(f"{self.keep_sample} is less than 1", where="--keep-sample")
 
     def _refuse_what_does_not_apply(self) -> None:
         defaults = {each.name: each.default for each in fields(self)}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.calibration import Calibration, fit_calibration
 from nbtext.bayes.coverage import STRANGEST, own_strangeness
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.leave_one_out import Run, leave_one_out, one_by_one
+from nbtext.bayes.leave_one_out import Run, leave_one_out, one_by_one, scores_of_new
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.priors import Prior
 from nbtext.bayes.quantiles import Quantiles
@@ -53,6 +53,7 @@ class Choice:
     tilt: Floats | None = None  # (n_classes,), added to the log-probabilities before they are normalised again
     shift: Floats | None = None  # (n_classes,), added to the log-probabilities only where the largest is taken
     penalty: float | None = None  # of a discriminative model, chosen or given
+    approximate: tuple[str, ...] = ()  # which of these were fitted to other documents than training would fit them to
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
         """Log-probabilities of documents of these many known tokens, shape (n_documents, n_classes)."""
@@ -113,6 +114,7 @@ class LeaveOneOut:
 
     lengths  (n_documents,), tokens of each document of the sample, however they are weighted
     n_alone  (n_documents,), those of them that no other document of the corpus holds
+    is_new   (n_documents,), which of the sample are no part of the corpus; None: none
     """
 
     statistics: Statistics
@@ -122,6 +124,7 @@ class LeaveOneOut:
     model: str
     prior: Prior
     run: Run[Any] = one_by_one  # what makes the calls that the work is cut into, in as many threads as it has
+    is_new: NDArray[np.bool_] | None = None
 
     @property
     def has_likelihood(self) -> bool:
@@ -162,9 +165,14 @@ class LeaveOneOut:
 
     def scores(self, *smoothings: float) -> Floats:
         """Left-out scores, shape (n_smoothings, n_documents, n_classes)."""
-        return leave_one_out(
-            self.statistics, self.sample, model=self.model, smoothings=smoothings, prior=self.prior, run=self.run
-        )
+        arguments: dict[str, Any] = {"model": self.model, "smoothings": smoothings, "prior": self.prior}
+        if self.is_new is None:
+            return leave_one_out(self.statistics, self.sample, **arguments, run=self.run)
+        scores = np.empty((len(smoothings), len(self.sample), self.statistics.n_classes))
+        old, new = (self._of(np.flatnonzero(which)).sample for which in (~self.is_new, self.is_new))
+        scores[:, ~self.is_new] = leave_one_out(self.statistics, old, **arguments, run=self.run)
+        scores[:, self.is_new] = scores_of_new(self.statistics, new, **arguments)
+        return scores
 
     @property
     def n_known(self) -> NDArray[Any]:
@@ -175,7 +183,9 @@ class LeaveOneOut:
     def _alone(self) -> Floats:
         """Of each document, the sum of the counts that stand alone: tokens, or features where presence is looked at."""
         sees_presence = EVENT_MODELS[self.model].reads_counts
-        return self.sample.sums_of_features(self.statistics.document_frequencies == 1, are_counted=not sees_presence)
+        is_alone = self.statistics.document_frequencies == 1
+        n_alone = self.sample.sums_of_features(is_alone, are_counted=not sees_presence)
+        return n_alone if self.is_new is None else n_alone * ~self.is_new
 
     def of_known(self, scores: Floats, smoothing: float) -> Floats:
         """Left-out scores without the words that no other document holds."""
@@ -187,11 +197,14 @@ class LeaveOneOut:
     def _judged(self) -> LeaveOneOut:
         """Only the documents that are not alone in their class."""
         company = self.statistics.class_documents[self.sample.classes] > 1
+        if self.is_new is not None:
+            company |= self.is_new
         return self._of(np.flatnonzero(company)) if not company.all() else self
 
     def _of(self, documents: NDArray[Any]) -> LeaveOneOut:
-        sample = self.sample.taken(documents)
-        return replace(self, sample=sample, lengths=self.lengths[documents], n_alone=self.n_alone[documents])
+        is_new = self.is_new[documents] if self.is_new is not None else None
+        lengths, n_alone = self.lengths[documents], self.n_alone[documents]
+        return replace(self, sample=self.sample.taken(documents), lengths=lengths, n_alone=n_alone, is_new=is_new)
 
     def search(self) -> tuple[float, Calibration]:
         """The smoothing with the least calibrated log-loss on (at most SEARCH_SIZE of) the documents, calibrated so."""

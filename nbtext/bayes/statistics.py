@@ -13,6 +13,7 @@ from nbtext.errors import ModelError
 from nbtext.features.counting import combine_entries
 
 MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
+NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
 EXACT_FLOAT = 2**53  # float64 holds every whole number up to here
 
 
@@ -88,6 +89,10 @@ class Statistics:
         """The same corpus with every count capped at one: a document has a feature or has it not."""
         return replace(self, occurrences=self.documents)
 
+    def scaled(self, factors: NDArray[np.float64]) -> Statistics:
+        """The statistics of documents whose counts are multiplied by a factor for each feature, shape (V,)."""
+        return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)))
+
     def restricted(self, columns: NDArray[np.int64]) -> Statistics:
         """The statistics of these features only; `columns` ascends."""
         lengths = np.diff(self.indptr)[columns]
@@ -133,8 +138,22 @@ def _combined(a: Statistics, b: Statistics, *, sign: int) -> Statistics:
     class_documents = a.class_documents + sign * b.class_documents
     entries = combine_entries(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
-        raise ModelError("some of these documents were never learned: their counts would fall below zero")
-    return Statistics(class_documents, *entries)
+        raise ModelError(NEVER_LEARNED)
+    combined = Statistics(class_documents, *entries)
+    if sign < 0 and not _is_difference(combined, a, b):
+        raise ModelError(NEVER_LEARNED)
+    return combined
+
+
+def _is_difference(rest: Statistics, a: Statistics, b: Statistics) -> bool:
+    """Whether what is left can be counts of documents: no occurrence without its document, none of no document."""
+    if rest.occurrences.dtype.kind == "f":  # sums of weights are not exact enough to tell
+        return True
+    return (
+        rest.occurrences.sum() == a.occurrences.sum() - b.occurrences.sum()
+        and bool((rest.documents <= rest.occurrences).all())
+        and bool((rest.documents <= rest.class_documents[rest.classes]).all())
+    )
 
 
 def _total(statistics: Statistics) -> int:

@@ -153,7 +153,7 @@ def answered(
         batch = chunk.batch()
         return chunk, batch, ask(batch)
 
-    _check_fields(classifier.features.fields, source.field_names)
+    check_fields(classifier.features.fields, source.field_names)
     chunks = _bounded(source.chunks(), len(classifier.labels))
     if source.is_live or has_own_pattern(classifier.features):
         jobs = 1
@@ -191,7 +191,7 @@ class _ReadChunk:
         return self.read
 
 
-def _check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
+def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
     """The text fields that are kept apart are those that the model learned from."""
     if learned == given:
         return

@@ -43,12 +43,16 @@ class Reading:
 
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
-    """How many documents a tally must keep to be read like this: all (None) where more than plain counts is read."""
+    """How many documents a tally must keep to be read like this; None: all of them."""
+    return None if needs_all_documents(features, modelling) else modelling.keep_sample or SAMPLE_SIZE
+
+
+def needs_all_documents(features: FeatureSettings, modelling: ModelSettings) -> bool:
+    """Whether more of a document is read than what adds up in the statistics, so that each must be looked at."""
     if modelling.is_linear:
-        return None
+        return True
     event_model = EVENT_MODELS[modelling.event_model]
-    adds_up = event_model.gather is None and (features.is_counting or event_model.reads_presence)
-    return SAMPLE_SIZE if adds_up else None
+    return event_model.gather is not None or not (features.is_linear or event_model.reads_presence)
 
 
 def read(
@@ -58,11 +62,15 @@ def read(
     *,
     run: Run[Any] = one_by_one,
     jobs: int = 1,
+    choice: Choice | None = None,
+    is_new: NDArray[np.bool_] | None = None,
 ) -> Reading:
     """Make a model of a tally.
 
     run     what makes the calls that leave-one-out is cut into
     jobs    threads, for discriminative models
+    choice  the smoothing and calibration where they are chosen already
+    is_new  (n_sampled,), which documents of the sample are not among those counted, if any
     raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
     """
     if tally.statistics.n_documents == 0:
@@ -71,7 +79,7 @@ def read(
     statistics, sample = tally.statistics, tally.sample
     # of weights, the length of a document cannot be told any more: its temperature is the same at any length
     lengths = sample.lengths if tally.weighting is None else np.ones(len(sample))
-    n_alone = _alone(tally, features)
+    n_alone = _alone(tally, features, is_new)
     if modelling.is_linear:
         return _learned(tally, columns, features, modelling, lengths=lengths - n_alone, jobs=jobs)
     event_model = EVENT_MODELS[modelling.event_model]
@@ -82,8 +90,9 @@ def read(
         _check_complete(statistics, sample)
         statistics = event_model.gather(statistics, sample, n_values=modelling.values)
     prior = modelling.effective_prior
-    left_out = LeaveOneOut(statistics, sample, lengths, n_alone, modelling.event_model, prior, run)
-    choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize)
+    if choice is None:
+        left_out = LeaveOneOut(statistics, sample, lengths, n_alone, modelling.event_model, prior, run, is_new)
+        choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize)
     scorer = event_model.compile(statistics, smoothing=choice.smoothing)
     return Reading(
         tally.vocabulary, columns, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice
@@ -126,11 +135,12 @@ def _learned(
     return Reading(tally.vocabulary, columns, weighting, learned.scorer, learned.choice)
 
 
-def _alone(tally: Tally, features: FeatureSettings) -> NDArray[np.float64]:
+def _alone(tally: Tally, features: FeatureSettings, is_new: NDArray[np.bool_] | None) -> NDArray[np.float64]:
     """The tokens of each document of the sample that no other document holds: none where the vocabulary is given."""
     if tally.vocabulary is None or tally.weighting is not None or features.vocabulary is not None:
         return np.zeros(len(tally.sample))
-    return tally.sample.sums_of_features(tally.statistics.document_frequencies == 1)
+    n_alone = tally.sample.sums_of_features(tally.statistics.document_frequencies == 1)
+    return n_alone if is_new is None else n_alone * ~is_new
 
 
 def chosen(tally: Tally, features: FeatureSettings) -> tuple[Tally, NDArray[np.int64] | None]:
@@ -188,7 +198,10 @@ def _weighted(statistics: Statistics, sample: Sample, weighting: Weighting) -> t
     """Statistics and sample of the weights that the counts turn into."""
     if weighting.is_counting:
         return (statistics.presence(), sample.presence()) if weighting.tf == "binary" else (statistics, sample)
-    _check_complete(statistics, sample)
     weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)
     weighted = replace(sample, counts=weights)
+    if weighting.is_linear and weighting.idf is not None:
+        counted = statistics.presence() if weighting.tf == "binary" else statistics
+        return counted.scaled(weighting.idf), weighted
+    _check_complete(statistics, sample)
     return weighted.statistics(statistics.n_features, statistics.n_classes), weighted

@@ -31,7 +31,10 @@ class Tally:
     vocabulary  the features; None where they are hashed
     statistics  over all of them
     sample      the documents with the smallest hashes, at most `sample_size`; all where that is None
+    sample_size where it is 0, the sample (if there is one) cannot be added to another
     weighting   how the counts were weighted before they were counted, in a matrix of weights; else None
+    below       the bound of the hashes below which the sample has all documents (up to `sample_size`): after documents
+                of a larger corpus were taken out, nobody knows the next ones
     """
 
     labels: tuple[str, ...]
@@ -40,6 +43,17 @@ class Tally:
     sample: Sample
     sample_size: int | None
     weighting: Weighting | None = None
+    below: int = ALL_HASHES
+
+    @property
+    def has_own_sample(self) -> bool:
+        """Whether the sample is that which counting the same documents at once would give."""
+        return self.sample_size != 0 and self.below == ALL_HASHES
+
+    @property
+    def has_all_documents(self) -> bool:
+        """Whether every document is in the sample."""
+        return len(self.sample) == self.statistics.n_documents
 
     def restricted(self, columns: NDArray[np.int64]) -> Tally:
         """The tally of these features only; `columns` ascends."""
@@ -59,36 +73,71 @@ class Tally:
         """
         taken = self.sample.taken(np.flatnonzero(documents))
         statistics = self.statistics - taken.statistics(self.statistics.n_features, len(self.labels))
-        remaining = np.flatnonzero(statistics.class_documents)
+        sample = self.sample.taken(np.flatnonzero(~documents)[:sample_size])
+        return replace(self, statistics=statistics, sample=sample)._of_used_labels()
+
+    def _of_used_labels(self) -> Tally:
+        """The same without the labels that no document has."""
+        remaining = np.flatnonzero(self.statistics.class_documents)
+        if len(remaining) == len(self.labels):
+            return self
         numbers = np.full(len(self.labels), -1, dtype=np.int32)
         numbers[remaining] = np.arange(len(remaining), dtype=np.int32)
-        sample = self.sample.taken(np.flatnonzero(~documents)[:sample_size])
         return replace(
             self,
             labels=tuple(self.labels[k] for k in remaining),
             statistics=replace(
-                statistics,
-                class_documents=statistics.class_documents[remaining],
-                classes=numbers[statistics.classes],
+                self.statistics,
+                class_documents=self.statistics.class_documents[remaining],
+                classes=numbers[self.statistics.classes],
             ),
-            sample=replace(sample, classes=numbers[sample.classes]),
+            sample=replace(self.sample, classes=numbers[self.sample.classes]),
         )
 
+    def _of_used_features(self) -> Tally:
+        """The same without the features that no document has; hashed ones have their columns all the same."""
+        used = np.flatnonzero(np.diff(self.statistics.indptr))
+        is_settled = self.vocabulary is None or len(used) == self.statistics.n_features
+        return self if is_settled else self.restricted(used)
+
     def __add__(self, other: Tally) -> Tally:
-        labels = tuple(sorted({*self.labels, *other.labels}))
-        places = {label: place for place, label in enumerate(labels)}
-        vocabulary, *columns = _united(self, other)
-        n_features = len(vocabulary) if vocabulary is not None else self.statistics.n_features
-        tallies = (self, other)
-        classes = [np.array([places[label] for label in tally.labels], dtype=np.int32) for tally in tallies]
+        """The tally of both corpora."""
+        union = _union(self, other)
+        size = 0 if other.sample_size == 0 else self.sample_size
+        below = min(self.below, other.below)
         # first the sample: the copies that it takes are gone when the statistics come
-        renumbered = map(Sample.renumbered, (tally.sample for tally in tallies), columns, classes)
-        sample = concatenated(list(renumbered)).smallest(self.sample_size)
-        mine, theirs = (
-            tally.statistics.aligned(own, n_features, classes=k, n_classes=len(labels))
-            for tally, own, k in zip(tallies, columns, classes, strict=True)
-        )
-        return Tally(labels, vocabulary, mine + theirs, sample, self.sample_size)
+        sample = concatenated([sample.below(below) for sample in union.samples(self, other)]).smallest(size)
+        mine, theirs = union.statistics(self, other)
+        tally = Tally(union.labels, union.vocabulary, mine + theirs, sample, size, below=below)
+        return tally._with_known_bound()
+
+    def __sub__(self, other: Tally) -> Tally:
+        """The tally without a part of its corpus; labels and features that nothing else has vanish.
+
+        other   with all of its documents in its sample, where this tally has a sample that can be added to
+        raises  ModelError: some of these documents were never counted
+        """
+        union = _union(self, other)
+        mine, theirs = union.statistics(self, other)
+        sample, below = self._sample_without(*union.samples(self, other))
+        tally = Tally(union.labels, union.vocabulary, mine - theirs, sample, self.sample_size, below=below)
+        return tally._with_known_bound()._of_used_labels()._of_used_features()
+
+    def _sample_without(self, sample: Sample, gone: Sample) -> tuple[Sample, int]:
+        """The sample without these documents, and the bound below which nothing is missing from it."""
+        if self.sample_size == 0:
+            return sample.below(0), ALL_HASHES
+        below = self.below
+        if below == ALL_HASHES and not self.has_all_documents:
+            below = int(sample.hashes[-1])  # the next ones beyond were never kept
+            if int(gone.hashes.min(initial=ALL_HASHES - 1)) > below:
+                return sample, ALL_HASHES
+        return sample.below(below).less(gone.below(below)), below
+
+    def _with_known_bound(self) -> Tally:
+        """The same without a bound where the sample is as large as it would be in any case."""
+        is_full = len(self.sample) == self.sample_size or self.has_all_documents
+        return replace(self, below=ALL_HASHES) if is_full else self
 
 
 def _united(a: Tally, b: Tally) -> tuple[Vocabulary | None, NDArray[np.int32], NDArray[np.int32]]:
@@ -108,6 +157,37 @@ def note_too_long(batch: Batch, counting: Counter) -> None:
         batch.notes[TOO_LONG] = batch.notes.get(TOO_LONG, 0) + n_too_long
 
 
+@dataclass(frozen=True, eq=False)
+class _Union:
+    """The features and labels of two tallies, and where the columns and classes of each have gone."""
+
+    labels: tuple[str, ...]
+    vocabulary: Vocabulary | None
+    n_features: int
+    columns: tuple[NDArray[np.int32], NDArray[np.int32]]
+    classes: tuple[NDArray[np.int32], NDArray[np.int32]]
+
+    def samples(self, *tallies: Tally) -> list[Sample]:
+        """The samples of both among the features and labels of both."""
+        return list(map(Sample.renumbered, (tally.sample for tally in tallies), self.columns, self.classes))
+
+    def statistics(self, *tallies: Tally) -> list[Statistics]:
+        """The statistics of both among the features and labels of both."""
+        return [
+            tally.statistics.aligned(columns, self.n_features, classes=classes, n_classes=len(self.labels))
+            for tally, columns, classes in zip(tallies, self.columns, self.classes, strict=True)
+        ]
+
+
+def _union(a: Tally, b: Tally) -> _Union:
+    labels = tuple(sorted({*a.labels, *b.labels}))
+    places = {label: place for place, label in enumerate(labels)}
+    vocabulary, *columns = _united(a, b)
+    n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
+    mine, theirs = (np.array([places[label] for label in tally.labels], dtype=np.int32) for tally in (a, b))
+    return _Union(labels, vocabulary, n_features, (columns[0], columns[1]), (mine, theirs))
+
+
 class TallyBuilder:
     """Counts batches of documents, in one thread."""
 
@@ -118,7 +198,7 @@ class TallyBuilder:
         self._codes: dict[str, int] = {}
         self._class_documents: list[int] = []
         self._kept: list[Sample] = []
-        self._keep_below = ALL_HASHES
+        self._keep_below = 0 if sample_size == 0 else ALL_HASHES
 
     def add(self, batch: Batch) -> None:
         """Count these documents; InputError where one has no label or could not be read."""

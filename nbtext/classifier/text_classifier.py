@@ -80,11 +80,15 @@ class TextClassifier:
 
     def fit(self, X: Iterable[str], y: Sequence[str]) -> TextClassifier:
         """Learn from texts X and their labels y, of the same length."""
+        return self.fit_tally(self._tallied(X, y, sample_size(self.features, self.modelling)))
+
+    def _tallied(self, X: Iterable[str], y: Sequence[str], size: int | None) -> Tally:
+        """The tally of texts and their labels, with a sample of this size."""
         texts = list(X)
         ids = [str(number) for number in range(1, len(texts) + 1)]
-        builder = TallyBuilder(self.features, sample_size=sample_size(self.features, self.modelling))
+        builder = TallyBuilder(self.features, sample_size=size)
         builder.add(Batch(ids, (texts,), [str(label) for label in y]))
-        return self.fit_tally(builder.finish())
+        return builder.finish()
 
     def fit_source(self, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None) -> TextClassifier:
         """Learn from all documents of a source, in this many threads; the result does not depend on their number."""
@@ -96,12 +100,33 @@ class TextClassifier:
         with threads(jobs) as run:
             return self.fit_tally(tally, run=run, jobs=jobs)
 
+    def partial_fit(self, X: Iterable[str], y: Sequence[str], classes: Sequence[str] | None = None) -> TextClassifier:
+        """Learn from more texts X and their labels y, new labels included; `classes` need not be known before."""
+        from nbtext.classifier.growth import check_growth, learn, more_sample_size
+
+        if "labels" not in self.__dict__:
+            return self.fit(X, y)
+        check_growth(self)
+        return learn(self, self._tallied(X, y, more_sample_size(self)))
+
+    def forget(self, X: Iterable[str], y: Sequence[str]) -> TextClassifier:
+        """Take texts X with their labels y out again; ModelError, and no change, where they were never learned."""
+        from nbtext.classifier.growth import forget
+
+        return forget(self, self._tallied(X, y, None))
+
+    def merge(self, *others: TextClassifier) -> TextClassifier:
+        """Learn what others have learned by the same settings."""
+        from nbtext.classifier.growth import merge
+
+        return merge([self, *others])
+
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
         """Learn from a matrix of documents, and by its settings classify text."""
         from nbtext.classifier.matrices import features_of, tally_of
 
         self.features = features_of(matrix)
-        return self.fit_tally(tally_of(matrix, self.features))
+        return self.fit_tally(tally_of(matrix, self.features, keep_sample=self.modelling.keep_sample))
 
     def fit_tally(self, tally: Tally, *, run: Run[Any] = one_by_one, jobs: int = 1) -> TextClassifier:
         """Learn from counts."""

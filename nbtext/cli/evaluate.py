@@ -16,7 +16,6 @@ from nbtext.cli.options import (
     collected,
     feature_options,
     form_option,
-    model_options,
     option,
     reading_options,
     run_options,
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
 @settings_options(DecisionSettings, "Answers", without=("explain",))
 @reading_options
 @feature_options
-@model_options
+@settings_options(ModelSettings, "Model", without=("keep_sample",))
 @run_options
 def evaluate(
     sources: tuple[str, ...],

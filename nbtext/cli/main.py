@@ -33,6 +33,12 @@ COMMANDS = {
         "compare": "Compare models as they learn from more and more documents.",
         "diff": "Show what has changed from one model to another.",
     },
+    "Grow": {
+        "update": "Learn more texts, new words and new labels included.",
+        "forget": "Take texts out of a model, as if it had never learned them.",
+        "merge": "Join models into one that has learned what each of them has.",
+        "calibrate": "Fit a model's smoothing and calibration to labelled texts.",
+    },
 }
 
 

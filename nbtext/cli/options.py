@@ -169,6 +169,8 @@ form_option = option(
     type=click.Choice(["table", "tsv", "csv", "jsonl", "json", "markdown"]),
     help="The form of the result.  [default: a table on a terminal, else tsv]",
 )
+rewrite_option = option("-o", "--output", metavar="FILE", help="Write another file; - is standard output.")
+model_argument = click.argument("model", metavar="MODEL")
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 model_option = option(
     "-m", "--model-file", "model", metavar="MODEL", required=True, help="The model file to ask; - is standard input."

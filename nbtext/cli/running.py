@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from nbtext.documents.source import Chunk, Source, open_source
@@ -15,6 +15,7 @@ from nbtext.errors import SettingsError, printable
 
 if TYPE_CHECKING:
     from nbtext.classifier.folding import OnBatch
+    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.batch import Batch
     from nbtext.documents.settings import ReadingSettings
     from nbtext.report.terminal import Screen
@@ -63,6 +64,34 @@ def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool
     if len(sources) != 1 or settings.input_format not in (None, "matrix"):
         return False
     return settings.input_format == "matrix" or is_matrix(sources[0])
+
+
+@contextmanager
+def rewriting(model: str, output: str | None, *, quiet: bool) -> Iterator[TextClassifier]:
+    """The classifier in a model file, which is saved at the end: in its place, or where the output goes.
+
+    Meanwhile nobody else can rewrite the file; reading it goes on.
+    """
+    from nbtext.artifact.model import load_model
+    from nbtext.output import locked
+
+    target = output_or_pipe(output) if output is not None or model == "-" else model
+    is_rewritten = os.path.exists(target) and os.path.exists(model) and os.path.samefile(target, model)
+    with locked(model) if is_rewritten else nullcontext():
+        classifier = load_model(model)
+        yield classifier
+        save(classifier, target, quiet=quiet)
+
+
+def save(classifier: TextClassifier, target: str, *, quiet: bool) -> None:
+    """Save a classifier, and say what it has learned."""
+    from nbtext.artifact.model import save_model
+    from nbtext.report.training import approximated, trained
+
+    save_model(classifier, target)
+    say(trained(classifier), quiet=quiet)
+    if note := approximated(classifier):
+        say(note, quiet=quiet)
 
 
 @contextmanager

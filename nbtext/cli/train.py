@@ -18,7 +18,7 @@ from nbtext.cli.options import (
     run_options,
     sources,
 )
-from nbtext.cli.running import is_matrix_alone, jobs_or_all, output_or_pipe, reading, say
+from nbtext.cli.running import is_matrix_alone, jobs_or_all, output_or_pipe, reading, save
 from nbtext.documents.settings import ReadingSettings
 from nbtext.features.settings import FeatureSettings
 
@@ -48,10 +48,8 @@ def train(
     SOURCE is a directory (DIR/LABEL/**/FILE), a file (.jsonl, .csv, .tsv, .txt, .mbox, .eml, a matrix .npz; each also
     .gz, .bz2, .xz, .zst), or - for standard input.
     """
-    from nbtext.artifact.model import save_model
     from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.matrix_reading import load_matrix
-    from nbtext.report.training import trained
 
     target = output_or_pipe(output)
     settings = collected(ReadingSettings, options)
@@ -62,5 +60,4 @@ def train(
     else:
         with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
             classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch)
-    save_model(classifier, target)
-    say(trained(classifier), quiet=quiet)
+    save(classifier, target, quiet=quiet)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from typing import Any
 
 from nbtext.errors import SettingsError
 
@@ -103,7 +104,22 @@ class FeatureSettings:
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
             raise SettingsError(f"{self.hash_bits} is not from 1 to 30", where="--hash-bits")
 
+    def __eq__(self, other: object) -> bool:
+        """Equal settings mean the same: a limit of 1 is one document, and one of 1.0 all of them."""
+        return type(other) is type(self) and other._typed() == self._typed()
+
+    def __hash__(self) -> int:
+        return hash(self._typed())
+
+    def _typed(self) -> tuple[Any, ...]:
+        return astuple(self), type(self.min_df), type(self.max_df)
+
     @property
     def is_counting(self) -> bool:
         """Whether a document's weights are its counts or their presence, so that statistics stay whole numbers."""
-        return self.tf in ("count", "binary") and self.idf == "none" and self.norm == "none"
+        return self.is_linear and self.idf == "none"
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the weights of documents add up to a multiple of their counts, or presence, together."""
+        return self.tf in ("count", "binary") and self.norm == "none"

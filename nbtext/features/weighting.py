@@ -51,6 +51,11 @@ class Weighting:
         """Whether the weights are whole numbers: counts, or ones."""
         return self.tf in ("count", "binary") and self.norm == "none" and self.idf is None
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether weights add up as counts do, so that statistics of counts tell those of weights."""
+        return self.tf in ("count", "binary") and self.norm == "none"
+
     def weights(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
         """The weight of each entry of compressed sparse rows; of the counts' own type where it is a count or one."""
         if self.is_counting:

@@ -19,3 +19,17 @@ def trained(classifier: TextClassifier) -> str:
         return found
     judge = "leave-one-out" if choice.penalty is None else f"{classifier.modelling.folds} folds"
     return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
+
+
+def approximated(classifier: TextClassifier) -> str | None:
+    """What of the model was fitted to other documents than it has learned by now, and what to do; None: nothing."""
+    approximate = classifier.reading_.choice.approximate
+    if not approximate:
+        return None
+    expected = classifier.reading_.choice.expectation
+    whose = "as before" if expected is None else f"by {expected.documents:,} documents that its sample still has"
+    named = ", ".join(approximate).replace("_", " ")
+    return (
+        f"approximate ({whose}): {named}; fit them afresh with nbtext calibrate, or train with --keep-sample N, "
+        "which keeps what they are fitted to"
+    )

@@ -1,0 +1,219 @@
+"""Models that learn more, join and forget: their tallies add up, and the sum is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.leave_one_out import Run, one_by_one
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.smoothing import Choice
+from nbtext.classifier.folding import OnBatch, check_fields, tally_source, threads
+from nbtext.classifier.reading import needs_all_documents, read, sample_size
+from nbtext.classifier.tally import SAMPLE_SIZE, Tally
+from nbtext.errors import InputError, ModelError
+from nbtext.features.counting import merge_sorted
+
+if TYPE_CHECKING:
+    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.documents.source import Source
+
+ENOUGH = 0.5  # the share of a sample that must be left for a choice to be made by it
+
+
+def update_source(
+    classifier: TextClassifier, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> TextClassifier:
+    """Learn all documents of a source as well; new words and new labels too.
+
+    raises  InputError: a document cannot be read, or has no label; ModelError: the model cannot learn more
+    """
+    check_growth(classifier)
+    tally = _counted(classifier, source, jobs=jobs, sample_size=more_sample_size(classifier), on_batch=on_batch)
+    with threads(jobs) as run:
+        return learn(classifier, tally, run=run)
+
+
+def forget_source(
+    classifier: TextClassifier, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> TextClassifier:
+    """Take all documents of a source out again; words and labels that no other document has vanish.
+
+    raises  InputError: a document cannot be read, or has no label; ModelError: one was never learned, as far as
+            counts can show it, or the model cannot forget
+    """
+    check_growth(classifier)
+    size = None if classifier.tally_.sample_size != 0 else 0
+    tally = _counted(classifier, source, jobs=jobs, sample_size=size, on_batch=on_batch)
+    with threads(jobs) as run:
+        return forget(classifier, tally, run=run)
+
+
+def calibrate_source(
+    classifier: TextClassifier, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> TextClassifier:
+    """Choose smoothing and calibration afresh by the documents of a source, which the model may have learned or not.
+
+    raises  InputError: a document cannot be read, or has no label; ModelError: the model does not know a label
+    """
+    tally = _counted(classifier, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
+    with threads(jobs) as run:
+        return calibrate(classifier, tally, run=run)
+
+
+def learn(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_by_one) -> TextClassifier:
+    """Learn what was counted by the same settings as well."""
+    check_growth(classifier)
+    return _become(classifier, classifier.tally_ + tally, classifier, run)
+
+
+def forget(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_by_one) -> TextClassifier:
+    """Forget what was counted by the same settings; all its documents are in its sample if the model keeps one."""
+    check_growth(classifier)
+    rest = classifier.tally_ - tally
+    if rest.statistics.n_documents == 0:
+        raise ModelError("no document is left to learn from", hint="delete the model instead")
+    return _become(classifier, rest, classifier, run)
+
+
+def merge(classifiers: Sequence[TextClassifier], *, run: Run[Any] = one_by_one) -> TextClassifier:
+    """The first of some classifiers, having learned what all of them learned.
+
+    raises  ModelError: they have unlike settings, or cannot learn more
+    """
+    first, *others = classifiers
+    for other in others:
+        check_settings(first, other)
+    for classifier in classifiers:
+        check_growth(classifier)
+    largest = max(classifiers, key=_weight)
+    return _become(first, reduce(add, (each.tally_ for each in classifiers)), largest, run)
+
+
+def calibrate(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_by_one) -> TextClassifier:
+    """Choose smoothing and calibration by the sample of a tally.
+
+    A document that the model's counts could hold is left out of them before it is asked about; one that they cannot
+    hold was never learned, and is asked about as it is.
+    """
+    check_growth(classifier)
+    if needs_all_documents(classifier.features, classifier.modelling):
+        raise ModelError("only models of counts can be calibrated afterwards", hint="train it again")
+    whole = classifier.tally_
+    judged = replace(whole, sample=_known(tally, whole))
+    is_new = ~judged.sample.is_within(whole.statistics)
+    reading = read(judged, classifier.features, classifier.modelling, run=run, is_new=is_new)
+    return classifier.restore(whole.labels, reading, lambda: whole)
+
+
+def more_sample_size(classifier: TextClassifier) -> int | None:
+    """How many documents a tally must keep to be added to what a classifier learned."""
+    return sample_size(classifier.features, classifier.modelling) if classifier.tally_.sample_size != 0 else 0
+
+
+def check_growth(classifier: TextClassifier) -> None:
+    """Raise ModelError unless what the classifier learned can be added to, and taken from, exactly."""
+    tally, again = classifier.tally_, "train it again on all documents"
+    if classifier.modelling.is_linear:
+        raise ModelError(f"what a {classifier.modelling.model} model learned does not add up", hint=again)
+    if tally.statistics.occurrences.dtype.kind == "f":
+        raise ModelError("the model learned weights from a matrix, which do not add up exactly", hint=again)
+    if needs_all_documents(classifier.features, classifier.modelling) and not tally.has_all_documents:
+        raise ModelError(
+            "what is made of whole documents (--norm, --tf relative or log, --model categorical) does not add up, and "
+            "the model has not kept all of its documents",
+            hint=f"{again}, with --keep-sample as large as their number is to become",
+        )
+
+
+def check_settings(one: TextClassifier, other: TextClassifier) -> None:
+    """Raise ModelError, which names the setting, unless both classifiers count and read in the same way."""
+    for mine, theirs in ((one.features, other.features), (one.modelling, other.modelling)):
+        for field in fields(mine):
+            values = getattr(mine, field.name), getattr(theirs, field.name)
+            if values[0] == values[1] and type(values[0]) is type(values[1]):
+                continue
+            option = "separate-fields" if field.name == "fields" else field.name.replace("_", "-")
+            shown = " and ".join(_shown(value) for value in values)
+            raise ModelError(
+                f"the models have unlike settings: --{option} is {shown}", hint="train them with the same options"
+            )
+
+
+def _shown(value: object) -> str:
+    text = "not given" if value is None else str(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _weight(classifier: TextClassifier) -> tuple[float, ...]:
+    """Whose smoothing is kept where none can be chosen: that of most documents; of equally many, the largest."""
+    choice = classifier.reading_.choice
+    slope = (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else (0.0, 0.0)
+    return classifier.tally_.statistics.n_documents, choice.smoothing, *slope
+
+
+def _counted(
+    classifier: TextClassifier, source: Source, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None
+) -> Tally:
+    """The documents of a source, counted as the classifier counts."""
+    check_fields(classifier.features.fields, source.field_names)
+    tally = tally_source(source, classifier.features, jobs=jobs, sample_size=sample_size, on_batch=on_batch)
+    if not tally.labels:
+        raise InputError("there is no document to learn from")
+    return tally
+
+
+def _become(classifier: TextClassifier, tally: Tally, earlier: TextClassifier, run: Run[Any]) -> TextClassifier:
+    """Turn the classifier into what the tally says; where it has no sample, with the choice of an earlier one."""
+    approximate = () if tally.has_own_sample else _chosen_by_documents(classifier.modelling)
+    is_too_small = len(tally.sample) < ENOUGH * (tally.sample_size or 1)
+    choice = _carried(earlier, tally.labels) if approximate and is_too_small else None
+    reading = read(tally, classifier.features, classifier.modelling, run=run, choice=choice)
+    reading = replace(reading, choice=replace(reading.choice, approximate=approximate))
+    return classifier.restore(tally.labels, reading, lambda: tally)
+
+
+def _chosen_by_documents(modelling: ModelSettings) -> tuple[str, ...]:
+    """What of a choice depends on the documents that leave-one-out looked at."""
+    smoothing = ("smoothing",) if modelling.smoothing is None else ()
+    calibration = ("calibration",) if modelling.calibrate else ()
+    shift = ("shift",) if modelling.optimize is not None else ()
+    return (*smoothing, *calibration, *shift, "outlier_threshold", "strangeness")
+
+
+def _carried(earlier: TextClassifier, labels: tuple[str, ...]) -> Choice:
+    """What an earlier classifier chose, for other labels; of a new one nothing is known."""
+    choice = earlier.reading_.choice
+    places = {label: k for k, label in enumerate(earlier.labels)}
+
+    def of_labels(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        if values is None:
+            return None
+        return np.array([values[places[label]] if label in places else 0.0 for label in labels])
+
+    return replace(choice, expectation=None, tilt=of_labels(choice.tilt), shift=of_labels(choice.shift))
+
+
+def _known(tally: Tally, known: Tally) -> Sample:
+    """The sample of a tally among the features and labels of another, features that it lacks left out."""
+    places = {label: k for k, label in enumerate(known.labels)}
+    if strangers := [label for label in tally.labels if label not in places]:
+        raise ModelError(f"the model does not know the label {strangers[0]}", hint="learn it first, with nbtext update")
+    classes = np.array([places[label] for label in tally.labels], dtype=np.int32)
+    if tally.vocabulary is None or known.vocabulary is None:
+        return replace(tally.sample, classes=classes[tally.sample.classes])
+    _, offsets, theirs, mine = merge_sorted(
+        tally.vocabulary.blob, tally.vocabulary.offsets, known.vocabulary.blob, known.vocabulary.offsets
+    )
+    columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
+    columns[mine] = np.arange(len(mine), dtype=np.int32)
+    shared = np.flatnonzero(columns[theirs] >= 0)
+    sample = tally.sample.restricted(shared, len(theirs))
+    return sample.renumbered(columns[theirs[shared]], classes)

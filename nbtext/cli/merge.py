@@ -1,0 +1,33 @@
+"""`nbtext merge`: several models become one."""
+
+from __future__ import annotations
+
+import click
+
+from nbtext.cli.options import StagedCommand, option, run_options
+from nbtext.cli.running import jobs_or_all, output_or_pipe, save
+
+
+@click.command(
+    cls=StagedCommand,
+    epilog="Example: nbtext merge north.joblib south.joblib -o both.joblib\n\n"
+    "The result is byte for byte what training on all their texts at once gives, if they were trained with "
+    "--keep-sample N. Without it the smoothing and the calibration are those of the largest model; nbtext calibrate "
+    "fits them afresh.",
+)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@option("-o", "--output", metavar="MODEL", help="The model file to write; - is standard output.")
+@run_options
+def merge(models: tuple[str, ...], output: str | None, jobs: int | None, quiet: bool, no_progress: bool) -> None:
+    """Join models into one that has learned what each of them has.
+
+    They must have been trained with the same options.
+    """
+    from nbtext.artifact.model import load_model
+    from nbtext.classifier import growth
+    from nbtext.classifier.folding import threads
+
+    target = output_or_pipe(output)
+    with threads(jobs_or_all(jobs)) as run:
+        merged = growth.merge([load_model(model) for model in models], run=run)
+    save(merged, target, quiet=quiet)

@@ -1,0 +1,80 @@
+"""The sample that a model keeps is audited when it is needed, and refused where it cannot be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext.artifact.model import load_model, save_model
+from nbtext.artifact.storage import load, save
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.errors import ArtifactError
+
+TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "x1 x1"]
+LABELS = ["apple", "apple", "banana", "banana", "city\n", "city\n"]
+
+
+@pytest.mark.parametrize("keep", [1, 4, 6, 100])
+def test_round_trip(keep: int, tmp_path: Path) -> None:
+    """A loaded model has the sample that was saved, and saves as the same bytes."""
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    classifier = TextClassifier(keep_sample=keep).fit(TEXTS, LABELS)
+    save_model(classifier, first)
+    model = load_model(first)
+    for name in ("indptr", "indices", "counts", "classes", "hashes"):
+        expected, found = (getattr(each.tally_.sample, name) for each in (classifier, model))
+        assert expected.dtype == found.dtype
+        np.testing.assert_array_equal(expected, found)
+    save_model(model, second)
+    assert Path(first).read_bytes() == Path(second).read_bytes()
+
+
+def test_a_model_to_pass_on_holds_no_document(tmp_path: Path) -> None:
+    """Unless it is asked for, no sample is saved."""
+    save_model(TextClassifier().fit(TEXTS, LABELS), str(tmp_path / "m"))
+    assert load(str(tmp_path / "m"))["sample"] is None
+
+
+WRONG: list[tuple[str, str, Any]] = [
+    ("sample.hashes", "hashes", np.zeros(6, dtype=np.int64)),
+    ("sample.hashes", "hashes", np.arange(6, dtype=np.uint64)[::-1]),
+    ("sample.classes", "classes", np.full(6, 3, dtype=np.uint8)),
+    ("sample.classes", "classes", np.zeros(5, dtype=np.uint8)),
+    ("sample.indices", "indptr", np.zeros(7, dtype=np.uint8)),
+    ("sample.indices", "indices", np.full(12, 200, dtype=np.uint8)),
+    ("sample.counts", "counts", np.zeros(12, dtype=np.uint8)),
+    ("sample", "counts", np.full(12, 9, dtype=np.uint8)),
+    ("sample", "classes", np.zeros(6, dtype=np.uint8)),
+    ("sample.below", "below", -1),
+    ("sample.below", "below", 1 << 64),
+    ("sample.below", "below", 1.5),
+    ("sample.surprise", "surprise", 1),
+]
+
+
+@pytest.mark.parametrize(("key", "name", "value"), WRONG, ids=[f"{key}-{n}" for n, (key, _, _) in enumerate(WRONG)])
+def test_a_sample_that_cannot_be_right(key: str, name: str, value: Any, tmp_path: Path) -> None:
+    """It is refused by a line that names the file and the key."""
+    path = str(tmp_path / "m")
+    save_model(TextClassifier(keep_sample=6).fit(TEXTS, LABELS), path)
+    record = dict(load(path))
+    record["sample"] = {**record["sample"], name: value}
+    save(record, path)
+    with pytest.raises(ArtifactError) as refusal:
+        load_model(path).partial_fit(["red"], ["apple"])
+    assert path in str(refusal.value)
+    assert f'"{key}"' in str(refusal.value)
+
+
+@pytest.mark.parametrize("keep", [None, 6])
+def test_a_sample_where_none_is_kept(keep: int | None, tmp_path: Path) -> None:
+    """A sample without the setting, or the setting without a sample, is refused at once."""
+    path, other = str(tmp_path / "m"), str(tmp_path / "other")
+    save_model(TextClassifier(keep_sample=keep).fit(TEXTS, LABELS), path)
+    save_model(TextClassifier(keep_sample=6 if keep is None else None).fit(TEXTS, LABELS), other)
+    save({**load(path), "sample": load(other)["sample"]}, path)
+    with pytest.raises(ArtifactError, match='"sample"'):
+        load_model(path)

@@ -1,0 +1,243 @@
+"""update, forget, merge and calibrate as a user types them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import joblib
+import pytest
+
+NBTEXT = [sys.executable, "-m", "nbtext"]
+
+
+def halves(nbtext: Any, letters: Path, folder: Path, *options: str) -> None:
+    """Models of the two halves of the letters, and of both."""
+    for name, sources in {"a": ["train"], "b": ["test"], "ab": ["train", "test"]}.items():
+        paths = [str(letters / source) for source in sources]
+        result = nbtext("train", *paths, *options, "-o", f"{name}.joblib", cwd=folder)
+        assert result.status == 0, result.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--keep-sample", "1000"],
+        ["--keep-sample", "50", "--min-df", "2", "--idf", "smooth"],
+        ["--keep-sample", "1000", "--model", "bernoulli", "--hash-bits", "12"],
+        ["--keep-sample", "1000", "--weighting", "tfidf", "--model", "complement"],
+    ],
+    ids=" ".join,
+)
+def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
+    """Merging, updating and forgetting give the file that training at once gives, with any number of jobs."""
+    halves(nbtext, letters, tmp_path, *options)
+    whole = (tmp_path / "ab.joblib").read_bytes()
+    assert nbtext("merge", "a.joblib", "b.joblib", "-o", "m.joblib", cwd=tmp_path).status == 0
+    assert (tmp_path / "m.joblib").read_bytes() == whole
+    for jobs, kernel in (("1", {}), ("3", {"NBTEXT_KERNEL": "off"})):
+        arguments = ("update", "a.joblib", str(letters / "test"), "-j", jobs, "-o", "u.joblib")
+        result = nbtext(*arguments, cwd=tmp_path, **kernel)
+        assert (result.status, result.out) == (0, ""), result.err
+        assert (tmp_path / "u.joblib").read_bytes() == whole
+    if options[1] == "1000":
+        assert nbtext("forget", "u.joblib", str(letters / "test"), cwd=tmp_path).status == 0
+        assert (tmp_path / "u.joblib").read_bytes() == (tmp_path / "a.joblib").read_bytes()
+
+
+def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """The counts are exact; smoothing and calibration stay, which the model and a line say; calibrate mends it."""
+    halves(nbtext, letters, tmp_path)
+    updated = nbtext("update", "a.joblib", str(letters / "test"), "-o", "u.joblib", cwd=tmp_path)
+    merged = nbtext("merge", "a.joblib", "b.joblib", "-o", "m.joblib", cwd=tmp_path)
+    for result, name in ((updated, "u"), (merged, "m")):
+        assert result.status == 0
+        assert "approximate (as before): smoothing, calibration" in result.err
+        assert "nbtext calibrate" in result.err
+        assert "--keep-sample" in result.err
+        found, whole = (joblib.load(tmp_path / f"{each}.joblib") for each in (name, "ab"))
+        assert found["choice"]["approximate"] == ("smoothing", "calibration", "outlier_threshold", "strangeness")
+        assert bytes(found["statistics"]["occurrences"]) == bytes(whole["statistics"]["occurrences"])
+    calibrated = nbtext("calibrate", "u.joblib", str(letters), "--input-format", "dirs", cwd=tmp_path)
+    assert calibrated.status == 1  # the folders train and test are no labels of the model
+    assert "does not know the label" in calibrated.err
+    calibrated = nbtext("calibrate", "u.joblib", str(letters / "train"), str(letters / "test"), cwd=tmp_path)
+    assert calibrated.status == 0
+    assert "approximate" not in calibrated.err
+    assert (tmp_path / "u.joblib").read_bytes() == (tmp_path / "ab.joblib").read_bytes()
+
+
+def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
+    """A new label is learned with its words, and both are gone when its last document is."""
+    (tmp_path / "a.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
+    (tmp_path / "b.csv").write_text("text,label\nblue round,plum\n")
+    assert nbtext("train", "a.csv", "--keep-sample", "9", "-o", "m", cwd=tmp_path).status == 0
+    before = (tmp_path / "m").read_bytes()
+    assert nbtext("update", "m", "b.csv", cwd=tmp_path).status == 0
+    assert joblib.load(tmp_path / "m")["labels"] == ["apple", "banana", "plum"]
+    assert nbtext("predict", "-", "-m", "m", input=b"blue", cwd=tmp_path).out.split("\t")[1] == "plum"
+    assert nbtext("forget", "m", "b.csv", cwd=tmp_path).status == 0
+    assert (tmp_path / "m").read_bytes() == before
+
+
+def test_what_was_never_learned(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """Forgetting what was never learned is refused by one line, and the file stays as it is."""
+    path = tmp_path / "m.joblib"
+    path.write_bytes(Path(model).read_bytes())
+    for _ in range(2):
+        result = nbtext("forget", str(path), str(letters / "test"))
+        assert (result.status, result.err.count("\n")) == (1, 1)
+        assert "never learned" in result.err
+        assert path.read_bytes() == Path(model).read_bytes()
+    assert os.listdir(tmp_path) == ["m.joblib"]
+
+
+def test_a_sample_that_lost_documents(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Where a sample cannot be filled up again, a line says so, and what to do instead."""
+    halves(nbtext, letters, tmp_path, "--keep-sample", "100")
+    result = nbtext("forget", "ab.joblib", str(letters / "test"), cwd=tmp_path)
+    assert result.status == 0
+    assert "documents that its sample still has): smoothing, calibration" in result.err
+    assert nbtext("update", "ab.joblib", str(letters / "test"), cwd=tmp_path).status == 0
+
+
+WRONG = [
+    ("merge a.joblib c.joblib -o m", 1, "--ngrams is (1, 1) and (1, 2); train them with the same options"),
+    ("merge a.joblib t.joblib -o m", 1, "--idf is none and smooth"),
+    ("merge t.joblib t.joblib -o m", 1, "does not add up"),
+    ("update t.joblib letters/test", 1, "--keep-sample as large as their number"),
+    ("calibrate t.joblib letters/test", 1, "train it again"),
+    ("update w.joblib letters/test", 1, "weights from a matrix"),
+    ("update missing.joblib letters/test", 1, "missing.joblib"),
+    ("update a.joblib", 2, "SOURCE"),
+    ("update a.joblib empty", 1, "empty"),
+    ("update a.joblib lines.txt", 1, "lines.txt:1: the document has no label"),
+    ("merge", 2, "MODEL"),
+    ("train letters/train --keep-sample 0 -o m", 2, "--keep-sample"),
+    ("train w.npz --keep-sample 5 -o m", 1, "no sample can be kept"),
+]
+
+
+@pytest.fixture(scope="module")
+def workshop(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models and sources to go wrong with."""
+    folder = tmp_path_factory.mktemp("workshop")
+    (folder / "letters").symlink_to(letters)
+    (folder / "empty").mkdir()
+    (folder / "lines.txt").write_text("no label\n")
+    for arguments in (
+        "train letters/train -o a.joblib",
+        "train letters/train --ngrams 1,2 -o c.joblib",
+        "train letters/train --weighting tfidf -o t.joblib",
+        "vectorize letters/train --weighting tfidf -o w.npz",
+        "train w.npz -o w.joblib",
+    ):
+        assert nbtext(*arguments.split(), cwd=folder).status == 0
+    return folder
+
+
+@pytest.mark.parametrize(("arguments", "status", "part"), WRONG, ids=[each[0] for each in WRONG])
+def test_wrong_things(nbtext: Any, workshop: Path, arguments: str, status: int, part: str) -> None:
+    """What cannot be done exactly is refused by one line that says what to do, and changes nothing."""
+    before = {path.name: path.read_bytes() for path in workshop.glob("*.joblib")}
+    result = nbtext(*arguments.split(), cwd=workshop)
+    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), result.err
+    assert part in result.err
+    assert {path.name: path.read_bytes() for path in workshop.glob("*.joblib")} == before
+    assert not (workshop / "m").exists()
+
+
+def test_a_model_of_a_matrix_of_chosen_features(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """A matrix that lacks some features gives a model that goes on counting those that it has, and no others."""
+    texts, more = str(letters / "train"), str(letters / "test")
+    assert nbtext("vectorize", texts, "--min-df", "3", "-o", "m.npz", cwd=tmp_path).status == 0
+    assert nbtext("train", "m.npz", "-o", "m.joblib", cwd=tmp_path).status == 0
+    n_features = joblib.load(tmp_path / "m.joblib")["scorer"]["indptr"].size
+    assert nbtext("update", "m.joblib", more, cwd=tmp_path).status == 0
+    assert joblib.load(tmp_path / "m.joblib")["scorer"]["indptr"].size == n_features
+
+
+def test_through_a_pipe(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """A model from standard input is updated onto standard output."""
+    import io
+
+    done = subprocess.run(
+        [*NBTEXT, "update", "-", str(letters / "test"), "-q"],
+        input=Path(model).read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    assert joblib.load(io.BytesIO(done.stdout))["class_documents"].sum() == 420
+
+
+def test_two_updaters(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """While one rewrites a model, another is refused by one line; with -o elsewhere it may go on."""
+    path = tmp_path / "m.joblib"
+    path.write_bytes(Path(model).read_bytes())
+    descriptor = os.open(path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    for command in ("update", "calibrate", "forget"):
+        result = nbtext(command, str(path), str(letters / "train"))
+        assert (result.status, result.err.count("\n")) == (1, 1)
+        assert f"{path}: another nbtext is rewriting it; try again" in result.err
+    assert path.read_bytes() == Path(model).read_bytes()
+    assert nbtext("update", str(path), str(letters / "test"), "-o", str(tmp_path / "other")).status == 0
+    assert nbtext("predict", str(letters / "test"), "-m", str(path)).status == 0
+    os.close(descriptor)
+    assert nbtext("update", str(path), str(letters / "test")).status == 0
+
+
+def test_an_updater_that_was_killed(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """Killed in the middle, it leaves the model as it was, and no lock."""
+    path = tmp_path / "m.joblib"
+    path.write_bytes(Path(model).read_bytes())
+    updater = subprocess.Popen([*NBTEXT, "update", str(path), "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_lock(path)
+    assert nbtext("update", str(path), str(letters / "test")).status == 1
+    updater.send_signal(signal.SIGKILL)
+    updater.communicate()
+    assert path.read_bytes() == Path(model).read_bytes()
+    assert nbtext("update", str(path), str(letters / "test")).status == 0
+    assert os.listdir(tmp_path) == ["m.joblib"]
+
+
+def wait_for_lock(path: Path) -> None:
+    """Until somebody has the lock of a file."""
+    for _ in range(600):
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+        time.sleep(0.1)
+    raise AssertionError("nobody took the lock")
+
+
+def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """Readers see the old model or the new one, whole, while updaters take turns; no update is lost."""
+    path = tmp_path / "m.joblib"
+    path.write_bytes(Path(model).read_bytes())
+    line = b'{"text": "the bins again", "label": "trash"}\n'
+    (tmp_path / "one.jsonl").write_bytes(line)
+    updaters = [subprocess.Popen([*NBTEXT, "update", str(path), str(tmp_path / "one.jsonl"), "-q"]) for _ in range(4)]
+    while any(updater.poll() is None for updater in updaters):
+        result = nbtext("predict", "-", "-m", str(path), "--to", "jsonl", input=b"the bins were not emptied\n")
+        assert json.loads(result.out)["label"] == "trash", result.err
+    n_done = sum(updater.returncode == 0 for updater in updaters)
+    assert n_done >= 1
+    assert joblib.load(path)["class_documents"].sum() == 336 + n_done
+
+
+def test_every_command_is_in_the_help(nbtext: Any) -> None:
+    """The four are listed in the group Grow."""
+    shown = nbtext("--help").out.partition("Grow:")[2]
+    assert [line.split()[0] for line in shown.splitlines() if line.strip()] == [
+        "update", "forget", "merge", "calibrate",
+    ]  # fmt: skip
