@@ -123,6 +123,7 @@ def test_fields_apart() -> None:
     [
         ({"model": "complement"}, "complement tells no story"),
         ({"model": "gaussian"}, "gaussian tells no story"),
+        ({"model": "nbsvm"}, "nbsvm tells no story"),
         ({"idf": "smooth"}, "a multinomial model of weights tells no story"),
         ({"tf": "binary"}, "a multinomial model of weights tells no story"),
         ({"hash_bits": 8}, "hashed features have no names"),
