@@ -52,6 +52,51 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
+def resumed_output(path: str) -> Iterator[tuple[BinaryIO, int, bytes]]:
+    """A file of lines to go on with, how many whole ones it has, and the last of them; it is made where it is missing.
+
+    What follows the last line end is cut off. Unlike `atomic_output` it is written as it comes, and nobody else may
+    write to it meanwhile.
+
+    raises  OutputError: it is no file, cannot be written, or somebody else goes on with it
+    """
+    if path in STANDARD_OUTPUT:
+        raise OutputError("only a file can be resumed", where="--resume", hint="name one with -o")
+    with _explained(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        with os.fdopen(descriptor, "r+b") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OutputError("only a file can be resumed", where=path, hint="leave --resume out")
+            _lock(descriptor, path)
+            n_lines, last = _whole_lines(file)
+            yield file, n_lines, last
+            file.flush()
+            os.fsync(descriptor)
+
+
+def _whole_lines(file: BinaryIO) -> tuple[int, bytes]:
+    """How many lines a file has, and the last; it is cut after that, and goes on from there."""
+    n_lines = end = 0
+    last = b""
+    for line in file:
+        if line.endswith(b"\n"):
+            n_lines, end, last = n_lines + 1, end + len(line), line
+    file.seek(end)
+    file.truncate()
+    return n_lines, last
+
+
+def _lock(descriptor: int, path: str) -> None:
+    """Take the lock of a file; OutputError where somebody else has it."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OutputError("another nbtext is rewriting it", where=path, hint="try again when it is done") from None
+
+
+@contextmanager
 def locked(path: str) -> Iterator[None]:
     """Nobody else gets this file's lock meanwhile; it ends with the process, however that ends.
 
@@ -60,18 +105,11 @@ def locked(path: str) -> Iterator[None]:
 
     raises  OutputError: somebody else has it, or it cannot be locked
     """
-    import fcntl
-
     with _explained(path):
         while True:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise OutputError(
-                        "another nbtext is rewriting it", where=path, hint="try again when it is done"
-                    ) from None
+                _lock(descriptor, path)
                 if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     continue
                 yield

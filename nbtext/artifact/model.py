@@ -110,7 +110,8 @@ def load_model(path: str) -> TextClassifier:
 
     def tally() -> Tally:
         with naming(path):
-            return _with_sample(_tally(record, features, labels), record, features, modelling)
+            known = reading.features if record["selected"] is None else None  # audited already
+            return _with_sample(_tally(record, features, labels, known), record, features, modelling)
 
     return TextClassifier.of(features, modelling).restore(labels, reading, tally)
 
@@ -250,8 +251,10 @@ def _quantiles(record: Record, key: str) -> Quantiles | None:
     return Quantiles(points, numbers)
 
 
-def _tally(record: Record, features: FeatureSettings, labels: tuple[str, ...]) -> Tally:
-    vocabulary = _vocabulary(record, "vocabulary")
+def _tally(
+    record: Record, features: FeatureSettings, labels: tuple[str, ...], known: Vocabulary | None = None
+) -> Tally:
+    vocabulary = known if known is not None else _vocabulary(record, "vocabulary")
     audit.section(record, "statistics", ("indptr", "classes", "documents", "occurrences"))
     indptr, classes = _entries(record, "statistics", len(labels))
     _check_width("statistics", vocabulary, features, len(indptr) - 1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -22,6 +25,9 @@ from nbtext.cli.running import form_or_default, jobs_or_all, reading
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
+
 
 @click.command(
     cls=StagedCommand,
@@ -31,6 +37,7 @@ from nbtext.errors import SettingsError
 @sources
 @model_option
 @option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
+@option("--resume", is_flag=True, help="Go on after the last whole record of FILE (jsonl or tsv), if there is any.")
 @form_option
 @decision_options
 @reading_options
@@ -52,7 +59,6 @@ def predict(
     """
     from nbtext.artifact.model import load_model
     from nbtext.classifier.folding import predict_source
-    from nbtext.output import atomic_output
     from nbtext.report.records import write_predictions
 
     classifier = load_model(model)
@@ -61,7 +67,30 @@ def predict(
         form = form_or_default(form, output)
         if decisions.explain is not None and form not in ("json", "jsonl"):
             raise SettingsError("words are shown in jsonl and json only", where="--explain", hint="give --to jsonl")
-        predictions = predict_source(classifier, source, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch)
-        with atomic_output(output) as file:
-            with_sets = decisions.coverage is not None
-            write_predictions(predictions, file, form=form, with_sets=with_sets)
+        with _resumed(source, output, form) if options["resume"] else _begun(source, output) as (rest, file):
+            predictions = predict_source(
+                classifier, rest, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch
+            )
+            write_predictions(predictions, file, form=form, with_sets=decisions.coverage is not None)
+
+
+@contextmanager
+def _begun(source: Source, output: str) -> Iterator[tuple[Source, BinaryIO]]:
+    """All documents, and a file that is written whole or not at all."""
+    from nbtext.output import atomic_output
+
+    with atomic_output(output) as file:
+        yield source, file
+
+
+@contextmanager
+def _resumed(source: Source, output: str, form: str) -> Iterator[tuple[Source, BinaryIO]]:
+    """The documents that have no record in the file yet, and the file."""
+    from nbtext.documents.remainder import Remainder
+    from nbtext.output import resumed_output
+    from nbtext.report.records import check_written
+
+    if form not in ("jsonl", "tsv"):
+        raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="give --to jsonl")
+    with resumed_output(output) as (file, n_done, last):
+        yield Remainder(source, n_done, partial(check_written, last, form=form, where=output)), file

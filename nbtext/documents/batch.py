@@ -48,6 +48,10 @@ class Batch:
         parts[0].notes = self.notes
         return parts
 
+    def after(self, start: int) -> Batch:
+        """The documents from the one of this number on, counted from 0."""
+        return self._part(start, len(self))
+
     def _part(self, start: int, stop: int) -> Batch:
         rows = slice(start, stop)
         problems = {row - start: problem for row, problem in self.problems.items() if start <= row < stop}

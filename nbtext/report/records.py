@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.classifier.predictions import Predictions
-from nbtext.errors import printable
+from nbtext.errors import InputError, printable
 
 FORMS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 DIGITS = 6  # of a probability
@@ -33,6 +33,20 @@ def write_predictions(
     for text in _WRITERS[form](predictions, with_sets):
         file.write(text.encode("utf-8", "backslashreplace"))
         file.flush()
+
+
+def check_written(line: bytes, identity: str, *, form: str, where: str) -> None:
+    """Raise InputError unless this line is the record of the document of this id."""
+    if form == "tsv":
+        is_its = line.rstrip(b"\n").split(b"\t")[0] == tsv_field(identity).encode("utf-8", "backslashreplace")
+    else:
+        try:
+            is_its = json.loads(line)["id"] == identity
+        except (ValueError, LookupError, TypeError):
+            is_its = False
+    if not is_its:
+        hint = "give the same SOURCE and --to as before, or write to a new file"
+        raise InputError(f"its last record is not that of {identity}", where=where, hint=hint)
 
 
 def tsv_field(text: str) -> str:
