@@ -14,12 +14,20 @@ from nbtext.cli.types import PARSED
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 from nbtext.evaluation.curve_settings import CurveSettings
+from nbtext.evaluation.search_settings import SEARCHES, SearchSettings
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 
 Command = Callable[..., Any]
 Settings = TypeVar(
-    "Settings", ReadingSettings, FeatureSettings, ModelSettings, DecisionSettings, FoldSettings, CurveSettings
+    "Settings",
+    ReadingSettings,
+    FeatureSettings,
+    ModelSettings,
+    DecisionSettings,
+    FoldSettings,
+    CurveSettings,
+    SearchSettings,
 )
 
 
@@ -118,6 +126,20 @@ def feature_options(command: Command) -> Command:
 def model_options(command: Command) -> Command:
     """How counts become a model."""
     return settings_options(ModelSettings, "Model")(command)
+
+
+def searching_options(command: Command) -> Command:
+    """How counts become a model, which may be looked for."""
+    command = settings_options(SearchSettings, "Model")(command)
+    command = settings_options(ModelSettings, "Model", without=("model",))(command)
+    (model,) = (each for each in fields(ModelSettings) if each.name == "model")
+    return option(
+        "--model",
+        type=click.Choice([*model.metadata["choices"], *SEARCHES]),
+        stage="Model",
+        help=f"{model.metadata['help']} `auto` looks for the most accurate counting model, weighting and n-grams, "
+        f"`best` among all.  [default: {model.default}]",
+    )(command)
 
 
 def decision_options(command: Command) -> Command:

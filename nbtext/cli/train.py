@@ -11,15 +11,17 @@ from nbtext.cli.options import (
     StagedCommand,
     collected,
     feature_options,
-    model_options,
     option,
     reading_options,
     refuse_given,
     run_options,
+    searching_options,
     sources,
 )
 from nbtext.cli.running import is_matrix_alone, jobs_or_all, output_or_pipe, reading, save
+from nbtext.cli.searching import looked_for
 from nbtext.documents.settings import ReadingSettings
+from nbtext.evaluation.search_settings import SEARCHES
 from nbtext.features.settings import FeatureSettings
 
 
@@ -33,7 +35,7 @@ from nbtext.features.settings import FeatureSettings
 @option("-o", "--output", metavar="MODEL", help="The model file to write; - is standard output.")
 @reading_options
 @feature_options
-@model_options
+@searching_options
 @run_options
 def train(
     sources: tuple[str, ...],
@@ -53,7 +55,11 @@ def train(
 
     target = output_or_pipe(output)
     settings = collected(ReadingSettings, options)
-    classifier = TextClassifier.of(collected(FeatureSettings, options), collected(ModelSettings, options))
+    if options["model"] in SEARCHES:
+        features, modelling = looked_for(sources, jobs_or_all(jobs), options | {"quiet": quiet})
+    else:
+        features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
+    classifier = TextClassifier.of(features, modelling)
     if is_matrix_alone(sources, settings):
         refuse_given(FeatureSettings, options, because="the features of a matrix are made already")
         classifier.fit_matrix(load_matrix(sources[0]))

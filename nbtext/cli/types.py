@@ -84,6 +84,14 @@ def _vocabulary(text: str) -> tuple[str, ...]:
     return tuple(sorted(set(read_words(text))))
 
 
+def _seconds(text: str) -> float:
+    number, unit = (text[:-1], text[-1]) if text[-1:] in ("s", "m", "h") else (text, "s")
+    try:
+        return float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+    except ValueError:
+        raise ValueError(f"{text!r} is no time; write 30s or 5m") from None
+
+
 def _costs(text: str) -> Any:
     from nbtext.classifier.costs import read_costs
 
@@ -111,6 +119,7 @@ PARSED = {  # settings' fields whose values are not plain words or numbers
     "select": Parsed("mi:N|chi2:N", _selection),
     "stop_words": Parsed("english|FILE", _stop_words),
     "vocabulary": Parsed("FILE", _vocabulary),
+    "budget": Parsed("SECONDS", _seconds),
     "cost": Parsed("FILE", _costs),
     "models": Parsed("MODEL,…", _names),
     "sizes": Parsed("N,N…", _sizes),

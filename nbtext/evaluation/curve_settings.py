@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, fields
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
 
-CHOOSING = ("auto", "best")  # names for a choice among models, not for one
-
 
 def models_to_compare() -> tuple[str, ...]:
     """The models that there are."""
     (model,) = (field for field in fields(ModelSettings) if field.name == "model")
-    return tuple(name for name in model.metadata["choices"] if name not in CHOOSING)
+    return tuple(model.metadata["choices"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

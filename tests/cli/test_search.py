@@ -1,0 +1,48 @@
+"""`train --model auto` and `--model best`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["auto", "best"])
+def test_the_model_that_was_found_is_trained(nbtext: Any, letters: Path, tmp_path: Path, name: str) -> None:
+    """The table of what was tried goes to standard error; the model is as good as it says, and the same again."""
+    for file, jobs in (("a", "1"), ("b", "2")):
+        trained = nbtext(
+            "train", str(letters / "train"), "-o", file, "--model", name, "--budget", "10m", "-j", jobs, cwd=tmp_path
+        )
+        assert trained.status == 0, trained.err
+        assert trained.out == ""
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert "tried " in trained.err
+    assert "leave-one-out" in trained.err
+    assert "5 folds" in trained.err
+    assert ("nbsvm" in trained.err) == (name == "best")
+    found = nbtext("evaluate", str(letters / "test"), "-m", "a", "--to", "json", cwd=tmp_path)
+    assert json.loads(found.out)["accuracy"] > 0.9
+
+
+def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """It says that there was no time for more."""
+    said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), "--model", "auto", "--budget", "0s").err
+    assert "tried 1 models on 336 documents; no time for 11 more (--budget)" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-"], "nbtext: --model: the texts are read several times, which this cannot be; give files or folders"),
+        (["x.jsonl", "--budget", "soon"], "nbtext: Invalid value for '--budget': 'soon' is no time; write 30s or 5m"),
+        (["x.jsonl", "--budget", "-3s"], "nbtext: --budget: -3.0 is no time; write 30s or 5m"),
+    ],
+)
+def test_what_cannot_be_searched(nbtext: Any, tmp_path: Path, arguments: list[str], says: str) -> None:
+    """One line each."""
+    result = nbtext("train", *arguments, "--model", "auto", "-o", str(tmp_path / "m"), input=b"")
+    assert result.status == 2
+    assert result.err.startswith(says)

@@ -1,0 +1,118 @@
+"""Looking for the most accurate model by the training documents alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.tally import Tally, TallyBuilder
+from nbtext.documents.batch import Batch
+from nbtext.errors import InputError
+from nbtext.evaluation.search import PAIRS, Search, Trial, _Tallies, best_of, candidates, search
+from nbtext.features.settings import FeatureSettings
+
+TEXTS = [f"{'red' if i % 2 else 'blue'} {'apple pie' if i % 3 else 'berry jam'} number{i % 7}" for i in range(40)]
+LABELS: list[str | None] = ["red" if i % 2 else "blue" for i in range(40)]
+USUAL = FeatureSettings(), ModelSettings()
+
+
+def counted(features: FeatureSettings, sample_size: int | None = None) -> Tally:
+    builder = TallyBuilder(features, sample_size=sample_size)
+    builder.add(Batch(list(map(str, range(40))), (TEXTS,), list(LABELS)))
+    return builder.finish()
+
+
+def found(*, budget: int = 1000, has_linear: bool = False) -> Search:
+    listed = candidates(*USUAL, given=(), has_linear=has_linear)
+    trials = iter(range(budget))
+    return search(listed, counted, has_time=lambda: next(trials, None) is not None)
+
+
+def test_cheap_candidates_come_first() -> None:
+    """Words before pairs, counting models before linear ones, parts of words last and only among all."""
+    listed = candidates(*USUAL, given=(), has_linear=True)
+    assert [listed[0].modelling.model, listed[0].features.ngrams] == ["multinomial", (1, 1)]
+    assert listed[-1].features.analyzer == "char_wb"
+    models = [candidate.modelling.model for candidate in listed]
+    assert not {"nbsvm", "logistic"} & set(models[: models.index("nbsvm")])
+    counting = candidates(*USUAL, given=(), has_linear=False)
+    assert [candidate.features.ngrams for candidate in counting] == [(1, 1)] * 6 + [PAIRS] * 6
+
+
+@pytest.mark.parametrize(
+    ("features", "given"),
+    [
+        (FeatureSettings(ngrams=(1, 3)), {"ngrams"}),
+        (FeatureSettings(analyzer="char", ngrams=(3, 3)), {"analyzer"}),
+        (FeatureSettings(hash_bits=10), {"hash_bits"}),
+        (FeatureSettings(token_pattern=r"\S+ ?"), {"token_pattern"}),
+    ],
+)
+def test_what_is_given_is_kept(features: FeatureSettings, given: set[str]) -> None:
+    """N-grams are tried only where words can be told from pairs, and where the user named none."""
+    listed = candidates(features, ModelSettings(smoothing=0.5), given=given, has_linear=False)
+    assert {candidate.features.ngrams for candidate in listed} == {features.ngrams}
+    assert {candidate.modelling.smoothing for candidate in listed} == {0.5}
+    weighted = candidates(FeatureSettings(tf="log"), ModelSettings(), given={"tf"}, has_linear=False)
+    assert {candidate.features.tf for candidate in weighted} == {"log"}
+
+
+def test_words_are_picked_out_of_pairs() -> None:
+    """One reading of the text serves both: the words' tally is the one that counting words alone gives."""
+    listed = candidates(*USUAL, given=(), has_linear=False)
+    words = _Tallies(listed, counted).of(listed[0])
+    alone = counted(FeatureSettings())
+    assert words.vocabulary is not None
+    assert alone.vocabulary is not None
+    assert words.vocabulary.terms == alone.vocabulary.terms
+    for ours, theirs in zip(words.statistics.entries, alone.statistics.entries, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_sample_stands_for_a_large_corpus() -> None:
+    """Trials look at its documents alone."""
+    listed = candidates(*USUAL, given=(), has_linear=False)
+    tally = _Tallies(listed, lambda features: counted(features, sample_size=12)).of(listed[-1])
+    assert tally.statistics.n_documents == len(tally.sample) == 12
+    assert (np.diff(tally.statistics.indptr) > 0).all()
+
+
+def test_the_best_by_leave_one_out_is_judged_by_folds_again() -> None:
+    """It is held against the others on equal terms; the choice is the same each time."""
+    one, two = found(), found()
+    assert repr(one) == repr(two)
+    assert one.n_untried == 0
+    folded = [trial for trial in one.trials if not trial.is_left_out]
+    assert any(trial.candidate.weighting != "log-tfidf" for trial in folded)
+    assert one.best == best_of(folded)
+    assert one.best.accuracy == 1.0
+
+
+def test_the_budget_ends_the_search() -> None:
+    """The first candidate is tried in any case; what there was no time for is counted."""
+    assert [len(found(budget=n).trials) for n in (0, 3)] == [1, 4]
+    assert found(budget=0).n_untried == 11
+
+
+def test_of_equally_accurate_ones_the_one_with_less_loss() -> None:
+    """Accuracy first."""
+    trial = Trial(candidates(*USUAL, given=(), has_linear=False)[0], 0.9, 0.5, False)
+    better, surer = replace(trial, accuracy=0.91, log_loss=2.0), replace(trial, log_loss=0.4)
+    assert best_of([trial, surer]) is surer
+    assert best_of([trial, surer, better]) is better
+
+
+def test_linear_models_are_tried_with_their_own_penalties() -> None:
+    """Each chosen by folds."""
+    trials = found(has_linear=True).trials
+    assert {trial.candidate.modelling.penalty for trial in trials if trial.candidate.modelling.is_linear} == {"auto"}
+
+
+def test_too_few_documents() -> None:
+    """There is nothing to choose by."""
+    listed = candidates(*USUAL, given=(), has_linear=False)
+    with pytest.raises(InputError, match="too few to choose a model by; name one with --model"):
+        search(listed, lambda features: counted(features, sample_size=3), has_time=lambda: True)
