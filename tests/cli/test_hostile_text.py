@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from nbtext.features.availability import HAS_KERNEL
+
 HOSTILE = "\x1b]0;owned\x07\x1b[31m[bold red]<script>alert(1)</script>\u202e\x9b2J\x08\x7f|`*_\\"
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
@@ -23,7 +25,7 @@ def test_a_token_that_is_too_long_is_said(nbtext: Any, tmp_path: Path) -> None:
         f'{{"text": "red {word} round", "label": "x"}}\n{{"text": "green", "label": "y"}}\n'
     )
     said = "skipped: token of more than 65,535 bytes: 1\n"
-    for kernel in ("require", "off"):
+    for kernel in ("require", "off") if HAS_KERNEL else ("off",):
         result = nbtext("train", "t.jsonl", "-o", "m.joblib", cwd=tmp_path, NBTEXT_KERNEL=kernel)
         assert result.status == 0
         assert result.err.startswith(said)
