@@ -26,6 +26,7 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
+    from nbtext.classifier.predictions import Predictions
     from nbtext.documents.source import Source
 
 
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 @model_option
 @option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
 @option("--resume", is_flag=True, help="Go on after the last whole record of FILE (jsonl or tsv), if there is any.")
+@option(
+    "--rank",
+    type=click.Choice(["uncertainty"]),
+    help="Put the documents first whose label would teach most: those of which the model is least sure. "
+    "Memory holds all answers.",
+)
 @form_option
 @decision_options
 @reading_options
@@ -67,11 +74,23 @@ def predict(
         form = form_or_default(form, output)
         if decisions.explain is not None and form not in ("json", "jsonl"):
             raise SettingsError("words are shown in jsonl and json only", where="--explain", hint="give --to jsonl")
+        if options["resume"] and options["rank"] is not None:
+            raise SettingsError("what is ranked comes at the end, all at once", where="--resume", hint="leave it out")
         with _resumed(source, output, form) if options["resume"] else _begun(source, output) as (rest, file):
             predictions = predict_source(
                 classifier, rest, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch
             )
+            if options["rank"] is not None:
+                predictions = _ranked(predictions)
             write_predictions(predictions, file, form=form, with_sets=decisions.coverage is not None)
+
+
+def _ranked(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
+    """All of them at the end, those of which the model is least sure first."""
+    from nbtext.classifier.ranking import most_uncertain_first
+
+    ranked = most_uncertain_first(predictions)
+    return iter(() if ranked is None else (ranked,))
 
 
 @contextmanager
