@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Choice
+from nbtext.bayes.smoothing import LAPLACE, Choice
 from nbtext.classifier.folding import OnBatch, check_fields, tally_source, threads
 from nbtext.classifier.reading import needs_all_documents, read, sample_size
 from nbtext.classifier.tally import SAMPLE_SIZE, Tally
@@ -111,6 +111,34 @@ def calibrate(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_b
     is_new = ~judged.sample.is_within(whole.statistics)
     reading = read(judged, classifier.features, classifier.modelling, run=run, is_new=is_new)
     return classifier.restore(whole.labels, reading, lambda: whole)
+
+
+def read_again(classifier: TextClassifier, modelling: ModelSettings, *, run: Run[Any] = one_by_one) -> TextClassifier:
+    """What the classifier has counted, read as another model, without any text.
+
+    Where it has kept no documents, leave-one-out has none to look at: the smoothing is the one given, else that of the
+    classifier, and the calibration is carried over to the same model alone.
+
+    raises  ModelError: the model is learned from the documents themselves
+    """
+    tally = classifier.tally_
+    if needs_all_documents(classifier.features, modelling) and not tally.has_all_documents:
+        hint = "train it on the texts"
+        raise ModelError(f"{modelling.model} looks at whole documents here, and the model keeps counts only", hint=hint)
+    another = type(classifier).of(classifier.features, modelling)
+    if len(tally.sample):
+        return another.fit_tally(tally, run=run)
+    before = classifier.modelling
+    choice = _carried(classifier, tally.labels)
+    if modelling.smoothing is not None or classifier.modelling.is_linear:
+        choice = Choice(modelling.smoothing if modelling.smoothing is not None else LAPLACE)
+    elif (modelling.event_model, modelling.effective_prior) != (before.event_model, before.effective_prior):
+        choice = Choice(choice.smoothing)
+    if not modelling.calibrate:
+        choice = replace(choice, calibration=None)
+    reading = read(tally, classifier.features, modelling, run=run, choice=choice)
+    reading = replace(reading, choice=replace(choice, approximate=_chosen_by_documents(modelling)))
+    return another.restore(tally.labels, reading, lambda: tally)
 
 
 def more_sample_size(classifier: TextClassifier) -> int | None:

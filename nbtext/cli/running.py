@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from nbtext.documents.source import Chunk, Source, open_source
-from nbtext.documents.streams import is_matrix
+from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import SettingsError, printable
 
 if TYPE_CHECKING:
@@ -92,6 +92,11 @@ def save(classifier: TextClassifier, target: str, *, quiet: bool) -> None:
     say(trained(classifier), quiet=quiet)
     if note := approximated(classifier):
         say(note, quiet=quiet)
+
+
+def is_model_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
+    """Whether the one SOURCE is a model, whose counts are read again."""
+    return len(sources) == 1 and sources[0] != STANDARD_INPUT and not settings.input_format and is_model(sources[0])
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from nbtext.cli.options import (
     searching_options,
     sources,
 )
-from nbtext.cli.running import is_matrix_alone, jobs_or_all, output_or_pipe, reading, save
+from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, output_or_pipe, reading, save
 from nbtext.cli.searching import looked_for
 from nbtext.documents.settings import ReadingSettings
 from nbtext.evaluation.search_settings import SEARCHES
@@ -48,8 +48,10 @@ def train(
     """Learn labels from texts, and save the model.
 
     SOURCE is a directory (DIR/LABEL/**/FILE), a file (.jsonl, .csv, .tsv, .txt, .mbox, .eml, a matrix .npz; each also
-    .gz, .bz2, .xz, .zst), or - for standard input.
+    .gz, .bz2, .xz, .zst), or - for standard input; or a model, whose counts are read again without any text.
     """
+    from nbtext.artifact.model import load_model
+    from nbtext.classifier.growth import read_again
     from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.matrix_reading import load_matrix
 
@@ -60,7 +62,10 @@ def train(
     else:
         features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
     classifier = TextClassifier.of(features, modelling)
-    if is_matrix_alone(sources, settings):
+    if is_model_alone(sources, settings):
+        refuse_given(FeatureSettings, options, because="a model has its features already")
+        classifier = read_again(load_model(sources[0]), modelling)
+    elif is_matrix_alone(sources, settings):
         refuse_given(FeatureSettings, options, because="the features of a matrix are made already")
         classifier.fit_matrix(load_matrix(sources[0]))
     else:

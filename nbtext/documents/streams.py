@@ -12,6 +12,7 @@ from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed,
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
+PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # protocols; no text begins so
 PIECE_BYTES = 1 << 21  # read at a time
 HEAD_LIMIT = 1 << 16  # bytes looked at to tell what a file holds
 ZIP_MAGIC = b"PK\x03\x04"  # how a matrix file begins
@@ -119,10 +120,19 @@ def is_matrix(path: str) -> bool:
 
     raises  InputError: it cannot be read
     """
+    return _begins(path, ZIP_MAGIC)
+
+
+def is_model(path: str) -> bool:
+    """Whether the path holds a model, as nbtext writes them, by its first bytes: a pickle's. Nothing is used up."""
+    return _begins(path, *PICKLE_MAGICS)
+
+
+def _begins(path: str, *beginnings: bytes) -> bool:
     if path != STANDARD_INPUT and os.path.isdir(path):
         return False
     stream = open_stream(path)
-    found = stream.head(len(ZIP_MAGIC)).startswith(ZIP_MAGIC)
+    found = stream.head(max(map(len, beginnings))).startswith(beginnings)
     if is_regular(path):
         stream.close()
     else:
