@@ -1,0 +1,83 @@
+"""What fitting costs beside LIBLINEAR, as scikit-learn runs it: processor seconds on the same rows, and their ratio.
+
+    python tests/benchmarks/solvers.py [C...]
+
+The rows are the training half of 20 Newsgroups, words, presence; one group against the rest, without an intercept, by
+one thread. Both fit in turn in one process, and the best of three counts.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from protocols import newsgroups
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from nbtext.linear.solving import ROUNDS, TOLERANCE, divide
+
+RUNS = 3
+GROUP = "sci.med"
+
+
+def ours(rows: csr_matrix, signs: Any, penalty: float, *, is_logistic: bool) -> Any:
+    """The weights of our solver."""
+    weights, _, _, _ = divide(
+        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data, signs, np.ones(rows.shape[1]),
+        np.full(len(signs), 1e-8 if is_logistic else 0.0), is_logistic=is_logistic, penalty=penalty, constant=0.0,
+        tolerance=TOLERANCE, rounds=ROUNDS, seed=0,
+    )  # fmt: skip
+    return weights
+
+
+def theirs(rows: csr_matrix, signs: Any, penalty: float, *, is_logistic: bool) -> Any:
+    """The weights of LIBLINEAR, dual, at its usual tolerance."""
+    shared: dict[str, Any] = {"C": penalty, "fit_intercept": False, "dual": True, "max_iter": ROUNDS, "random_state": 0}
+    peer = LogisticRegression(solver="liblinear", **shared) if is_logistic else LinearSVC(**shared)
+    return peer.fit(rows, signs).coef_[0]
+
+
+def objective(rows: csr_matrix, signs: Any, weights: Any, penalty: float, *, is_logistic: bool) -> float:
+    """½|w|² + C Σ loss."""
+    margins = signs * (rows @ weights)
+    losses = np.logaddexp(0, -margins) if is_logistic else np.maximum(0, 1 - margins) ** 2
+    return float(weights @ weights / 2 + penalty * losses.sum())
+
+
+def seconds(fit: Callable[[], Any]) -> float:
+    """Processor seconds of a fit."""
+    start = time.process_time()
+    fit()
+    return time.process_time() - start
+
+
+def compared(rows: csr_matrix, signs: Any, penalty: float, *, is_logistic: bool) -> list[str]:
+    """Seconds of both, their ratio, and the ratio of the objectives that both reach."""
+    fits = [partial(fit, rows, signs, penalty, is_logistic=is_logistic) for fit in (ours, theirs)]
+    times = np.array([[seconds(fit) for fit in fits] for _ in range(RUNS)]).min(axis=0)
+    least = [objective(rows, signs, fit(), penalty, is_logistic=is_logistic) for fit in fits]
+    return [f"{times[0]:.3f}", f"{times[1]:.3f}", f"{times[0] / times[1]:.2f}", f"{least[0] / least[1]:.6f}"]
+
+
+def main() -> None:
+    texts, labels = newsgroups("train")[:2]
+    rows = CountVectorizer(binary=True, dtype=np.float64).fit_transform(texts).tocsr()
+    signs = np.where(np.array(labels) == GROUP, 1.0, -1.0)
+    sys.stdout.write("loss\tC\tnbtext, s\tLIBLINEAR, s\tratio\tobjective, ratio\n")
+    warnings.simplefilter("ignore")
+    for name in ("squared-hinge", "logistic"):
+        for penalty in map(float, sys.argv[1:] or ("1",)):
+            numbers = compared(rows, signs, penalty, is_logistic=name == "logistic")
+            sys.stdout.write("\t".join((name, f"{penalty:g}", *numbers)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
