@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 CODE    = nbtext tests corpora
 
-.PHONY: demo test check format lint types tests twin docs bench fuzz torture corpora clean
+.PHONY: demo test check format lint types tests twin docs man bench fuzz torture corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -38,6 +38,10 @@ docs: $(VENV)/.dev
 	$(BIN)/python -m pytest -q --doctest-modules nbtext tests/docs
 
 # the other tools are installed where they can be had; those that cannot are named in the table
+# man pages, of the same words as --help
+man: $(VENV)/.nbtext
+	$(BIN)/python -m nbtext.cli.manual $(VENV)/share/man/man1
+
 bench: $(VENV)/.dev
 	-sh tests/benchmarks/peers/install.sh
 	$(BIN)/python tests/benchmarks/run.py

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.bayes.settings import ModelSettings
+from nbtext.cli import completion
 from nbtext.cli.options import (
     StagedCommand,
     collected,
@@ -35,7 +36,12 @@ if TYPE_CHECKING:
 )
 @sources
 @settings_options(CurveSettings, "Options")
-@option("--test", metavar="SOURCE", help="Judge by these documents, not by those of SOURCE that no part holds.")
+@option(
+    "--test",
+    metavar="SOURCE",
+    shell_complete=completion.files,
+    help="Judge by these documents, not by those of SOURCE that no part holds.",
+)
 @form_option
 @reading_options
 @feature_options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from nbtext.cli import completion
 from nbtext.cli.options import StagedCommand, debug_option, form_option, option
 from nbtext.cli.running import form_or_default, print_result, screen
 
@@ -12,8 +13,8 @@ from nbtext.cli.running import form_or_default, print_result, screen
     cls=StagedCommand,
     epilog="Example: nbtext diff letters.joblib bernoulli.joblib --features 5\n\nMemory holds both models.",
 )
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="B")
+@click.argument("before", metavar="A", shell_complete=completion.files)
+@click.argument("after", metavar="B", shell_complete=completion.files)
 @option(
     "--features",
     "n_features",
@@ -25,9 +26,9 @@ from nbtext.cli.running import form_or_default, print_result, screen
 @form_option
 @debug_option
 def diff(before: str, after: str, n_features: int, form: str | None) -> None:
-    """Show what has changed from model A to model B.
+    """Show what has changed from one model to another.
 
-    Sizes, settings, labels, features that are new or lost, and those whose log-odds have moved most.
+    From A to B: sizes, settings, labels, features that are new or lost, and those whose log-odds have moved most.
     """
     from nbtext.artifact.model import load_model
     from nbtext.classifier.difference import difference

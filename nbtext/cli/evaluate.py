@@ -11,6 +11,7 @@ import click
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.settings import DecisionSettings
+from nbtext.cli import completion
 from nbtext.cli.options import (
     StagedCommand,
     collected,
@@ -44,10 +45,18 @@ if TYPE_CHECKING:
     "With a model it streams; with --folds and its like it keeps the counts of all documents in memory.",
 )
 @sources
-@option("-m", "--model-file", metavar="MODEL", help="The model file to judge.")
-@option("--predictions", metavar="FILE", help="What was predicted of SOURCE before, matched by id, instead of a model.")
+@option("-m", "--model-file", metavar="MODEL", shell_complete=completion.files, help="The model file to judge.")
 @option(
-    "--foreign", metavar="SOURCE", help="Texts of another kind: say how surely MODEL tells SOURCE from them (AUROC)."
+    "--predictions",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="What was predicted of SOURCE before, matched by id, instead of a model.",
+)
+@option(
+    "--foreign",
+    metavar="SOURCE",
+    shell_complete=completion.files,
+    help="Texts of another kind: say how surely MODEL tells SOURCE from them (AUROC).",
 )
 @settings_options(FoldSettings, "Options")
 @option(

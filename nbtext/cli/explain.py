@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nbtext.cli import completion
 from nbtext.cli.options import (
     StagedCommand,
     collected,
@@ -27,8 +28,18 @@ from nbtext.documents.settings import ReadingSettings
 )
 @sources
 @model_option
-@option("--label", metavar="LABEL", help="Explain this label.  [default: the one that is predicted]")
-@option("--against", metavar="LABEL", help="Compare it with this label.  [default: the most probable other one]")
+@option(
+    "--label",
+    shell_complete=completion.labels,
+    metavar="LABEL",
+    help="Explain this label.  [default: the one that is predicted]",
+)
+@option(
+    "--against",
+    shell_complete=completion.labels,
+    metavar="LABEL",
+    help="Compare it with this label.  [default: the most probable other one]",
+)
 @option(
     "--features",
     "n_features",

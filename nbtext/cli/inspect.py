@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from nbtext.cli import completion
 from nbtext.cli.options import StagedCommand, debug_option, form_option, option
 from nbtext.cli.running import form_or_default, print_result, screen
 from nbtext.documents.streams import is_matrix
@@ -16,7 +17,7 @@ CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
     epilog="Example: nbtext inspect letters.joblib --features 10 --word parking\n\n"
     "Memory holds the model, and a number for each feature.",
 )
-@click.argument("model", metavar="MODEL")
+@click.argument("model", metavar="MODEL", shell_complete=completion.files)
 @option(
     "--features",
     "n_features",
@@ -31,7 +32,14 @@ CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
     help="What makes a feature telling: its weight (log-odds), its counts' log-odds in standard deviations (z), mutual "
     "information, chi-squared, or how frequent it is.  [default: z; log-odds for linear models]",
 )
-@option("--label", "labels", metavar="LABEL", multiple=True, help="Look at this label only; may be repeated.")
+@option(
+    "--label",
+    "labels",
+    shell_complete=completion.labels,
+    metavar="LABEL",
+    multiple=True,
+    help="Look at this label only; may be repeated.",
+)
 @option(
     "--word",
     "words",

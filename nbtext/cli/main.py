@@ -42,6 +42,14 @@ COMMANDS = {
 }
 
 
+COMPLETION = """\b
+Let Tab complete commands, options, labels and files, by this line in the shell's start-up file:
+bash  eval "$(_NBTEXT_COMPLETE=bash_source nbtext)"
+zsh   eval "$(_NBTEXT_COMPLETE=zsh_source nbtext)"
+fish  _NBTEXT_COMPLETE=fish_source nbtext | source
+"""
+
+
 class LazyGroup(click.Group):
     """The group of all commands, each imported when it is called."""
 
@@ -84,7 +92,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     ctx.exit()
 
 
-@click.command(cls=LazyGroup, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=LazyGroup, no_args_is_help=False, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show it.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def cli(debug: bool) -> None:

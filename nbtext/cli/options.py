@@ -10,10 +10,12 @@ import click
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.settings import DecisionSettings
+from nbtext.cli import completion
+from nbtext.cli.help import write_epilog, write_sources
 from nbtext.cli.types import PARSED
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
-from nbtext.evaluation.curve_settings import CurveSettings
+from nbtext.evaluation.curve_settings import CurveSettings, models_to_compare
 from nbtext.evaluation.search_settings import SEARCHES, SearchSettings
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
@@ -31,6 +33,14 @@ Settings = TypeVar(
 )
 
 
+COMPLETED: dict[str, completion.Complete] = {
+    "vocabulary": completion.files,
+    "stop_words": completion.files,
+    "cost": completion.files,
+    "models": completion.names(models_to_compare),
+}
+
+
 class StagedCommand(click.Command):
     """A command whose help groups its options by stage."""
 
@@ -43,6 +53,13 @@ class StagedCommand(click.Command):
         for stage, records in stages.items():
             with formatter.section(stage):
                 formatter.write_dl(records)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        write_sources(self, formatter)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_epilog(self, formatter)
 
 
 class StagedOption(click.Option):
@@ -73,6 +90,8 @@ def settings_options(record: type, stage: str, *, without: tuple[str, ...] = ())
 def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
     flag, *others = field.metadata.get("flags", ("--" + field.name.replace("_", "-"),))
     attributes: dict[str, Any] = {"stage": stage, "help": field.metadata["help"], "default": None}
+    if field.name in COMPLETED:
+        attributes["shell_complete"] = COMPLETED[field.name]
     if field.type == "bool":
         if field.default is True:
             flag = f"{flag}/--no-{flag[2:]}"
@@ -192,8 +211,14 @@ form_option = option(
     help="The form of the result.  [default: a table on a terminal, else tsv]",
 )
 rewrite_option = option("-o", "--output", metavar="FILE", help="Write another file; - is standard output.")
-model_argument = click.argument("model", metavar="MODEL")
-sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+model_argument = click.argument("model", metavar="MODEL", shell_complete=completion.files)
+sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.files)
 model_option = option(
-    "-m", "--model-file", "model", metavar="MODEL", required=True, help="The model file to ask; - is standard input."
+    "-m",
+    "--model-file",
+    "model",
+    metavar="MODEL",
+    required=True,
+    shell_complete=completion.files,
+    help="The model file to ask; - is standard input.",
 )

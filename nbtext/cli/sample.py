@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from nbtext.cli import completion
 from nbtext.cli.options import StagedCommand, debug_option, model_option, option
 
 
@@ -15,7 +16,11 @@ from nbtext.cli.options import StagedCommand, debug_option, model_option, option
     "Memory holds the model, and the probabilities of the words in a few labels.",
 )
 @model_option
-@option("--label", help="Draw documents of this label.  [default: each one's label is drawn from the prior]")
+@option(
+    "--label",
+    shell_complete=completion.labels,
+    help="Draw documents of this label.  [default: each one's label is drawn from the prior]",
+)
 @option("-n", "--number", type=click.IntRange(min=1), default=1, help="How many documents.  [default: 1]")
 @option(
     "--length",

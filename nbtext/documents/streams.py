@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpacked_pieces
+from nbtext.documents.similar import similar_path
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
@@ -148,7 +149,9 @@ def unreadable(path: str, error: OSError) -> InputError:
         IsADirectoryError: "name a file in it",
     }
     reason = os.strerror(error.errno) if error.errno else str(error)
-    return InputError(f"cannot be read: {reason}", where=path, hint=hints.get(type(error), ""))
+    similar = similar_path(path) if isinstance(error, FileNotFoundError) else None
+    hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
+    return InputError(f"cannot be read: {reason}", where=path, hint=hint)
 
 
 def _file_stream(path: str, offset: int) -> ByteStream:
