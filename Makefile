@@ -32,7 +32,7 @@ tests: $(VENV)/.dev
 
 # and once more what counts, with its twin in plain Python
 twin: $(VENV)/.dev
-	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q tests/features tests/bayes tests/classifier tests/cli
+	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q tests/features tests/bayes tests/classifier tests/cli/test_main_job.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m pytest -q --doctest-modules nbtext tests/docs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 
 ARCHIVES = Path(os.environ.get("NBTEXT_TEST_CORPORA", Path(__file__).parents[2] / "shared" / "corpora"))
 UNPACKED = Path(__file__).parents[1] / ".corpora"
+
+# started in the background of a shell, all that the tests start would ignore interrupts
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import reduce
 from operator import add
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.source import Source
 
+ADDING = ("multinomial", "bernoulli", "complement", "categorical")  # their smoothing adds sightings, a prior is theirs
 ENOUGH = 0.5  # the share of a sample that must be left for a choice to be made by it
 
 
@@ -113,32 +114,50 @@ def calibrate(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_b
     return classifier.restore(whole.labels, reading, lambda: whole)
 
 
-def read_again(classifier: TextClassifier, modelling: ModelSettings, *, run: Run[Any] = one_by_one) -> TextClassifier:
+def read_again(
+    classifier: TextClassifier, settings: Mapping[str, Any], *, run: Run[Any] = one_by_one
+) -> TextClassifier:
     """What the classifier has counted, read as another model, without any text.
 
-    Where it has kept no documents, leave-one-out has none to look at: the smoothing is the one given, else that of the
-    classifier, and the calibration is carried over to the same model alone.
+    Where it has kept no documents, leave-one-out has none to look at. Then all that was fitted is carried over if no
+    setting that bears on it changes, and else the smoothing alone.
 
-    raises  ModelError: the model is learned from the documents themselves
+    settings  by the names of ModelSettings' fields; the others stay as they are, as far as they mean the same
+    raises    ModelError: the model is learned from the documents themselves; SettingsError
     """
-    tally = classifier.tally_
-    if needs_all_documents(classifier.features, modelling) and not tally.has_all_documents:
+    tally, features, before = classifier.tally_, classifier.features, classifier.modelling
+    modelling = replace(_common(before, str(settings.get("model", before.model))), **settings)
+    if needs_all_documents(features, modelling) and not tally.has_all_documents:
         hint = "train it on the texts"
         raise ModelError(f"{modelling.model} looks at whole documents here, and the model keeps counts only", hint=hint)
-    another = type(classifier).of(classifier.features, modelling)
+    another = type(classifier).of(features, modelling)
     if len(tally.sample):
         return another.fit_tally(tally, run=run)
-    before = classifier.modelling
     choice = _carried(classifier, tally.labels)
-    if modelling.smoothing is not None or classifier.modelling.is_linear:
-        choice = Choice(modelling.smoothing if modelling.smoothing is not None else LAPLACE)
-    elif (modelling.event_model, modelling.effective_prior) != (before.event_model, before.effective_prior):
-        choice = Choice(choice.smoothing)
-    if not modelling.calibrate:
-        choice = replace(choice, calibration=None)
-    reading = read(tally, classifier.features, modelling, run=run, choice=choice)
+    smoothing = modelling.smoothing if modelling.smoothing is not None else choice.smoothing
+    if replace(modelling, smoothing=None) != replace(before, smoothing=None) or smoothing != choice.smoothing:
+        if modelling.optimize is not None:
+            hint = "train with --keep-sample, or on the texts"
+            raise ModelError("the model has kept no documents to optimize by", hint=hint)
+        has_smoothing = (before.model in ADDING and modelling.model in ADDING) or modelling.smoothing is not None
+        choice = Choice(smoothing if has_smoothing else LAPLACE)
+    reading = read(tally, features, modelling, run=run, choice=choice)
     reading = replace(reading, choice=replace(choice, approximate=_chosen_by_documents(modelling)))
     return another.restore(tally.labels, reading, lambda: tally)
+
+
+def _common(before: ModelSettings, model: str) -> ModelSettings:
+    """The settings of a model, as far as they mean the same to another one."""
+    if model == before.model:
+        return before
+    kept: dict[str, Any] = {
+        "calibrate": before.calibrate,
+        "optimize": before.optimize,
+        "keep_sample": before.keep_sample,
+    }
+    if before.model in ADDING and model in ADDING:
+        return ModelSettings(model=model, smoothing=before.smoothing, prior=before.prior, **kept)
+    return ModelSettings(model=model, **kept)
 
 
 def more_sample_size(classifier: TextClassifier) -> int | None:

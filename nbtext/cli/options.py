@@ -112,18 +112,25 @@ def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
 
 def collected(record: type[Settings], options: dict[str, Any], **fixed: Any) -> Settings:
     """The settings record that the options amount to; those not given keep the record's defaults."""
+    found = given(record, options)
+    if "weighting" in options and record is FeatureSettings:
+        found = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[options["weighting"] or "counts"], strict=True)) | found
+    return record(**(found | fixed))
+
+
+def given(record: type, options: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a settings record that were given as options."""
     names = [field.name for field in fields(record) if "help" in field.metadata]
-    given = {name: options[name] for name in names if options.get(name) is not None}
-    if "weighting" in options and "tf" in names:
-        given = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[options["weighting"] or "counts"], strict=True)) | given
-    return record(**(given | fixed))
+    return {name: options[name] for name in names if options.get(name) is not None}
 
 
 def refuse_given(record: type, options: dict[str, Any], *, because: str) -> None:
     """Raise SettingsError where an option of this record was given that cannot be obeyed."""
-    for field in fields(record):
-        if options.get(field.name) is not None:
-            raise SettingsError(because, where="--" + field.name.replace("_", "-"), hint="leave it out")
+    names = list(given(record, options))
+    if record is FeatureSettings and options.get("weighting") is not None:
+        names.append("weighting")
+    for name in names:
+        raise SettingsError(because, where="--" + name.replace("_", "-"), hint="leave it out")
 
 
 def reading_options(command: Command) -> Command:

@@ -11,6 +11,7 @@ from nbtext.cli.options import (
     StagedCommand,
     collected,
     feature_options,
+    given,
     option,
     reading_options,
     refuse_given,
@@ -57,15 +58,18 @@ def train(
 
     target = output_or_pipe(output)
     settings = collected(ReadingSettings, options)
+    if is_model_alone(sources, settings):
+        for record in (FeatureSettings, ReadingSettings):
+            refuse_given(record, options, because="a model is no text, and has its features already")
+        classifier = read_again(load_model(sources[0]), given(ModelSettings, options))
+        save(classifier, target, quiet=quiet)
+        return
     if options["model"] in SEARCHES:
         features, modelling = looked_for(sources, jobs_or_all(jobs), options | {"quiet": quiet})
     else:
         features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
     classifier = TextClassifier.of(features, modelling)
-    if is_model_alone(sources, settings):
-        refuse_given(FeatureSettings, options, because="a model has its features already")
-        classifier = read_again(load_model(sources[0]), modelling)
-    elif is_matrix_alone(sources, settings):
+    if is_matrix_alone(sources, settings):
         refuse_given(FeatureSettings, options, because="the features of a matrix are made already")
         classifier.fit_matrix(load_matrix(sources[0]))
     else:

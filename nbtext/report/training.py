@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from nbtext.classifier.text_classifier import TextClassifier
 
+FITTED = ("calibration", "strangeness", "shift")  # to documents, by any model that was asked to
+
 
 def trained(classifier: TextClassifier) -> str:
     """What was learned, which smoothing was chosen, and what leave-one-out expects of new documents."""
@@ -26,10 +28,15 @@ def approximated(classifier: TextClassifier) -> str | None:
     approximate = classifier.reading_.choice.approximate
     if not approximate:
         return None
-    expected = classifier.reading_.choice.expectation
-    whose = "as before" if expected is None else f"by {expected.documents:,} documents that its sample still has"
-    named = ", ".join(approximate).replace("_", " ")
-    return (
-        f"approximate ({whose}): {named}; fit them afresh with nbtext calibrate, or train with --keep-sample N, "
-        "which keeps what they are fitted to"
+    choice = classifier.reading_.choice
+    found = {name: getattr(choice, name) for name in approximate}
+    found["shift"] = choice.shift if choice.tilt is None else choice.tilt
+    there = [name for name in approximate if found[name] is not None]
+    missing = [name for name in approximate if found[name] is None and name in FITTED]
+    seen = choice.expectation
+    whose = "as before" if seen is None else f"by {seen.documents:,} documents that its sample still has"
+    said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
+    said += [f"not fitted, for want of documents: {', '.join(missing)}"] if missing else []
+    return "; ".join(said).replace("_", " ") + (
+        "; fit them afresh with nbtext calibrate, or train with --keep-sample N, which keeps what they are fitted to"
     )

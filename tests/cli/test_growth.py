@@ -237,7 +237,7 @@ def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_
 
 def test_every_command_is_in_the_help(nbtext: Any) -> None:
     """The four are listed in the group Grow."""
-    shown = nbtext("--help").out.partition("Grow:")[2]
+    shown = nbtext("--help").out.partition("Grow:")[2].strip("\n").partition("\n\n")[0]
     assert [line.split()[0] for line in shown.splitlines() if line.strip()] == [
         "update", "forget", "merge", "calibrate",
     ]  # fmt: skip

@@ -48,14 +48,32 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path, tmp_path: Path
     """The same model keeps its smoothing and calibration; another one the smoothing alone."""
     trained = nbtext("train", str(letters / "train"), "-o", "model", cwd=tmp_path)
     smoothing = trained.err.split("smoothing ")[1].split(";")[0]
-    for name, is_calibrated in (("multinomial", True), ("bernoulli", False)):
-        again = nbtext("train", "model", "--model", name, "-o", "again", cwd=tmp_path)
-        assert f"smoothing {smoothing}\n" in again.err
-        assert "approximate (as before): smoothing, calibration" in again.err
-        answers = [
-            nbtext("predict", str(letters / "test"), "-m", model, cwd=tmp_path).out for model in ("model", "again")
-        ]
-        assert (answers[0] == answers[1]) == is_calibrated
+    same = nbtext("train", "model", "-o", "same", cwd=tmp_path)
+    assert f"smoothing {smoothing}\n" in same.err
+    assert "approximate (as before): smoothing, calibration, outlier threshold, strangeness;" in same.err
+    other = nbtext("train", "model", "--model", "bernoulli", "-o", "other", cwd=tmp_path)
+    assert f"smoothing {smoothing}\napproximate (as before): smoothing;" in other.err
+    assert "not fitted, for want of documents: calibration, strangeness;" in other.err
+    answers = {
+        name: nbtext("predict", str(letters / "test"), "-m", name, cwd=tmp_path).out
+        for name in ("model", "same", "other")
+    }
+    assert answers["model"] == answers["same"] != answers["other"]
+
+
+def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """A model that is not named stays; a prior goes along; a share of variance is no sighting."""
+    train, prior = str(letters / "train"), ["--prior", "1,2,3,4,5,6"]
+    nbtext("train", train, "--model", "bernoulli", *prior, "--smoothing", "2", "-o", "a", cwd=tmp_path)
+    again = nbtext("train", "a", "--smoothing", "0.5", "-o", "b", cwd=tmp_path)
+    assert again.err.startswith("bernoulli: 336 documents, 6 labels, 2,803 features; smoothing 0.5\n")
+    exact = ["--smoothing", "0.5", "--no-calibrate"]
+    nbtext("train", "a", "--model", "complement", *exact, "-o", "c", cwd=tmp_path)
+    nbtext("train", train, "--model", "complement", *prior, *exact, "-o", "d", cwd=tmp_path)
+    answers = [nbtext("predict", str(letters / "test"), "-m", name, cwd=tmp_path).out for name in "cd"]
+    assert answers[0] == answers[1]
+    nbtext("train", train, "--model", "gaussian", "-o", "e", cwd=tmp_path)
+    assert "smoothing 1\n" in nbtext("train", "e", "--model", "multinomial", "-o", "f", cwd=tmp_path).err
 
 
 @pytest.mark.parametrize(
@@ -66,7 +84,13 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path, tmp_path: Path
             "nbtext: nbsvm looks at whole documents here, and the model keeps counts only; train it on",
         ),
         (["--model", "categorical"], "nbtext: categorical looks at whole documents here"),
-        (["--ngrams", "1,2"], "nbtext: --ngrams: a model has its features already; leave it out"),
+        (["--ngrams", "1,2"], "nbtext: --ngrams: a model is no text, and has its features already; leave it out"),
+        (["--weighting", "binary"], "nbtext: --weighting: a model is no text, and has its features already"),
+        (["--text-field", "body"], "nbtext: --text-field: a model is no text, and has its features already"),
+        (
+            ["--optimize", "macro_f1"],
+            "nbtext: the model has kept no documents to optimize by; train with",
+        ),
         (["--smoothing", "-1"], "nbtext: --smoothing: -1.0 is not a number >= 0"),
     ],
 )
