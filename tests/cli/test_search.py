@@ -43,6 +43,7 @@ def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Pat
 )
 def test_what_cannot_be_searched(nbtext: Any, tmp_path: Path, arguments: list[str], says: str) -> None:
     """One line each."""
-    result = nbtext("train", *arguments, "--model", "auto", "-o", str(tmp_path / "m"), input=b"")
+    (tmp_path / "x.jsonl").write_text('{"text": "red", "label": "apple"}\n')
+    result = nbtext("train", *arguments, "--model", "auto", "-o", "m", input=b"", cwd=tmp_path)
     assert result.status == 2
     assert result.err.startswith(says)
