@@ -5,15 +5,23 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; an interrupt before or after its work ends like any other."""
+    """Run the command line; what strikes before or after its work ends it in one line, as within."""
     try:
         from nbtext.cli.main import main as run
 
         run()
     except KeyboardInterrupt:
-        sys.stderr.write("nbtext: interrupted\n")
-        sys.stderr.flush()
-        os._exit(130)
+        _leave("interrupted", 130)
+    except (MemoryError, SystemError):  # the latter where Python had no room left for the former
+        if "--debug" in sys.argv:
+            raise
+        _leave("out of memory", 1)
+
+
+def _leave(sentence: str, status: int) -> None:
+    sys.stderr.write(f"nbtext: {sentence}\n")
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

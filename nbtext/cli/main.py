@@ -16,7 +16,14 @@ from nbtext.errors import NbtextError, printable
 
 INTERRUPTED = 130  # the exit status that shells give to what Ctrl-C ended
 
-NO_ROOM = ("failed to map segment", "can't start new thread", "Cannot allocate memory")  # of errors of other kinds
+# of errors of other kinds; the last two are what Python says where it had no room left for its own MemoryError
+NO_ROOM = (
+    "failed to map segment",
+    "can't start new thread",
+    "Cannot allocate memory",
+    "without exception set",
+    "without setting an exception",
+)
 
 # group: command: (the first line of its help). Named here so that `nbtext --help` imports none of them.
 COMMANDS = {
