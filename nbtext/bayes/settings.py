@@ -126,6 +126,7 @@ class ModelSettings(LinearSettings):
         refused = {} if self.is_linear else {"penalty": "--C"}
         refused |= {"smoothing": "--smoothing", "prior": "--prior"} if self.is_linear else {}
         refused |= {} if self.model == "nbsvm" else of_nbsvm
+        refused |= {} if self.model == "categorical" else {"values": "--values"}
         for name, option in refused.items():
             if getattr(self, name) != defaults[name]:
                 raise SettingsError(f"{self.model} has no use for it", where=option, hint="leave it out")

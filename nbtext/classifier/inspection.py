@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.weights import bias_of
 from nbtext.classifier.inspector import FeatureView, Inspector
 from nbtext.errors import SettingsError
@@ -64,8 +65,9 @@ class Inspection:
     n_labels: int
     n_features: int
     occurrences: float
-    smoothing: float
-    smoothing_by: str  # "leave-one-out", "default", or "given"
+    smoothing: float | None  # of an event model
+    penalty: float | None  # C of a linear one
+    chosen_by: str  # how the one that there is was found: "leave-one-out", "folds", "default", or "given"
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
     expected: dict[str, float] | None  # accuracy, log-loss and the documents that were left out
     outlier_threshold: float | None  # log-likelihood per token, in nats
@@ -116,7 +118,8 @@ def inspect(
         len(classifier.labels),
         statistics.n_features,
         statistics.class_occurrences.sum().item(),
-        choice.smoothing,
+        choice.smoothing if choice.penalty is None else None,
+        choice.penalty,
         _chosen_by(classifier),
         (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else None,
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
@@ -157,10 +160,14 @@ def changed_settings(classifier: TextClassifier) -> dict[str, Any]:
 
 
 def _chosen_by(classifier: TextClassifier) -> str:
-    if classifier.modelling.smoothing is not None:
+    modelling = classifier.modelling
+    if modelling.is_linear:
+        is_default = modelling.penalty == ModelSettings().penalty
+        return "folds" if modelling.penalty == AUTO else "default" if is_default else "given"
+    if modelling.smoothing is not None:
         return "given"
-    fixed = classifier.modelling.model not in EVENT_MODELS or EVENT_MODELS[classifier.modelling.model].smoothing
-    return "default" if fixed or classifier.reading_.choice.expectation is None else "leave-one-out"
+    is_fixed = EVENT_MODELS[modelling.model].smoothing or classifier.reading_.choice.expectation is None
+    return "default" if is_fixed else "leave-one-out"
 
 
 def _priors(classifier: TextClassifier) -> Floats | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +21,7 @@ from nbtext.cli.options import (
     settings_options,
     sources,
 )
-from nbtext.cli.running import form_or_default, jobs_or_all, reading
+from nbtext.cli.running import form_or_default, jobs_or_all, print_result, reading, screen
 from nbtext.cli.types import Parsed
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
@@ -102,13 +100,7 @@ def evaluate(
         with reading((foreign,), settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
             judge.add_foreign(_predictions(source, model_file, on_batch, options))
     evaluation = judge.evaluation()
-    text = rendered_evaluation(
-        evaluation,
-        form=form_or_default(form),
-        width=shutil.get_terminal_size().columns,
-        color=sys.stdout.isatty(),
-    )
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    print_result(rendered_evaluation(evaluation, form=form_or_default(form), screen=screen()))
     check_bars(evaluation, bars)
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import printable
 from nbtext.evaluation.metrics import Evaluation
 from nbtext.report.records import markdown_field, tsv_field
+from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
 
 SUMMARY = (
@@ -35,13 +37,14 @@ SUMMARY = (
 )
 MOST_COLUMNS = 12  # labels whose confusions are shown as a matrix; of more, the most frequent confusions as a list
 MOST_CONFUSIONS = 10
+BAR = 12  # characters for a share of 1
 SHADES = ("", "dim", "", "yellow", "red")  # by the share of a row that was confused
 
 
-def rendered_evaluation(evaluation: Evaluation, *, form: str, width: int = 80, color: bool = False) -> str:
-    """The evaluation as a table (of `width` characters), tsv, csv, json, jsonl or markdown."""
+def rendered_evaluation(evaluation: Evaluation, *, form: str, screen: Screen = PLAIN) -> str:
+    """The evaluation as a table for a screen, tsv, csv, json, jsonl or markdown."""
     if form == "table":
-        return _table(evaluation, width=width, color=color)
+        return drawn(_tables(evaluation), screen)
     return _FORMS[form](evaluation)
 
 
@@ -105,22 +108,13 @@ _FORMS: dict[str, Callable[[Evaluation], str]] = {
 }
 
 
-def _table(evaluation: Evaluation, *, width: int, color: bool) -> str:
-    from rich.console import Console
-
-    target = io.StringIO()
-    console = Console(
-        file=target, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False, emoji=False
-    )
-    console.print("\n".join(_summary_lines(evaluation)))
-    console.print(_label_table(evaluation))
+def _tables(evaluation: Evaluation) -> Iterator[RenderableType]:
+    yield "\n".join(_summary_lines(evaluation))
+    yield _label_table(evaluation)
+    yield _reliability_table(evaluation)
     if len(evaluation.labels) > 1 and evaluation.accuracy < 1:
         is_small = len(evaluation.labels) <= MOST_COLUMNS
-        console.print(_confusion_matrix(evaluation) if is_small else _frequent_confusions(evaluation))
-    lines = [line.rstrip() for line in target.getvalue().splitlines()]
-    # tables come with an empty line on either side: one between them is enough
-    kept = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
-    return "\n".join(kept).rstrip() + "\n"
+        yield _confusion_matrix(evaluation) if is_small else _frequent_confusions(evaluation)
 
 
 def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
@@ -143,21 +137,26 @@ def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"outlier AUROC {evaluation.outlier_auroc:.4f} against {evaluation.foreign_documents:,} foreign documents"
 
 
-def _new_table(*headers: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(headers[0], overflow="ellipsis", no_wrap=True)
-    for header in headers[1:]:
-        table.add_column(header, justify="right", no_wrap=True, overflow="ellipsis")
+def _label_table(evaluation: Evaluation) -> Table:
+    table = new_table("label", "precision", "recall", "F1", "documents")
+    for s in evaluation.per_label:
+        table.add_row(printable(s.label), f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.support:,}")
     return table
 
 
-def _label_table(evaluation: Evaluation) -> Table:
-    table = _new_table("label", "precision", "recall", "F1", "documents")
-    for s in evaluation.per_label:
-        table.add_row(printable(s.label), f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.support:,}")
+def _reliability_table(evaluation: Evaluation) -> Table:
+    """How often what was thought to be so probable was right."""
+    table = new_table("probability", "documents", "mean", "right")
+    table.add_column("")
+    for part in evaluation.reliability:
+        bar = "━" * round(part.accuracy * BAR)
+        table.add_row(
+            f"{part.low:.2f} to {part.high:.2f}",
+            f"{part.documents:,}",
+            f"{part.mean_probability:.3f}",
+            f"{part.accuracy:.3f}",
+            bar,
+        )
     return table
 
 
@@ -165,7 +164,7 @@ def _confusion_matrix(evaluation: Evaluation) -> Table:
     """Rows are true labels, columns what they were taken for."""
     from rich.text import Text
 
-    table = _new_table("true \\ predicted", *map(printable, evaluation.labels))
+    table = new_table("true \\ predicted", *map(printable, evaluation.labels))
     for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)):
         total = max(1, sum(row))
         cells = [
@@ -187,7 +186,7 @@ def _frequent_confusions(evaluation: Evaluation) -> Table:
         for column, number in enumerate(row)
         if number and column != place
     ]
-    table = _new_table("true", "predicted", "documents")
+    table = new_table("true", "predicted", "documents")
     for number, label, taken_for in sorted(found)[:MOST_CONFUSIONS]:
         table.add_row(printable(label), printable(taken_for), f"{-number:,}")
     return table

@@ -67,7 +67,10 @@ def _summary(inspection: Inspection) -> Iterator[tuple[str, str]]:
     yield "model", inspection.model
     sizes = f"{inspection.documents:,} documents, {inspection.n_labels:,} labels, {inspection.n_features:,} features"
     yield "learned", f"{sizes}, {_number(inspection.occurrences)} occurrences of them"
-    yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.smoothing_by})"
+    if inspection.penalty is None:
+        yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
+    else:
+        yield "C", f"{inspection.penalty:.4g} ({inspection.chosen_by})"
     if inspection.expected is not None:
         yield (
             "expect",

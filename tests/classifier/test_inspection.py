@@ -49,7 +49,7 @@ def test_the_textbook() -> None:
     assert (label, china.occurrences, china.documents, japan.occurrences) == ("china", 5, 3, 1)
     assert china.log_odds == pytest.approx(log(6 / 14) - log(2 / 9))
     assert [view.prior for view in found.labels] == pytest.approx([3 / 4, 1 / 4])
-    assert found.smoothing_by == "given"
+    assert found.chosen_by == "given"
 
 
 def test_two_labels_are_a_hyperplane() -> None:

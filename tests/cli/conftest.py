@@ -47,13 +47,13 @@ def nbtext() -> Run:
 
 
 @pytest.fixture(scope="session")
-def on_a_terminal() -> Callable[[list[str]], str]:
-    """on_a_terminal(command): what a command shows on a terminal."""
+def on_a_terminal() -> Callable[..., str]:
+    """on_a_terminal(command, **variables): what a command shows on a terminal, with these environment variables."""
 
-    def show(command: list[str]) -> str:
+    def show(command: list[str], **variables: str) -> str:
         """What a command shows on a terminal of 80 columns, both outputs together."""
         main, side = pty.openpty()
-        environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+        environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm", **variables}
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=side, stderr=side, env=environment) as process:
             os.close(side)
             shown = b""

@@ -21,7 +21,7 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
     """Sizes, priors, the smoothing and how it was chosen, what to expect, and the words by the criterion."""
     record = json.loads(nbtext("inspect", model, "--to", "json", "--by", "mi", "--features", "3").out)
     assert (record["model"], record["documents"], record["n_labels"]) == ("multinomial", 336, 6)
-    assert record["smoothing_by"] == "leave-one-out"
+    assert record["chosen_by"] == "leave-one-out"
     assert 0.9 < record["expected"]["accuracy"] < 1
     assert [label["label"] for label in record["labels"]] == [
         "noise",
@@ -32,6 +32,18 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
         "trash",
     ]
     assert all(len(label["features"]) == 3 for label in record["labels"])
+
+
+@pytest.mark.parametrize(
+    ("options", "found"), [([], "1 (default)"), (["--C", "auto"], "(folds)"), (["--C", "2"], "2 (given)")]
+)
+def test_a_linear_model(nbtext: Any, letters: Path, tmp_path: Path, options: list[str], found: str) -> None:
+    """It has no smoothing, but a penalty, and that is shown with how it was found."""
+    arguments = ("train", str(letters / "train"), "--model", "nbsvm", "-q", "-o", "m")
+    assert nbtext(*arguments, *options, cwd=tmp_path).status == 0
+    shown = nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
+    assert "smoothing" not in shown
+    assert next(line for line in shown.splitlines() if line.startswith("C ")).endswith(found)
 
 
 def test_a_word(nbtext: Any, model: str) -> None:

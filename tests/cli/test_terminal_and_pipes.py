@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -11,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 NBTEXT = [sys.executable, "-m", "nbtext"]
 
@@ -21,6 +24,15 @@ def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) ->
     assert "84 documents: accuracy" in shown
     assert "precision" in shown
     assert "%" in on_a_terminal([*NBTEXT, "predict", str(letters / "test"), "-m", model, "--no-progress"])
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_no_color(on_a_terminal: Any, letters: Path, model: str, name: str, value: str) -> None:
+    """Colors can be refused, and are shown to no terminal that has none."""
+    command = [*NBTEXT, "evaluate", str(letters / "test"), "-m", model, "--no-progress"]
+    colors = re.compile(r"\x1b\[[0-9;]*3[0-9]")  # of letters
+    assert colors.search(on_a_terminal(command))
+    assert not colors.search(on_a_terminal(command, **{name: value}))
 
 
 def test_verbose_says_when_the_kernel_cannot_help(nbtext: Any, letters: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from nbtext.evaluation.metrics import Evaluation, LabelScore, ReliabilityBin
 from nbtext.report.evaluation import rendered_evaluation
+from nbtext.report.terminal import Screen
 
 HOSTILE = "\x1b[31m[bold]x|y\t"
 
@@ -56,7 +57,7 @@ def test_reliability() -> None:
 def test_people_see_no_control_character(form: str, n_labels: int) -> None:
     """Tables hold every figure, fit the width where they can, and spell out what a terminal would obey."""
     labels = [f"{HOSTILE}{n}" for n in range(n_labels)]
-    text = rendered_evaluation(evaluation_of(*labels), form=form, width=100)
+    text = rendered_evaluation(evaluation_of(*labels), form=form, screen=Screen(100))
     assert "\x1b" not in text
     assert "0.5000" in text
     if form == "table":
