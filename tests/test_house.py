@@ -14,6 +14,8 @@ HOMES = {
     "click": {"cli"},
     "rich": {"cli", "report"},
     "joblib": {"artifact", "classifier", "linear"},
+    "jinja2": {"report"},
+    "vl_convert": {"report"},
     "sklearn": set(),
     "numpy": set(ROOMS) - {"cli"},
 }

@@ -64,6 +64,12 @@ if TYPE_CHECKING:
     default={},
     help="Exit with status 3 where a metric is worse than this, as in accuracy=0.85,macro_f1=0.8.",
 )
+@option(
+    "--report",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write a page (HTML, one file) with charts, confusions and mistakes, too; needs nbtext[report].",
+)
 @form_option
 @settings_options(DecisionSettings, "Answers", without=("explain",))
 @reading_options
@@ -75,9 +81,8 @@ def evaluate(
     model_file: str | None,
     foreign: str | None,
     bars: dict[str, float],
+    report: str | None,
     form: str | None,
-    quiet: bool,
-    no_progress: bool,
     **options: Any,
 ) -> None:
     """Say how good a model is on labelled texts.
@@ -91,15 +96,25 @@ def evaluate(
 
     dealing = collected(FoldSettings, options)
     settings = collected(ReadingSettings, options, mark_field=dealing.mark_field)
+    if report is not None:
+        from nbtext.report.page.rendering import check_extra
+
+        check_extra("--report")
     if foreign is not None and model_file is None:
         raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
+    progress = {name: options[name] for name in ("quiet", "no_progress")}
     judge = Judge(collected(DecisionSettings, options).cost, with_likelihoods=foreign is not None)
-    with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+    with reading(sources, settings, **progress) as (source, on_batch):
         judge.add_all(_predictions(source, model_file, on_batch, options))
     if foreign is not None:
-        with reading((foreign,), settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+        with reading((foreign,), settings, **progress) as (source, on_batch):
             judge.add_foreign(_predictions(source, model_file, on_batch, options))
     evaluation = judge.evaluation()
+    if report is not None:
+        from nbtext.report.evaluation_page import evaluation_page
+        from nbtext.report.page.rendering import write_page
+
+        write_page(report, evaluation_page(evaluation, subject=", ".join(sources)))
     print_result(rendered_evaluation(evaluation, form=form_or_default(form), screen=screen()))
     check_bars(evaluation, bars)
 

@@ -1,0 +1,110 @@
+// What every page does: its colors, and its charts.
+"use strict";
+
+const page = {
+  data: JSON.parse(document.getElementById("data").textContent),
+  views: {}, // of Vega, by the names of the charts
+  whenDrawn: [], // functions that are told the name of a chart, and its view, whenever it was drawn
+};
+
+(() => {
+  const root = document.documentElement;
+  const tip = document.getElementById("tip");
+  const probe = document.body.appendChild(document.createElement("span"));
+
+  function color(name) {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  }
+
+  function look() {
+    const axis = {
+      domainColor: color("line"), gridColor: color("grid"), tickColor: color("line"), labelColor: color("quiet"),
+      titleColor: color("quiet"), titleFontWeight: 500, labelFontSize: 12, titleFontSize: 12, titlePadding: 8,
+    };
+    return {
+      background: "transparent",
+      font: getComputedStyle(document.body).fontFamily,
+      axis,
+      legend: { labelColor: color("text"), titleColor: color("quiet"), labelFontSize: 12, orient: "top", title: null },
+      view: { stroke: null },
+      mark: { color: color("blue") },
+      range: { category: [color("blue"), color("orange"), color("green"), color("quiet")] },
+      text: { color: color("text") },
+      rule: { color: color("quiet") },
+    };
+  }
+
+  // "$blue" in a specification is the color of that name
+  function colored(node) {
+    if (typeof node === "string" && /^\$[a-z-]+$/.test(node)) return color(node.slice(1));
+    if (Array.isArray(node)) return node.map(colored);
+    if (node && typeof node === "object") {
+      return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, colored(value)]));
+    }
+    return node;
+  }
+
+  function showTip(_, event, item, value) {
+    if (value === null || value === undefined || value === "") {
+      tip.hidden = true;
+      return;
+    }
+    tip.textContent =
+      typeof value === "object" ? Object.entries(value).map(([key, each]) => `${key}: ${each}`).join("\n") : `${value}`;
+    tip.hidden = false;
+    const room = tip.getBoundingClientRect();
+    tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - room.width - 8))}px`;
+    tip.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - room.height - 8))}px`;
+  }
+
+  async function draw(figure) {
+    const name = figure.dataset.chart;
+    const { specification, columns, rows } = page.data.charts[name];
+    const values = rows.map((row) => Object.fromEntries(columns.map((column, place) => [column, row[place]])));
+    const { view } = await vegaEmbed(
+      figure.querySelector(".drawing"),
+      { width: "container", height: 260, autosize: { type: "fit", contains: "padding" }, ...colored(specification),
+        data: { values } },
+      { mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false, tooltip: showTip,
+        config: look() },
+    );
+    if (page.views[name]) page.views[name].finalize();
+    page.views[name] = view;
+    // the drawing as a whole has its words, and a table
+    figure.querySelector(".drawing svg").setAttribute("aria-hidden", "true");
+    figure.dataset.drawn = "true";
+    page.whenDrawn.forEach((tell) => tell(name, view));
+  }
+
+  function drawAll() {
+    return Promise.all([...document.querySelectorAll("figure[data-chart]")].map(draw));
+  }
+
+  const choice = document.getElementById("scheme");
+  const wanted = matchMedia("(prefers-color-scheme: dark)");
+
+  function remember(scheme) {
+    try {
+      if (scheme === undefined) return localStorage.getItem("nbtext-scheme") || "";
+      localStorage.setItem("nbtext-scheme", scheme);
+    } catch { /* a browser may keep nothing for files */ }
+    return scheme || "";
+  }
+
+  function setScheme(scheme) {
+    if (scheme) root.dataset.scheme = scheme;
+    else delete root.dataset.scheme;
+  }
+
+  choice.value = remember();
+  setScheme(choice.value);
+  choice.addEventListener("change", () => {
+    setScheme(remember(choice.value));
+    page.drawn = drawAll();
+  });
+  wanted.addEventListener("change", () => { page.drawn = drawAll(); });
+  document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+  page.start = () => { page.drawn = drawAll(); };
+  document.addEventListener("DOMContentLoaded", page.start);
+})();
