@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
@@ -32,6 +32,69 @@ MOST_PROBABILITIES = 1 << 22  # of documents that are answered at once, one a la
 OnBatch = Callable[["Chunk", Batch], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How documents are counted, wherever that is done.
+
+    settings     what of a text is counted
+    sample_size  documents kept for leave-one-out; None keeps all
+    """
+
+    settings: FeatureSettings
+    sample_size: int | None
+
+    def count(self, chunks: Iterable[Chunk], on_batch: OnBatch) -> Tally:
+        """The tally of some documents."""
+        builder = TallyBuilder(self.settings, sample_size=self.sample_size)
+        for chunk in chunks:
+            batch = chunk.batch()
+            builder.add(batch)
+            on_batch(chunk, batch)
+        return builder.finish()
+
+
+class Executor(Protocol):
+    """Who counts a source: it has parts of it counted, and adds the tallies up."""
+
+    def tally(self, source: Source, counting: Counting, on_batch: OnBatch | None = None) -> Tally:
+        """Count every document of a source. The result does not depend on who counts, nor into which parts it is cut.
+
+        on_batch  is told of what was counted, one piece at a time
+        raises    InputError: a document cannot be read, or has no label
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """So many threads of this process; each counts what it can get until none is left."""
+
+    jobs: int
+
+    def tally(self, source: Source, counting: Counting, on_batch: OnBatch | None = None) -> Tally:
+        """See Executor. A token pattern is tried in this thread: no other could help, and only here it can be ended."""
+        chunks, is_one = _peeked(source.chunks())
+        pieces = _Shared(chunks, on_batch)
+
+        def count() -> Tally:
+            try:
+                return counting.count(pieces, pieces.done)
+            except BaseException:
+                pieces.stop()
+                raise
+
+        if self.jobs == 1 or is_one or has_own_pattern(counting.settings):
+            return count()
+        from joblib import Parallel, delayed
+
+        try:
+            tallies: list[Tally] = Parallel(n_jobs=self.jobs, prefer="threads")(
+                delayed(count)() for _ in range(self.jobs)
+            )
+            return reduce(add, tallies)
+        finally:
+            pieces.stop()
+
+
 def tally_source(
     source: Source,
     settings: FeatureSettings,
@@ -40,39 +103,8 @@ def tally_source(
     sample_size: int | None,
     on_batch: OnBatch | None = None,
 ) -> Tally:
-    """Count every document of a source. The result does not depend on the number of threads.
-
-    A token pattern is tried in this thread: no second one could help, and only here it can be stopped.
-
-    jobs         threads, >= 1
-    sample_size  documents kept for leave-one-out; None keeps all
-    on_batch     is told of each chunk that was counted, one at a time
-    raises       InputError: a document cannot be read, or has no label
-    """
-    chunks, is_one = _peeked(source.chunks())
-    pieces = _Shared(chunks, on_batch)
-
-    def count() -> Tally:
-        builder = TallyBuilder(settings, sample_size=sample_size)
-        try:
-            for chunk in pieces:
-                batch = chunk.batch()
-                builder.add(batch)
-                pieces.done(chunk, batch)
-        except BaseException:
-            pieces.stop()
-            raise
-        return builder.finish()
-
-    if jobs == 1 or is_one or has_own_pattern(settings):
-        return count()
-    from joblib import Parallel, delayed
-
-    try:
-        tallies: list[Tally] = Parallel(n_jobs=jobs, prefer="threads")(delayed(count)() for _ in range(jobs))
-        return reduce(add, tallies)
-    finally:
-        pieces.stop()
+    """Count every document of a source in `jobs` threads; see Executor."""
+    return Threads(jobs).tally(source, Counting(settings, sample_size), on_batch)
 
 
 @contextmanager

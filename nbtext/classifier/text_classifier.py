@@ -16,7 +16,7 @@ from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unk
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.decisions import decided
-from nbtext.classifier.folding import OnBatch, tally_source, threads
+from nbtext.classifier.folding import Counting, Executor, OnBatch, Threads, threads
 from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.reading import Reading, read, sample_size
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
@@ -90,11 +90,16 @@ class TextClassifier:
         builder.add(Batch(ids, (texts,), [str(label) for label in y]))
         return builder.finish()
 
-    def fit_source(self, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None) -> TextClassifier:
-        """Learn from all documents of a source, in this many threads; the result does not depend on their number."""
+    def fit_source(
+        self, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None, executor: Executor | None = None
+    ) -> TextClassifier:
+        """Learn from all documents of a source, in this many threads; the result does not depend on their number.
+
+        executor  counts the documents instead of threads; `nbtext.cluster` has one for Dask
+        """
         self.features = replace(self.features, fields=source.field_names)
         size = sample_size(self.features, self.modelling)
-        tally = tally_source(source, self.features, jobs=jobs, sample_size=size, on_batch=on_batch)
+        tally = (executor or Threads(jobs)).tally(source, Counting(self.features, size), on_batch)
         if not tally.labels:
             raise InputError("there is no document to learn from")
         with threads(jobs) as run:

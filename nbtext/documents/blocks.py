@@ -149,15 +149,30 @@ def _aligned(pieces: Iterator[bytes], width: int) -> Iterator[bytes]:
         yield rest
 
 
+def count_beginnings(path: str, span: Span, mark: int, encoding: Encoding) -> int:
+    """How many lines begin within the span of a file whose text begins at byte `mark`."""
+    start, stop = _edges(span, encoding)
+    if stop <= mark:
+        return 0
+    base = mark if start <= mark else start - encoding.width
+    return (start <= mark) + _count_lines(path, base, stop - encoding.width, encoding)
+
+
+def _edges(span: Span, encoding: Encoding) -> tuple[int, int]:
+    """Where the span starts and stops, in whole characters."""
+    width = encoding.width
+    return -(-span.start // width) * width, -(-span.stop // width) * width
+
+
 def span_blocks(path: str, span: Span, mark: int, encoding: Encoding, limit: int) -> Iterator[Block]:
     """The blocks of the lines that begin within the span of a file whose text begins at byte `mark`."""
     width = encoding.width
-    start, stop = (-(-offset // width) * width for offset in (span.start, span.stop))
+    start, stop = _edges(span, encoding)
     is_first = start <= mark
     base = mark if is_first else start - width  # one character ahead: a line that ended there begins in the span
     first_line = span.first_line
     if first_line is None:
-        first_line = 1 + (0 if is_first else _count_lines(path, mark, base, encoding) + 1)
+        first_line = 1 + count_beginnings(path, Span(0, start), mark, encoding)
     stream = open_stream(path, offset=base)
     try:
         pieces = _aligned(pieces_of(stream), width)

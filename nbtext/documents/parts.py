@@ -20,6 +20,7 @@ from nbtext.documents.files import files_chunks, stream_chunk
 from nbtext.documents.formats import EML, format_of, is_mail
 from nbtext.documents.lines import LineChunk, line_chunks, parse_fasttext, parse_lines
 from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.shards import Shard
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
 from nbtext.errors import InputError, SettingsError
 
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 class Part:
     """One SOURCE, or one file of it.
 
-    size  of its chunks together, in `unit`; None where it cannot be known
+    whole  what of it is to be read, for others to read it
+    size   of its chunks together, in `unit`; None where it cannot be known
     """
 
     chunks: Callable[[], Iterator[Chunk]]
+    whole: Shard
     unit: str  # "bytes" or "files"
     size: int | None
     is_live: bool = False
@@ -64,6 +67,13 @@ class Opener:
             return [self._mails_part([path], [None])]
         return [self._file_part(path)]
 
+    def part_of(self, shard: Shard) -> Part:
+        """The part that a shard is; the opener has its span."""
+        if shard.reader == "file":
+            return self._file_part(shard.paths[0], shard.labels[0])
+        make = self._mails_part if shard.reader == "mails" else self._files_part
+        return make(list(shard.paths), list(shard.labels))
+
     def _tree_parts(self, root: str) -> list[Part]:
         wanted = self.settings.input_format
         if wanted == "matrix":
@@ -87,7 +97,8 @@ class Opener:
 
     def _files_part(self, paths: list[str], labels: list[str | None]) -> Part:
         self._require_joined(paths[0])
-        return Part(lambda: files_chunks(paths, labels, self.encoding, self.settings), "files", len(paths))
+        whole = Shard("files", tuple(paths), tuple(labels))
+        return Part(lambda: files_chunks(paths, labels, self.encoding, self.settings), whole, "files", len(paths))
 
     def _mails_part(self, paths: list[str], labels: list[str | None]) -> Part:
         def chunks() -> Iterator[Chunk]:
@@ -95,12 +106,12 @@ class Opener:
 
             return mail_files_chunks(paths, labels, self.encoding, self.settings)
 
-        return Part(chunks, "files", len(paths))
+        return Part(chunks, Shard("mails", tuple(paths), tuple(labels)), "files", len(paths))
 
     def _file_part(self, path: str, label: str | None = None) -> Part:
         size = file_size(path)
         is_live = size is None and self.settings.input_format not in ("csv", "tsv", "mbox", "files")
-        return Part(lambda: self._file_chunks(path, label), "bytes", size, is_live)
+        return Part(lambda: self._file_chunks(path, label), Shard("file", (path,), (label,)), "bytes", size, is_live)
 
     def _file_chunks(self, path: str, label: str | None) -> Iterator[Chunk]:
         """The chunks of a single file or stream, once its first bytes have told the format."""

@@ -11,6 +11,7 @@ from nbtext.documents.blocks import Span
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.parts import Opener, Part
 from nbtext.documents.settings import FORMATS, ReadingSettings
+from nbtext.documents.shards import Shard, cut
 from nbtext.errors import InputError, SettingsError
 
 
@@ -35,16 +36,18 @@ class Source:
                  by `batches` here, or by who reads the chunks: it is in the notes of each batch
     field_names  of the columns of a batch, where text fields are kept apart
     is_live      text comes from a pipe or terminal, whole lines as soon as they are there
+    settings     how it is read
     """
 
-    def __init__(self, parts: Sequence[Part], skipped: Counter[str], field_names: tuple[str, ...]) -> None:
+    def __init__(self, parts: Sequence[Part], skipped: Counter[str], settings: ReadingSettings) -> None:
         self._parts = parts
+        self.settings = settings
         sizes = [part.size for part in parts]
         units = {part.unit for part in parts}
         self.unit = "bytes" if "bytes" in units else "files"
         self.size = sum(size or 0 for size in sizes) if len(units) == 1 and None not in sizes else None
         self.skipped = skipped
-        self.field_names = field_names
+        self.field_names = settings.text_field if settings.separate_fields else ()
         self.is_live = any(part.is_live for part in parts)
 
     def chunks(self) -> Iterator[Chunk]:
@@ -54,6 +57,18 @@ class Source:
         """
         for part in self._parts:
             yield from part.chunks()
+
+    def shards(self, n_bytes: int) -> list[Shard]:
+        """The same documents in pieces of about so many bytes, in order, for others to read; see `open_shard`.
+
+        raises  InputError: something can be read here only
+        """
+        encoding = encoding_of(self.settings)
+        return [
+            shard
+            for part in self._parts
+            for shard in cut(part.whole, n_bytes, encoding=encoding, settings=self.settings)
+        ]
 
     def batches(self) -> Iterator[Batch]:
         """All documents, some at a time, in order; problems are left in the batches."""
@@ -84,7 +99,13 @@ def open_source(paths: Sequence[str], settings: ReadingSettings, *, span: Span |
         raise InputError("there is nothing to read", hint="name a directory or a file, or - for standard input")
     opener = Opener(settings, encoding_of(_checked(settings)), span)
     parts = [part for path in paths for part in opener.parts(path)]
-    return Source(parts, opener.skipped, settings.text_field if settings.separate_fields else ())
+    return Source(parts, opener.skipped, settings)
+
+
+def open_shard(shard: Shard, settings: ReadingSettings) -> Source:
+    """The documents of a shard of a source that was opened with these settings, in whichever process."""
+    opener = Opener(settings, encoding_of(settings), shard.span)
+    return Source([opener.part_of(shard)], opener.skipped, settings)
 
 
 def _checked(settings: ReadingSettings) -> ReadingSettings:

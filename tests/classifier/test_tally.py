@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
+from functools import reduce
+from operator import add
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbtext.classifier.folding import Counting, Threads
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_shard, open_source
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 
@@ -106,3 +113,18 @@ def test_a_document_that_cannot_be_read() -> None:
     batch = Batch(["a"], ([""],), [None], {0: InputError("broken JSON", where="mail.jsonl:17")})
     with pytest.raises(InputError, match=r"mail\.jsonl:17: broken JSON"):
         TallyBuilder(FeatureSettings()).add(batch)
+
+
+@pytest.mark.parametrize("n_bytes", [200, 5000, 10**6])
+def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> None:
+    """A shard's tally by itself, added up in any tree, is the tally of the source in threads; the sample too."""
+    lines = [json.dumps({"text": f"w{n % 97} w{n * n % 101}", "label": "ab"[n % 2]}) for n in range(500)]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    source = open_source([str(tmp_path / "x.jsonl")], ReadingSettings())
+    counting = Counting(PLAIN, 30)
+    parts = [
+        counting.count(open_shard(shard, source.settings).chunks(), lambda *_: None) for shard in source.shards(n_bytes)
+    ]
+    while len(parts) > 1:
+        parts = [reduce(add, parts[start : start + 2]) for start in range(0, len(parts), 2)]
+    assert_equal(parts[0], Threads(2).tally(source, counting))
