@@ -133,6 +133,13 @@ def array(record: dict[str, Any], key: str, *dtypes: str, shape: tuple[int | Non
     return found
 
 
+def real_numbers(record: dict[str, Any], key: str, length: int | None) -> NDArray[np.float64]:
+    """The finite numbers at `key`, this many (None stands for any length)."""
+    numbers = array(record, key, "float64", shape=(length,))
+    check_finite(key, numbers)
+    return numbers
+
+
 def _spelled(shape: tuple[int | None, ...]) -> str:
     return " × ".join("any" if length is None else f"{length:,}" for length in shape) or "of one number"
 

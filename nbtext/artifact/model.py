@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 
 from nbtext import __version__
 from nbtext.artifact import audit
+from nbtext.artifact.choices import choice_of
 from nbtext.artifact.samples import sample_of, sample_record
 from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
 from nbtext.artifact.terms import check_terms
-from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.event_models import derivation_of
-from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
 from nbtext.bayes.sample import concatenated
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Choice, Expectation
 from nbtext.bayes.statistics import MOST_COUNTED, Statistics
 from nbtext.classifier.reading import Reading, sample_size
 from nbtext.classifier.tally import Tally
@@ -36,18 +34,6 @@ KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
     "statistics", "selected", "weighting", "scorer", "choice", "sample",
 )  # fmt: skip
-CHOICE_KEYS = (
-    "smoothing",
-    "calibration",
-    "expectation",
-    "outlier_threshold",
-    "likelihoods",
-    "strangeness",
-    "tilt",
-    "shift",
-    "penalty",
-    "approximate",
-)
 
 
 def save_model(classifier: TextClassifier, path: str) -> None:
@@ -141,13 +127,6 @@ def _whole(record: Record, key: str) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def _real(record: Record, key: str, length: int | None) -> NDArray[np.float64]:
-    """The finite numbers at `key`."""
-    numbers = audit.array(record, key, "float64", shape=(length,))
-    audit.check_finite(key, numbers)
-    return numbers
-
-
 def _vocabulary(record: Record, key: str) -> Vocabulary | None:
     if audit.optional(record, key, dict) is None:
         return None
@@ -184,16 +163,16 @@ def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings
     _check_width("scorer", selected, features, n_columns, width=derivation.width if derivation is not None else 1)
     has_base = audit.optional(record, "scorer.base", np.ndarray) is not None
     scorer = LinearScorer(
-        _real(record, "scorer.bias", n_scores),
-        _real(record, "scorer.default", n_scores),
+        audit.real_numbers(record, "scorer.bias", n_scores),
+        audit.real_numbers(record, "scorer.default", n_scores),
         indptr,
         classes,
-        _real(record, "scorer.deltas", len(classes)),
-        _real(record, "scorer.base", n_columns) if has_base else None,
-        _real(record, "scorer.base_scale", n_scores) if has_base else None,
+        audit.real_numbers(record, "scorer.deltas", len(classes)),
+        audit.real_numbers(record, "scorer.base", n_columns) if has_base else None,
+        audit.real_numbers(record, "scorer.base_scale", n_scores) if has_base else None,
         derivation,
     )
-    return Reading(selected, None, _weighting(record, scorer.n_features), scorer, _choice(record, n_classes))
+    return Reading(selected, None, _weighting(record, scorer.n_features), scorer, choice_of(record, n_classes))
 
 
 def _weighting(record: Record, n_features: int) -> Weighting:
@@ -202,53 +181,8 @@ def _weighting(record: Record, n_features: int) -> Weighting:
     return Weighting(
         audit.choice(record, "weighting.tf", TERM_FREQUENCIES),
         audit.choice(record, "weighting.norm", NORMS),
-        _real(record, "weighting.idf", n_features) if has_idf else None,
+        audit.real_numbers(record, "weighting.idf", n_features) if has_idf else None,
     )
-
-
-def _choice(record: Record, n_classes: int) -> Choice:
-    audit.section(record, "choice", CHOICE_KEYS)
-    calibration = expectation = threshold = None
-    if audit.optional(record, "choice.calibration", dict) is not None:
-        audit.section(record, "choice.calibration", ("a", "b", "noise"))
-        calibration = Calibration(
-            audit.number(record, "choice.calibration.a", least=1e-300, most=1e300),
-            audit.number(record, "choice.calibration.b", least=-1e3, most=1e3),
-            audit.number(record, "choice.calibration.noise", least=0, most=1 - 1e-9),
-        )
-    if audit.optional(record, "choice.expectation", dict) is not None:
-        audit.section(record, "choice.expectation", ("documents", "accuracy", "log_loss"))
-        expectation = Expectation(
-            audit.whole_number(record, "choice.expectation.documents"),
-            audit.number(record, "choice.expectation.accuracy", least=0, most=1),
-            audit.number(record, "choice.expectation.log_loss", least=0),
-        )
-    if audit.optional(record, "choice.outlier_threshold", float) is not None:
-        threshold = audit.number(record, "choice.outlier_threshold")
-    smoothing = audit.number(record, "choice.smoothing", least=0)
-    likelihoods, strangeness = _quantiles(record, "choice.likelihoods"), _quantiles(record, "choice.strangeness")
-    tilt, shift = _shift(record, "choice.tilt", n_classes), _shift(record, "choice.shift", n_classes)
-    penalty = None
-    if audit.optional(record, "choice.penalty", float) is not None:
-        penalty = audit.number(record, "choice.penalty", least=0)
-    approximate = tuple(audit.texts(record, "choice.approximate", distinct=True))
-    return Choice(
-        smoothing, calibration, expectation, threshold, likelihoods, strangeness, tilt, shift, penalty, approximate
-    )
-
-
-def _shift(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:
-    return None if audit.optional(record, key, np.ndarray) is None else _real(record, key, n_classes)
-
-
-def _quantiles(record: Record, key: str) -> Quantiles | None:
-    if audit.optional(record, key, dict) is None:
-        return None
-    audit.section(record, key, ("points", "numbers"))
-    points, numbers = _real(record, f"{key}.points", None), audit.whole_number(record, f"{key}.numbers")
-    if len(points) != min(numbers, MOST_POINTS) or numbers < 1 or (np.diff(points) < 0).any():
-        raise audit.wrong(f"{key}.points", "should be ascending numbers, one for each or a thousand and one")
-    return Quantiles(points, numbers)
 
 
 def _tally(
@@ -263,7 +197,7 @@ def _tally(
     occurrences: NDArray[Any] = audit.require(record, "statistics.occurrences", np.ndarray)
     is_weighted = occurrences.dtype.kind == "f"
     occurrences = (
-        _real(record, "statistics.occurrences", len(classes))
+        audit.real_numbers(record, "statistics.occurrences", len(classes))
         if is_weighted
         else _whole(record, "statistics.occurrences")
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.confusion import Confused, most_confused
 from nbtext.bayes.coverage import STRANGEST, own_strangeness
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import Run, leave_one_out, one_by_one, scores_of_new
@@ -38,6 +39,7 @@ class Expectation:
     documents: int  # how many it looked at
     accuracy: float
     log_loss: float  # in nats, of calibrated probabilities where the model is calibrated
+    confused: tuple[Confused, ...] = ()  # the labels that were taken for one another most often
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,13 @@ class Choice:
         """
         choice = self if optimize is None else self.optimized(scores, lengths, classes, optimize)
         log_posterior = choice.log_posterior(scores, lengths)
-        right = (choice.decided(log_posterior) == classes).sum()
+        answers = choice.decided(log_posterior)
+        right = (answers == classes).sum()
         loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
         others = np.full(n_documents - len(classes), STRANGEST)
         return replace(
             choice,
-            expectation=Expectation(n_documents, float(right / n_documents), loss),
+            expectation=Expectation(n_documents, float(right / n_documents), loss, most_confused(classes, answers)),
             strangeness=Quantiles.of(np.concatenate((own_strangeness(np.exp(log_posterior), classes), others))),
         )
 

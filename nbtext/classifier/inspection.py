@@ -57,6 +57,16 @@ class WordView:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfusedView:
+    """Two labels, and how many of the documents that were left out were taken for the other's."""
+
+    first: str
+    second: str
+    first_as_second: int
+    second_as_first: int
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """A model, as far as it can be told in a page."""
 
@@ -70,6 +80,7 @@ class Inspection:
     chosen_by: str  # how the one that there is was found: "leave-one-out", "folds", "default", or "given"
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
     expected: dict[str, float] | None  # accuracy, log-loss and the documents that were left out
+    confused: tuple[ConfusedView, ...]  # by falling number of documents, either way
     outlier_threshold: float | None  # log-likelihood per token, in nats
     settings: dict[str, Any]  # those that are not as they are by default
     by: str
@@ -123,6 +134,7 @@ def inspect(
         _chosen_by(classifier),
         (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else None,
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
+        _confused(classifier, chosen),
         choice.outlier_threshold,
         changed_settings(classifier),
         by,
@@ -188,6 +200,16 @@ def _label(
         float(priors[k]) if priors is not None else None,
         bias_of(classifier.reading_.scorer, k),
         tuple(inspector.views(k, columns)),
+    )
+
+
+def _confused(classifier: TextClassifier, chosen: Sequence[int]) -> tuple[ConfusedView, ...]:
+    """The pairs of labels that are confused most, one of them at least a chosen one."""
+    expected, labels = classifier.reading_.choice.expectation, classifier.labels
+    return tuple(
+        ConfusedView(labels[pair.first], labels[pair.second], pair.first_as_second, pair.second_as_first)
+        for pair in (expected.confused if expected is not None else ())
+        if pair.first in chosen or pair.second in chosen
     )
 
 

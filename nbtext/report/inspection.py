@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nbtext.classifier.inspection import Hyperplane, Inspection, LabelView, MatrixInspection, WordView
+from nbtext.classifier.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
 from nbtext.errors import printable
 from nbtext.report.records import markdown_field
 from nbtext.report.rows import json_text, row_text
@@ -19,6 +19,7 @@ FEATURE_COLUMNS = (
     "label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents",
 )  # fmt: skip
 WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
+CONFUSED_COLUMNS = ("label", "confused with", "documents", "taken for it", "the other way")
 BY = {  # what is shown beside a feature: the field, and its format
     "log-odds": ("log_odds", "+.2f"),
     "z": ("z", "+.1f"),
@@ -38,7 +39,10 @@ def rendered_inspection(inspection: Inspection, *, form: str, screen: Screen = P
         return row_text(WORD_COLUMNS, _word_rows(inspection.words), form=form)
     rows = ([view.label, *_fields(feature)] for view in inspection.labels for feature in view.features)
     features = row_text(FEATURE_COLUMNS, rows, form=form)
-    return _markdown_summary(inspection) + features if form == "markdown" else features
+    if form != "markdown":
+        return features
+    confused = row_text(CONFUSED_COLUMNS, _confused_rows(inspection.confused), form=form)
+    return _markdown_summary(inspection) + (confused + "\n" if inspection.confused else "") + features
 
 
 def rendered_matrix(inspection: MatrixInspection, *, form: str, screen: Screen = PLAIN) -> str:
@@ -60,6 +64,12 @@ def _fields(feature: Any) -> list[Any]:
 def _word_rows(words: tuple[WordView, ...]) -> Iterator[list[Any]]:
     for view in words:
         yield from ([view.word, label, *_fields(feature)] for label, feature in view.classes)
+
+
+def _confused_rows(pairs: tuple[ConfusedView, ...]) -> Iterator[tuple[str, str, int, int, int]]:
+    for pair in pairs:
+        there, back = pair.first_as_second, pair.second_as_first
+        yield pair.first, pair.second, there + back, there, back
 
 
 def _summary(inspection: Inspection) -> Iterator[tuple[str, str]]:
@@ -124,6 +134,8 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
         yield from (part for word in inspection.words for part in _word_parts(word))
         return
     yield from _lines(_summary(inspection))
+    if inspection.confused:
+        yield _confused_table(inspection.confused)
     if inspection.hyperplane is not None:
         yield ""
         yield from _plane_parts(inspection.hyperplane, width)
@@ -132,6 +144,14 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
         yield ""
         yield _label_line(view, inspection.by)
         yield _words([(feature.feature, f"{getattr(feature, field):{form}}") for feature in view.features], width)
+
+
+def _confused_table(pairs: tuple[ConfusedView, ...]) -> RenderableType:
+    table = new_table(*CONFUSED_COLUMNS)
+    table.columns[1].justify = "left"
+    for first, second, *numbers in _confused_rows(pairs):
+        table.add_row(printable(first), printable(second), *(f"{number:,}" for number in numbers))
+    return table
 
 
 def _plane_parts(plane: Hyperplane, width: int) -> Iterator[Text]:

@@ -68,6 +68,10 @@ def set_at(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def pair(first: int, second: int, documents: int = 1) -> dict[str, int]:
+    return {"first": first, "second": second, "first_as_second": documents, "second_as_first": 0}
+
+
 WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("labels", set_at("labels", value=["a", "a", "b"])),
     ("scorer.classes", set_at("labels", value=["a"])),
@@ -91,6 +95,24 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     (
         "choice.strangeness.points",
         set_at("choice", "strangeness", value={"points": np.array([1.0, 0.0]), "numbers": 2}),
+    ),
+    *(
+        (
+            key,
+            set_at(
+                "choice", "expectation", value={"documents": 6, "accuracy": 0.5, "log_loss": 1.0, "confused": wrong}
+            ),
+        )
+        for key, wrong in (
+            ("choice.expectation.confused", [pair(0, 1)]),
+            ("choice.expectation.confused", (pair(0, 1), pair(0, 1))),
+            ("choice.expectation.confused", (pair(0, 1, documents=7),)),
+            ("confused.first", (pair(2, 3),)),
+            ("confused.second", (pair(1, 1),)),
+            ("confused.second", (pair(0, 3),)),
+            ("confused.first_as_second", (pair(0, 1, documents=-1),)),
+            ("confused", (0,)),
+        )
     ),
     ("choice.smoothing", set_at("choice", "smoothing", value=float("inf"))),
     ("weighting.tf", set_at("weighting", "tf", value="loud")),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,6 +111,38 @@ def test_a_label_that_is_unknown() -> None:
     """The error names the one that was meant."""
     with pytest.raises(SettingsError, match="did you mean china"):
         inspect(TextClassifier().fit(*CHINA), labels=["chian"])
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "categorical"])
+def test_confused_labels_are_those_of_refits(model: str) -> None:
+    """Each document asked of a model that was trained on all others: the pairs are those that go wrong, and no more."""
+    words = np.array(["red", "round", "long", "sweet", "sour", "green"])
+    generator = np.random.default_rng(7)
+    texts = [" ".join(generator.choice(words, size=4)) for _ in range(40)]
+    labels = [str(label) for label in generator.choice(["apple", "banana", "cherry"], size=40)]
+    settings: dict[str, Any] = {"model": model, "smoothing": 0.5, "vocabulary": tuple(sorted(words))}
+    counted: Counter[tuple[str, str]] = Counter()
+    for i in range(len(texts)):
+        others = TextClassifier(**settings).fit(texts[:i] + texts[i + 1 :], labels[:i] + labels[i + 1 :])
+        counted[labels[i], str(others.predict([texts[i]])[0])] += 1
+    found = inspect(TextClassifier(**settings).fit(texts, labels)).confused
+    assert len(found) == 3
+    for pair in found:
+        assert pair.first_as_second == counted[pair.first, pair.second]
+        assert pair.second_as_first == counted[pair.second, pair.first]
+    totals = [pair.first_as_second + pair.second_as_first for pair in found]
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_the_confused_pairs_of_a_label(lecture: TextClassifier) -> None:
+    """Of four labels all pairs are there, and make up all that goes wrong; a label's own pairs are asked for."""
+    whole = inspect(lecture)
+    assert whole.expected is not None
+    wrong = sum(pair.first_as_second + pair.second_as_first for pair in whole.confused)
+    assert wrong == round((1 - whole.expected["accuracy"]) * 2257)
+    of_medicine = inspect(lecture, labels=["sci.med"]).confused
+    assert of_medicine == tuple(pair for pair in whole.confused if "sci.med" in (pair.first, pair.second))
+    assert 0 < len(of_medicine) < len(whole.confused)
 
 
 def test_the_lecture(lecture: TextClassifier) -> None:

@@ -34,6 +34,28 @@ def test_what_it_says(nbtext: Any, model: str) -> None:
     assert all(len(label["features"]) == 3 for label in record["labels"])
 
 
+def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """The labels that left-out documents were taken for, in the table, in Markdown and in JSON; the same for any number
+    of threads, and without the kernel."""
+    options = ("train", str(letters / "train"), "--max-features", "30", "-q")
+    for name, more, variables in (
+        ("1", ["--jobs", "1"], {}),
+        ("3", ["--jobs", "3"], {}),
+        ("0", [], {"NBTEXT_KERNEL": "off"}),
+    ):
+        assert nbtext(*options, *more, "-o", name, cwd=tmp_path, **variables).status == 0
+    assert len({(tmp_path / name).read_bytes() for name in "130"}) == 1
+    record = json.loads(nbtext("inspect", "1", "--to", "json", cwd=tmp_path).out)
+    wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
+    assert wrong == round((1 - record["expected"]["accuracy"]) * 336) > 0
+    first = record["confused"][0]
+    row = [first["first"], first["second"], str(first["first_as_second"] + first["second_as_first"])]
+    for form in ("table", "markdown"):
+        shown = nbtext("inspect", "1", "--to", form, cwd=tmp_path).out
+        line = next(line for line in shown.splitlines() if set(row) <= set(line.split()))
+        assert line.split().index(row[0]) < line.split().index(row[1])
+
+
 @pytest.mark.parametrize(
     ("options", "found"), [([], "1 (default)"), (["--C", "auto"], "(folds)"), (["--C", "2"], "2 (given)")]
 )

@@ -1,0 +1,45 @@
+"""Which labels are taken for one another, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_PAIRS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Confused:
+    """Two classes, and how many documents of each were taken for the other's."""
+
+    first: int  # before the second
+    second: int
+    first_as_second: int
+    second_as_first: int
+
+    @property
+    def together(self) -> int:
+        return self.first_as_second + self.second_as_first
+
+
+def most_confused(classes: NDArray[Any], answers: NDArray[Any]) -> tuple[Confused, ...]:
+    """The pairs of classes that are confused most, either way: MOST_PAIRS at most, of equal ones the first classes'.
+
+    classes  (n_documents,), the true ones
+    answers  (n_documents,)
+    """
+    is_wrong = classes != answers
+    true, taken_for = classes[is_wrong].astype(np.int64), answers[is_wrong].astype(np.int64)
+    first, second = np.minimum(true, taken_for), np.maximum(true, taken_for)
+    width = int(second.max(initial=0)) + 1
+    pairs, places = np.unique(first * width + second, return_inverse=True)
+    together = np.bincount(places, minlength=len(pairs))
+    one_way = np.bincount(places, weights=true == first, minlength=len(pairs)).astype(np.int64)
+    order = np.argsort(-together, kind="stable")[:MOST_PAIRS].tolist()
+    return tuple(
+        Confused(int(pairs[j] // width), int(pairs[j] % width), int(one_way[j]), int(together[j] - one_way[j]))
+        for j in order
+    )
