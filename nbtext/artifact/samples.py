@@ -8,7 +8,7 @@ import numpy as np
 
 from nbtext.artifact import audit
 from nbtext.bayes.sample import Sample
-from nbtext.classifier.tally import ALL_HASHES
+from nbtext.classifier.reservoir import ALL_HASHES
 from nbtext.errors import ModelError
 
 if TYPE_CHECKING:

@@ -91,6 +91,10 @@ class Sample:
         marks = self.marks[documents] if self.marks is not None else None
         return Sample(*rows, self.classes[documents], self.hashes[documents], marks)
 
+    def where(self, is_kept: NDArray[np.bool_]) -> Sample:
+        """The documents for which this is true: shape (n_documents,)."""
+        return self if is_kept.all() else self.taken(np.flatnonzero(is_kept))
+
     def parts(self, size: int) -> list[Sample]:
         """The sample cut into parts of at most `size` documents; itself where it is no larger."""
         if len(self) <= size:

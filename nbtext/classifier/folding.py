@@ -13,6 +13,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nbtext.bayes.leave_one_out import Run, one_by_one
+from nbtext.classifier.reservoir import Bound
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
@@ -43,9 +44,9 @@ class Counting:
     settings: FeatureSettings
     sample_size: int | None
 
-    def count(self, chunks: Iterable[Chunk], on_batch: OnBatch) -> Tally:
-        """The tally of some documents."""
-        builder = TallyBuilder(self.settings, sample_size=self.sample_size)
+    def count(self, chunks: Iterable[Chunk], on_batch: OnBatch, bound: Bound | None = None) -> Tally:
+        """The tally of some documents; threads that count others of the same source share a bound."""
+        builder = TallyBuilder(self.settings, sample_size=self.sample_size, bound=bound)
         for chunk in chunks:
             batch = chunk.batch()
             builder.add(batch)
@@ -73,11 +74,11 @@ class Threads:
     def tally(self, source: Source, counting: Counting, on_batch: OnBatch | None = None) -> Tally:
         """See Executor. A token pattern is tried in this thread: no other could help, and only here it can be ended."""
         chunks, is_one = _peeked(source.chunks())
-        pieces = _Shared(chunks, on_batch)
+        pieces, bound = _Shared(chunks, on_batch), Bound(counting.sample_size)
 
         def count() -> Tally:
             try:
-                return counting.count(pieces, pieces.done)
+                return counting.count(pieces, pieces.done, bound)
             except BaseException:
                 pieces.stop()
                 raise

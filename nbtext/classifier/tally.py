@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.sample import Sample, concatenated
 from nbtext.bayes.statistics import Statistics
+from nbtext.classifier.reservoir import ALL_HASHES, Bound, Reservoir
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, arrange, counter, merge_sorted
-from nbtext.features.rows import Kept, Rows
+from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 
-ALL_HASHES = 2**64  # above every document's hash
 SAMPLE_SIZE = 2**14  # documents that leave-one-out looks at: all of most corpora, some 50 MB of counts
 
 
@@ -109,7 +108,7 @@ class Tally:
         sample = concatenated([sample.below(below) for sample in union.samples(self, other)]).smallest(size)
         mine, theirs = union.statistics(self, other)
         tally = Tally(union.labels, union.vocabulary, mine + theirs, sample, size, below=below)
-        return tally._with_known_bound()
+        return tally.with_known_bound()
 
     def __sub__(self, other: Tally) -> Tally:
         """The tally without a part of its corpus; labels and features that nothing else has vanish.
@@ -121,7 +120,7 @@ class Tally:
         mine, theirs = union.statistics(self, other)
         sample, below = self._sample_without(*union.samples(self, other))
         tally = Tally(union.labels, union.vocabulary, mine - theirs, sample, self.sample_size, below=below)
-        return tally._with_known_bound()._of_used_labels()._of_used_features()
+        return tally.with_known_bound()._of_used_labels()._of_used_features()
 
     def _sample_without(self, sample: Sample, gone: Sample) -> tuple[Sample, int]:
         """The sample without these documents, and the bound below which nothing is missing from it."""
@@ -134,7 +133,7 @@ class Tally:
                 return sample, ALL_HASHES
         return sample.below(below).less(gone.below(below)), below
 
-    def _with_known_bound(self) -> Tally:
+    def with_known_bound(self) -> Tally:
         """The same without a bound where the sample is as large as it would be in any case."""
         is_full = len(self.sample) == self.sample_size or self.has_all_documents
         return replace(self, below=ALL_HASHES) if is_full else self
@@ -189,16 +188,20 @@ def _union(a: Tally, b: Tally) -> _Union:
 
 
 class TallyBuilder:
-    """Counts batches of documents, in one thread."""
+    """Counts batches of documents, in one thread.
 
-    def __init__(self, settings: FeatureSettings, *, sample_size: int | None = SAMPLE_SIZE) -> None:
+    bound  shared by those that count parts of one corpus at the same time
+    """
+
+    def __init__(
+        self, settings: FeatureSettings, *, sample_size: int | None = SAMPLE_SIZE, bound: Bound | None = None
+    ) -> None:
         self._counter: Counter = counter(settings)
         self._is_hashed = settings.hash_bits is not None
         self._sample_size = sample_size
         self._codes: dict[str, int] = {}
         self._class_documents: list[int] = []
-        self._kept: list[Sample] = []
-        self._keep_below = 0 if sample_size == 0 else ALL_HASHES
+        self._reservoir = Reservoir(sample_size, self._sorted_codes, bound)
 
     def add(self, batch: Batch) -> None:
         """Count these documents; InputError where one has no label or could not be read."""
@@ -212,11 +215,14 @@ class TallyBuilder:
                 where=identity,
                 hint="put texts in folders named after their labels, or name the label's column with --label-field",
             )
-        kept = self._counter.tally(batch.columns, classes, self._keep_below)
+        kept = self._counter.tally(batch.columns, classes, self._reservoir.below)
         note_too_long(batch, self._counter)
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
-        self._keep(kept, classes, np.array(batch.marks, dtype=object) if batch.marks else None)
+        marks = np.array(batch.marks, dtype=object)[kept.documents] if batch.marks else None
+        rows = kept.rows
+        documents = Sample(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks)
+        self._reservoir.keep(documents)
 
     def _code(self, label: str | None) -> int:
         if label is None:
@@ -225,38 +231,6 @@ class TallyBuilder:
         if code == len(self._class_documents):
             self._class_documents.append(0)
         return code
-
-    def _keep(self, kept: Kept, classes: NDArray[np.int32], marks: NDArray[Any] | None) -> None:
-        rows = kept.rows
-        marks = marks[kept.documents] if marks is not None else None
-        self._kept.append(Sample(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks))
-        if self._sample_size is not None and sum(map(len, self._kept)) > 2 * self._sample_size:
-            self._cut()
-            self._keep_below = max(int(piece.hashes.max(initial=0)) for piece in self._kept) + 1
-
-    def _cut(self) -> None:
-        """Keep the documents with the smallest hashes so far; of equal ones those of the first classes by name.
-
-        Each piece is cut by itself: copies of all of them at once would be most of the memory that counting takes.
-        """
-        hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._kept)])
-        classes = np.concatenate([np.zeros(0, dtype=np.int32), *(piece.classes for piece in self._kept)])
-        is_smallest = np.zeros(len(hashes), dtype=bool)
-        is_smallest[np.lexsort((self._sorted_codes()[classes], hashes))[: self._sample_size]] = True
-        pieces, self._kept, start = self._kept[::-1], [], 0
-        while pieces:
-            piece = pieces.pop()
-            remaining = np.flatnonzero(is_smallest[start : start + len(piece)])
-            start += len(piece)
-            self._kept.append(piece if len(remaining) == len(piece) else piece.taken(remaining))
-
-    def _smallest(self) -> Sample:
-        """The documents with the smallest hashes so far, in their order; equal ones by the names of their classes."""
-        if self._sample_size is not None:
-            self._cut()
-        kept, self._kept = concatenated(self._kept), []
-        by_name = self._sorted_codes()[kept.classes]
-        return kept.taken(kept.order(by_name))
 
     def _sorted_codes(self) -> NDArray[np.int32]:
         """For each label in order of first sight, its place in sorted order."""
@@ -273,10 +247,11 @@ class TallyBuilder:
         if not self._is_hashed:
             vocabulary, columns = self._counter.vocabulary()
         del self._counter  # its memory is better used for what follows
-        kept = self._smallest()
+        kept = self._reservoir.taken()
         rows = arrange(Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns)
         sample = Sample(rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes, kept.marks)
-        return Tally(labels, vocabulary, statistics, sample, self._sample_size)
+        tally = Tally(labels, vocabulary, statistics, sample, self._sample_size, below=self._reservoir.below)
+        return tally.with_known_bound()
 
     def _statistics(self, sorted_codes: NDArray[np.int32]) -> Statistics:
         counts = self._counter.class_counts()

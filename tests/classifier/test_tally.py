@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.classifier.folding import Counting, Threads
+from nbtext.classifier.reservoir import Bound
 from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
@@ -56,6 +57,31 @@ def test_a_sum_is_the_whole(
     a, b = (tally_of(part, features, sample_size=size) for part in (first, second))
     assert_equal(a + b, whole)
     assert_equal(b + a, whole)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    documents=st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä"]), st.integers(0, 2)), min_size=1, max_size=40),
+    size=st.sampled_from([1, 2, 3, 5]),
+)
+def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size: int) -> None:
+    """Whoever counts which documents, and however many are equal: the sum is the whole, its sample included."""
+    bound = Bound(size)
+    builders = [TallyBuilder(PLAIN, sample_size=size, bound=bound) for _ in range(3)]
+    for text, label, builder in documents:
+        builders[builder].add(Batch(["id"], ([text],), [label]))
+    assert_equal(
+        reduce(add, (each.finish() for each in builders)), tally_of([d[:2] for d in documents], sample_size=size)
+    )
+
+
+def test_a_shared_bound_keeps_little() -> None:
+    """Threads keep together no more than twice the sample."""
+    bound = Bound(10)
+    builders = [TallyBuilder(PLAIN, sample_size=10, bound=bound) for _ in range(7)]
+    for number in range(700):
+        builders[number % 7].add(Batch(["id"], ([f"word{number}"],), ["a"]))
+    assert sum(len(builder.finish().sample) for builder in builders) <= 40
 
 
 @settings(max_examples=40, deadline=None)
