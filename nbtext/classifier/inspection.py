@@ -16,6 +16,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.weights import bias_of
 from nbtext.classifier.inspector import FeatureView, Inspector
+from nbtext.classifier.naming import Names
 from nbtext.errors import SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
@@ -83,6 +84,7 @@ class Inspection:
     confused: tuple[ConfusedView, ...]  # by falling number of documents, either way
     outlier_threshold: float | None  # log-likelihood per token, in nats
     settings: dict[str, Any]  # those that are not as they are by default
+    has_names: bool  # features are shown as words, and not as the columns that words are hashed to
     by: str
     labels: tuple[LabelView, ...]
     hyperplane: Hyperplane | None
@@ -108,6 +110,7 @@ def inspect(
     by: str | None = None,
     labels: Sequence[str] = (),
     words: Sequence[str] = (),
+    names: Names | None = None,
 ) -> Inspection:
     """Look into a trained classifier.
 
@@ -116,10 +119,11 @@ def inspect(
                 and chi2, a feature stands with the label in whose documents it is most frequent
     labels      the only labels to look at; all where there are none
     words       words to look up
+    names       of hashed features, as `words_behind` finds them
     raises      SettingsError: the model does not know a label
     """
     by = by or ("z" if classifier.modelling.model in EVENT_MODELS else "log-odds")
-    inspector, choice = Inspector(classifier), classifier.reading_.choice
+    inspector, choice = Inspector(classifier, names), classifier.reading_.choice
     statistics, expected = inspector.statistics, choice.expectation
     priors = _priors(classifier)
     chosen = [class_of(classifier, label) for label in labels] or range(len(classifier.labels))
@@ -137,6 +141,7 @@ def inspect(
         _confused(classifier, chosen),
         choice.outlier_threshold,
         changed_settings(classifier),
+        classifier.features.hash_bits is None or names is not None,
         by,
         tuple(_label(inspector, classifier, k, priors, inspector.best(k, by, n_features)) for k in chosen),
         _hyperplane(inspector, classifier, by, n_features),

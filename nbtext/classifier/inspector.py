@@ -14,6 +14,7 @@ from nbtext.bayes.odds import z_scores
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.statistics import Statistics
 from nbtext.bayes.weights import ClassWeights
+from nbtext.classifier.naming import Names
 from nbtext.classifier.reading import over_vocabulary
 from nbtext.features.selection import chi_squared, mutual_information
 
@@ -40,17 +41,17 @@ class FeatureView:
 class Inspector:
     """Looks into a trained classifier, a class at a time."""
 
-    def __init__(self, classifier: TextClassifier) -> None:
-        self._classifier = classifier
+    def __init__(self, classifier: TextClassifier, names: Names | None = None) -> None:
+        self._classifier, self._names = classifier, names or {}
         self.labels, self._scorer = classifier.labels, classifier.reading_.scorer
         self._weights = ClassWeights(self._scorer)
         self.statistics = read_statistics(classifier)
         self._sums = self._weights.sums()
 
     def name(self, column: int) -> str:
-        """The feature in a column; of hashed ones its number."""
+        """The feature in a column; of hashed ones its number, and its words where they are known."""
         features = self._classifier.reading_.features
-        return features.term(column) if features is not None else f"#{column}"
+        return features.term(column) if features is not None else self._names.get(column, f"#{column}")
 
     def log_odds(self, k: int) -> Floats:
         """What each feature adds to the score of a class, less the mean of what it adds to the others'."""

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from nbtext.cli import completion
-from nbtext.cli.options import StagedCommand, debug_option, form_option, option
-from nbtext.cli.running import form_or_default, print_result, screen
+from nbtext.cli.options import (
+    StagedCommand,
+    collected,
+    form_option,
+    option,
+    progress_options,
+    reading_options,
+)
+from nbtext.cli.running import form_or_default, print_result, reading, screen
+from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import is_matrix
+
+if TYPE_CHECKING:
+    from nbtext.classifier.naming import Names
+    from nbtext.classifier.text_classifier import TextClassifier
 
 CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
 
@@ -15,7 +29,7 @@ CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
 @click.command(
     cls=StagedCommand,
     epilog="Example: nbtext inspect letters.joblib --features 10 --word parking\n\n"
-    "Memory holds the model, and a number for each feature.",
+    "Memory holds the model, and a number for each feature; with --words-from the words of SOURCE too.",
 )
 @click.argument("model", metavar="MODEL", shell_complete=completion.files)
 @option(
@@ -47,15 +61,20 @@ CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
     multiple=True,
     help="Show what is known of this word in each label; may be repeated.",
 )
+@option(
+    "--words-from",
+    metavar="SOURCE",
+    shell_complete=completion.files,
+    help="Show hashed features with their words in these texts; a model does not keep them.",
+)
 @form_option
-@debug_option
-def inspect(
-    model: str, n_features: int, by: str | None, labels: tuple[str, ...], words: tuple[str, ...], form: str | None
-) -> None:
+@reading_options
+@progress_options
+def inspect(model: str, form: str | None, **options: Any) -> None:
     """Show what a model has learned.
 
-    MODEL is a model file, of which it shows how it was made, what to expect of it, and the features that tell its
-    labels apart; or a matrix file.
+    MODEL is a model file, of which it shows how it was made, what to expect of it, the labels that it confuses most,
+    and the features that tell its labels apart; or a matrix file.
     """
     from nbtext.report.inspection import rendered_inspection, rendered_matrix
 
@@ -69,5 +88,18 @@ def inspect(
     from nbtext.artifact.model import load_model
     from nbtext.classifier.inspection import inspect as looked_into
 
-    found = looked_into(load_model(model), n_features=n_features, by=by, labels=labels, words=words)
+    classifier = load_model(model)
+    asked = {name: options[name] for name in ("n_features", "by", "labels", "words")}
+    found = looked_into(classifier, **asked, names=_names(classifier, options))
     print_result(rendered_inspection(found, form=form_or_default(form), screen=screen()))
+
+
+def _names(classifier: TextClassifier, options: dict[str, Any]) -> Names | None:
+    """The words behind hashed features, if they are asked for."""
+    if options["words_from"] is None:
+        return None
+    from nbtext.classifier.naming import words_behind
+
+    settings, progress = collected(ReadingSettings, options), {name: options[name] for name in ("quiet", "no_progress")}
+    with reading((options["words_from"],), settings, **progress) as (source, on_batch):
+        return words_behind(classifier, source, on_batch=on_batch)

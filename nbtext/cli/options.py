@@ -190,8 +190,8 @@ def _listen(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
     logging.getLogger("nbtext").info("kernel: %s", kernel_name())
 
 
-def run_options(command: Command) -> Command:
-    """How the command goes about it."""
+def progress_options(command: Command) -> Command:
+    """How much a command says of what it does."""
     for decorate in (
         debug_option,
         option(
@@ -205,10 +205,15 @@ def run_options(command: Command) -> Command:
         ),
         option("--no-progress", is_flag=True, stage="Running", help="Show no progress bar."),
         option("-q", "--quiet", is_flag=True, stage="Running", help="Say nothing but errors and results."),
-        option("-j", "--jobs", type=click.IntRange(min=1), stage="Running", help="Threads.  [default: all cores]"),
     ):
         command = decorate(command)
     return command
+
+
+def run_options(command: Command) -> Command:
+    """How the command goes about it."""
+    jobs = option("-j", "--jobs", type=click.IntRange(min=1), stage="Running", help="Threads.  [default: all cores]")
+    return jobs(progress_options(command))
 
 
 form_option = option(

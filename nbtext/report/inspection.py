@@ -95,6 +95,8 @@ def _summary(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "outliers", f"below {inspection.outlier_threshold:.3f} nats a word"
     if inspection.settings:
         yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
+    if not inspection.has_names:
+        yield "words", "not kept, as features are hashed; --words-from SOURCE finds those of any texts"
 
 
 def _number(value: float) -> str:

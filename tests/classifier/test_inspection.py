@@ -15,10 +15,12 @@ from nbtext.bayes.settings import EVENT_MODELS
 from nbtext.classifier.inspection import inspect, inspect_matrix
 from nbtext.classifier.inspector import CRITERIA, Inspector
 from nbtext.classifier.matrices import vectorized
+from nbtext.classifier.naming import words_behind
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
+from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import FeatureSettings
 
@@ -105,6 +107,27 @@ def test_hashed_features() -> None:
     assert word.feature is not None
     assert word.feature.startswith("#")
     assert word.classes[0][1].occurrences == 5
+
+
+def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
+    """Each column is named by the words that are hashed to it, the most frequent first; two columns hold five words."""
+    classifier = TextClassifier(hash_bits=1, smoothing=1.0).fit(*CHINA)
+    (tmp_path / "texts.txt").write_text("\n".join(CHINA[0]))
+    source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
+    names = words_behind(classifier, source)
+    words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]  # by falling frequency, then the alphabet
+    for column in (0, 1):
+        own = [word for word, place in zip(words, buckets(words, 1), strict=True) if place == column]
+        assert names[column] == f"#{column} " + ", ".join(own[:3]) + (", …" if len(own) > 3 else "")
+    shown = {
+        feature.feature
+        for label in inspect(classifier, by="frequency", names=names).labels
+        for feature in label.features
+    }
+    assert shown == set(names.values())
+    source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
+    with pytest.raises(SettingsError, match="knows its words"):
+        words_behind(TextClassifier().fit(*CHINA), source)
 
 
 def test_a_label_that_is_unknown() -> None:

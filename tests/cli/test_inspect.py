@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,27 @@ def test_a_word(nbtext: Any, model: str) -> None:
     shown = nbtext("inspect", model, "--word", "Parking", "--word", "zebra", "--to", "table").out
     assert "mutual information" in shown
     assert "zebra  the model does not know it" in shown
+
+
+def test_hashed_words(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """A model does not keep the words that it hashed, and says so; the texts name them, as the words of the same model
+    without hashing; with and without the kernel."""
+    train = str(letters / "train")
+    for name, more in (("hashed", ["--hash-bits", "22"]), ("plain", [])):
+        assert nbtext("train", train, "--smoothing", "1", "-q", "-o", name, *more, cwd=tmp_path).status == 0
+    assert "--words-from SOURCE" in nbtext("inspect", "hashed", "--to", "table", cwd=tmp_path).out
+    numbered = nbtext("inspect", "hashed", cwd=tmp_path).out.splitlines()
+    assert all(re.fullmatch(r"#\d+", row.split("\t")[1]) for row in numbered)
+    options = ("--words-from", train, "--to", "json", "--by", "frequency")
+    named = nbtext("inspect", "hashed", *options, cwd=tmp_path)
+    assert (named.status, named.err) == (0, "")
+    assert nbtext("inspect", "hashed", *options, cwd=tmp_path, NBTEXT_KERNEL="off").out == named.out
+    plain = nbtext("inspect", "plain", "--to", "json", "--by", "frequency", cwd=tmp_path).out
+    for hashed, known in zip(json.loads(named.out)["labels"], json.loads(plain)["labels"], strict=True):
+        counts = {feature["feature"]: feature["occurrences"] for feature in known["features"]}
+        found = {feature["feature"].split()[1]: feature["occurrences"] for feature in hashed["features"]}
+        assert len(found.items() & counts.items()) > 15
+    assert "the model knows its words" in nbtext("inspect", "plain", "--words-from", train, cwd=tmp_path).err
 
 
 def test_one_label(nbtext: Any, model: str) -> None:
