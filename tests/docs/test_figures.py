@@ -1,0 +1,25 @@
+"""The figures that the README shows are those that the benchmarks wrote."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+TOP = Path(__file__).parents[2]
+RESULTS = TOP / "tests" / "benchmarks" / "results"
+
+FIGURE = re.compile(
+    r"[\d,.]+ (?:ms|s|MB)\b|1/[\d.]+\d|\d{4}-\d\d-\d\d|(?<=\| )\d[\d.]+(?= \|$)|\d\.\d+(?= times)", re.MULTILINE
+)
+SIZES = ("22 MB", "500 MB")  # of the corpora
+
+
+def test_speed() -> None:
+    """Each time, size and ratio of the section is one of the last whole run, and so is its date."""
+    _, section = (TOP / "README.md").read_text(encoding="utf-8").split("## How fast it is\n")
+    measured = (RESULTS / "speed.md").read_text(encoding="utf-8")
+    figures = FIGURE.findall(section.split("\n## ")[0])
+    assert len(figures) > 35
+    for figure in set(figures) - set(SIZES):
+        assert figure in measured, figure
+    assert (RESULTS / "speed.svg").is_file()
