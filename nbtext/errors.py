@@ -5,6 +5,7 @@
     ├── ArtifactError      a model file that cannot be used
     ├── ModelError         statistics that a model cannot be made of
     ├── OutputError        a result that cannot be written
+    ├── ClusterError       a cluster that cannot be reached, or whose workers fail
     ├── MissingExtra       an optional library that is not installed
     ├── SettingsError      exit 2: options that make no sense, alone or together
     └── MissedBar          exit 3: a bar of --fail-under was missed
@@ -55,6 +56,10 @@ class ModelError(NbtextError):
 
 class OutputError(NbtextError):
     """A result that cannot be written."""
+
+
+class ClusterError(NbtextError):
+    """A cluster that cannot be reached, or whose workers fail."""
 
 
 class MissingExtra(NbtextError):

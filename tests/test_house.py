@@ -16,6 +16,8 @@ HOMES = {
     "joblib": {"artifact", "classifier", "linear"},
     "jinja2": {"report"},
     "vl_convert": {"report"},
+    "distributed": {"cluster"},
+    "dask": {"cluster"},
     "sklearn": set(),
     "numpy": set(ROOMS) - {"cli"},
 }

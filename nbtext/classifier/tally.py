@@ -205,14 +205,12 @@ class TallyBuilder:
 
     def add(self, batch: Batch) -> None:
         """Count these documents; InputError where one has no label or could not be read."""
-        for problem in batch.problems.values():
-            raise problem
         classes = np.array([self._code(label) for label in batch.labels], dtype=np.int32)
-        if (classes < 0).any():
-            identity = batch.ids[int(np.argmin(classes))]
-            raise InputError(
+        unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
+        if unusable:  # the first of them is said, into whatever batches the documents are cut
+            raise batch.problems.get(min(unusable)) or InputError(
                 "the document has no label",
-                where=identity,
+                where=batch.ids[min(unusable)],
                 hint="put texts in folders named after their labels, or name the label's column with --label-field",
             )
         kept = self._counter.tally(batch.columns, classes, self._reservoir.below)

@@ -13,6 +13,7 @@ from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli import completion
 from nbtext.cli.help import write_epilog, write_sources
 from nbtext.cli.types import PARSED
+from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 from nbtext.evaluation.curve_settings import CurveSettings, models_to_compare
@@ -30,6 +31,7 @@ Settings = TypeVar(
     FoldSettings,
     CurveSettings,
     SearchSettings,
+    ClusterSettings,
 )
 
 
@@ -171,6 +173,11 @@ def searching_options(command: Command) -> Command:
 def decision_options(command: Command) -> Command:
     """How probabilities become answers."""
     return settings_options(DecisionSettings, "Answers")(command)
+
+
+def cluster_options(command: Command) -> Command:
+    """Who does the work."""
+    return settings_options(ClusterSettings, "Running")(command)
 
 
 debug_option = option(

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from nbtext.classifier.settings import DecisionSettings
+from nbtext.cli.clustering import answer_by_workers
 from nbtext.cli.options import (
     StagedCommand,
+    cluster_options,
     collected,
     decision_options,
     form_option,
@@ -37,7 +39,14 @@ if TYPE_CHECKING:
 )
 @sources
 @model_option
-@option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
+@option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    help="The file to write; - is standard output; with --cluster also a folder, for a file from each piece of SOURCE."
+    "  [default: -]",
+)
 @option("--resume", is_flag=True, help="Go on after the last whole record of FILE (jsonl or tsv), if there is any.")
 @option(
     "--rank",
@@ -48,6 +57,7 @@ if TYPE_CHECKING:
 @form_option
 @decision_options
 @reading_options
+@cluster_options
 @run_options
 def predict(
     sources: tuple[str, ...],
@@ -68,6 +78,10 @@ def predict(
     from nbtext.classifier.folding import predict_source
     from nbtext.report.records import write_predictions
 
+    if options["cluster"] is not None:
+        running = {"form": form, "jobs": jobs, "quiet": quiet, "no_progress": no_progress}
+        answer_by_workers(sources, model, output, options | running)
+        return
     classifier = load_model(model)
     settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):

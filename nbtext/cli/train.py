@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from nbtext.bayes.settings import ModelSettings
+from nbtext.cli.clustering import workers_if_wanted
 from nbtext.cli.options import (
     StagedCommand,
+    cluster_options,
     collected,
     feature_options,
     given,
@@ -37,6 +39,7 @@ from nbtext.features.settings import FeatureSettings
 @reading_options
 @feature_options
 @searching_options
+@cluster_options
 @run_options
 def train(
     sources: tuple[str, ...],
@@ -73,6 +76,9 @@ def train(
         refuse_given(FeatureSettings, options, because="the features of a matrix are made already")
         classifier.fit_matrix(load_matrix(sources[0]))
     else:
-        with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
-            classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch)
+        with (
+            reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch),
+            workers_if_wanted(sources, options | {"jobs": jobs}) as workers,
+        ):
+            classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch, executor=workers)
     save(classifier, target, quiet=quiet)

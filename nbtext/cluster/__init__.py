@@ -1,0 +1,1 @@
+"""The same fold on a Dask cluster: an optional extra."""

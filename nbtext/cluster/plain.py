@@ -1,0 +1,113 @@
+"""What travels between the machines of a cluster: numbers, texts and arrays, in dictionaries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext import errors
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.statistics import Statistics
+from nbtext.classifier.tally import Tally
+from nbtext.documents.batch import Batch
+from nbtext.errors import NbtextError
+from nbtext.features.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Chunk
+
+Record = dict[str, Any]
+TYPES = {  # what the arrays of a tally are here; they travel in the smallest type that holds them
+    "class_documents": np.int64, "indptr": np.int64, "classes": np.int32, "documents": np.int64,
+    "occurrences": np.int64, "indices": np.int32, "counts": np.int32, "hashes": np.uint64,
+}  # fmt: skip
+
+
+def plain_tally(tally: Tally) -> Record:
+    """A tally of texts as plain data."""
+    known = tally.vocabulary
+    return {
+        "labels": list(tally.labels),
+        "vocabulary": {"blob": known.blob, "offsets": _narrowed(known.offsets)} if known is not None else None,
+        "statistics": _arrays(tally.statistics),
+        "sample": _arrays(tally.sample),
+        "sample_size": tally.sample_size,
+    }
+
+
+def tally_of(record: Record) -> Tally:
+    """The tally that plain data say."""
+    known = record["vocabulary"]
+    return Tally(
+        tuple(record["labels"]),
+        Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
+        Statistics(**_widened(record["statistics"])),
+        Sample(**_widened(record["sample"])),
+        record["sample_size"],
+    )
+
+
+def _arrays(holder: Statistics | Sample) -> Record:
+    found = {each.name: getattr(holder, each.name) for each in fields(holder) if each.name in TYPES}
+    return {name: _narrowed(array) for name, array in found.items()}
+
+
+def _widened(arrays: Record) -> Record:
+    return {name: array.astype(TYPES[name], copy=False) for name, array in arrays.items()}
+
+
+def _narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+@dataclass(slots=True)
+class Report:
+    """What was odd about the documents of a shard: a chunk and a batch at once, for who watches the progress.
+
+    size     of what was read
+    problem  kind, what, where and hint of the error that ended it
+    """
+
+    size: int = 0
+    repaired_documents: int = 0
+    repaired_bytes: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+    problem: tuple[str, str, str, str] | None = None
+
+    def add(self, chunk: Chunk, batch: Batch) -> None:
+        """Note what a batch says."""
+        self.size += chunk.size
+        self.repaired_documents += batch.repaired_documents
+        self.repaired_bytes += batch.repaired_bytes
+        self.notes.update(batch.notes)
+
+    def plain(self) -> Record:
+        """The same as plain data."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return found | {"notes": dict(self.notes)}
+
+    def batch(self) -> Batch:
+        """A batch that stands for all of them."""
+        return Batch([], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes))
+
+
+def report_of(record: Record) -> Report:
+    """The report that plain data say."""
+    return Report(**record | {"notes": Counter(record["notes"])})
+
+
+def problem_of(error: NbtextError) -> tuple[str, str, str, str]:
+    """An error as plain data."""
+    return type(error).__name__, error.what, error.where, error.hint
+
+
+def error_of(problem: tuple[str, str, str, str]) -> NbtextError:
+    """The error that plain data say, one that ends the command in the same way."""
+    kind, what, where, hint = problem
+    if kind == errors.SettingsError.__name__:
+        return errors.SettingsError(what, where=where, hint=hint)
+    return errors.InputError(what, where=where, hint=hint)

@@ -1,0 +1,223 @@
+"""The same fold on a Dask cluster, with real worker processes on loopback and between network namespaces."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+SHARDS = ("--shard-bytes", "40000")
+
+
+@contextmanager
+def dask(program: str, *options: str, within: tuple[str, ...] = (), **environment: str) -> Iterator[Any]:
+    """A process of a cluster, its scheduler or a worker; it is ended at last, whatever became of it."""
+    quiet = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+    command = (*within, sys.executable, "-m", f"distributed.cli.dask_{program}", *options, *quiet)
+    environment = {**os.environ, "PYTHONPATH": str(TOP), **environment}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def worker(address: str, folder: Path, *options: str, **environment: Any) -> Any:
+    """A worker of one thread."""
+    where = ("--local-directory", str(folder), "--nthreads", "1", "--no-nanny")
+    return dask("worker", address, *where, *options, **environment)
+
+
+def scheduler_address(file: Path) -> str:
+    """What a scheduler says of itself once it listens."""
+    while not file.is_file() or not file.read_bytes().endswith(b"}"):
+        time.sleep(0.05)
+    found: str = json.loads(file.read_bytes())["address"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a scheduler with two workers on loopback."""
+    folder = tmp_path_factory.mktemp("dask")
+    options = ("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
+    with dask("scheduler", *options), ExitStack() as workers:
+        address = scheduler_address(folder / "scheduler.json")
+        for _ in range(2):
+            workers.enter_context(worker(address, folder))
+        yield address
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some 700 KB of JSON lines without ids, their words drawn so that each range of bytes has some of its own."""
+    draw = random.Random(7)
+    path = tmp_path_factory.mktemp("texts") / "texts.jsonl"
+    records = (
+        {"text": " ".join(f"w{int(draw.paretovariate(0.4)) % 20000}" for _ in range(30)), "label": "äbc"[n % 3]}
+        for n in range(3000)
+    )
+    lines = (json.dumps(record, ensure_ascii=False) + "\n" * (1 + (n % 7 == 0)) for n, record in enumerate(records))
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--keep-sample", "50", "--ngrams", "1,2", "--min-df", "2"), ("--model", "nbsvm", "--hash-bits", "12")],
+    ids=" ".join,
+)
+def test_train_gives_the_same_bytes(
+    nbtext: Any, texts: Path, letters: Path, cluster: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A model that was counted by workers is that which was counted here, whatever is learned from which formats."""
+    sources = (str(texts), str(letters / "train"))
+    here = nbtext("train", *sources, "-o", "here", *options, cwd=tmp_path)
+    options = (*options, "--cluster", cluster, "--shard-bytes", "300000")
+    there = nbtext("train", *sources, "-o", "there", *options, cwd=tmp_path)
+    assert (there.status, there.err) == (0, here.err)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+def test_processes_of_this_machine(nbtext: Any, texts: Path, tmp_path: Path) -> None:
+    """`--cluster local` starts workers for one command, and is quiet about it."""
+    nbtext("train", str(texts), "-o", "here", cwd=tmp_path)
+    options = ("--cluster", "local", "-j", "2", "--shard-bytes", "300000", "-q")
+    there = nbtext("train", str(texts), "-o", "there", *options, cwd=tmp_path)
+    assert (there.status, there.out, there.err) == (0, "", "")
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "tsv"])
+def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, form: str, tmp_path: Path) -> None:
+    """A file has the bytes of a local run, line numbers in the ids too; the parts in a folder come to the same."""
+    ask = ("predict", str(texts), "-m", model, "--to", form)
+    here = nbtext(*ask).out
+    there = nbtext(*ask, "--cluster", cluster, *SHARDS)
+    assert (there.status, there.out, there.err) == (0, here, "")
+    parts = nbtext(*ask, "--cluster", cluster, *SHARDS, "-o", str(tmp_path / "parts") + "/")
+    assert (parts.status, parts.out, parts.err) == (0, "", "")
+    names = sorted(path.name for path in (tmp_path / "parts").iterdir())
+    assert names == [f"part-{number:05}.{form}" for number in range(-(-texts.stat().st_size // 40000))]
+    assert "".join((tmp_path / "parts" / name).read_text() for name in names) == here
+    again = nbtext(*ask, "--cluster", cluster, "-o", str(tmp_path / "parts"))
+    assert (again.status, again.out) == (1, "")
+    assert again.err == f"nbtext: {tmp_path}/parts: holds parts of other answers; name a new folder\n"
+
+
+@pytest.mark.parametrize("broken", [{2500: "{broken"}, {70: '{"text": "a"}', 2900: "[]"}], ids=str)
+def test_the_first_problem_is_said(
+    nbtext: Any, texts: Path, cluster: str, broken: dict[int, str], tmp_path: Path
+) -> None:
+    """What one thread here says of a document, with the number of its line, the cluster says too, of the same one."""
+    lines = texts.read_text().splitlines()
+    for number, line in broken.items():
+        lines[number] = line
+    (tmp_path / "broken.jsonl").write_text("\n".join(lines))
+    train = ("train", str(tmp_path / "broken.jsonl"), "-o", str(tmp_path / "model"))
+    here = nbtext(*train, "-j", "1")
+    assert (here.status, here.err.startswith(f"nbtext: {tmp_path}/broken.jsonl:{min(broken) + 1}: ")) == (1, True)
+    assert nbtext(*train, "--cluster", cluster, *SHARDS) == here
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("command", ["train", "predict"])
+def test_a_killed_worker(nbtext: Any, texts: Path, model: str, cluster: str, command: str, tmp_path: Path) -> None:
+    """A worker that is killed in the middle, with work done and work in hand, changes no byte."""
+    from distributed import Client
+
+    ask = {"train": ("train", str(texts)), "predict": ("predict", str(texts), "-m", model)}[command]
+    nbtext(*ask, "-o", str(tmp_path / "here"))
+    there = [sys.executable, "-m", "nbtext", *ask, "-o", str(tmp_path / "there"), "--cluster", cluster]
+    environment = os.environ | {"PYTHONPATH": str(TOP)}
+    with (
+        Client(cluster, set_as_default=False) as client,
+        worker(cluster, tmp_path, "--name", "victim", NBTEXT_KERNEL="off") as victim,  # and so it is slow
+    ):
+        client.wait_for_workers(3)
+        (address,) = (each for each, known in client.scheduler_info()["workers"].items() if known["name"] == "victim")
+        with subprocess.Popen([*there, "--shard-bytes", "10000", "-q"], env=environment) as process:
+            while not (client.has_what()[address] and client.processing()[address]):
+                assert process.poll() is None, "it was done before it could be disturbed"
+                time.sleep(0.005)
+            victim.send_signal(signal.SIGKILL)
+            assert process.wait(60) == 0
+        assert address not in client.scheduler_info()["workers"]
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path) -> None:
+    """Each refusal is a line that says what would help, and leaves nothing behind."""
+    train, ask = ("train", str(texts), "-o", str(tmp_path / "m")), ("predict", str(texts), "-m", model)
+    there = ("--cluster", cluster)
+    (tmp_path / "without" / "distributed").mkdir(parents=True)
+    (tmp_path / "without" / "distributed" / "__init__.py").write_text("raise ImportError")
+    lacking = {"PYTHONPATH": f"{tmp_path}/without:{TOP}"}
+    for arguments, status, part, environment in (
+        ((*train, *there), 1, "--cluster needs distributed; install it with: pip install 'nbtext[dask]'", lacking),
+        ((*train, "--cluster", "tcp://127.0.0.1:9"), 1, "tcp://127.0.0.1:9: does not answer", {}),
+        ((*train, "--cluster", "somewhere"), 2, "--cluster: 'somewhere' is no address; give tcp", {}),
+        ((*train, *there, "--token-pattern", "a"), 2, "--token-pattern: a worker could not stop", {}),
+        ((*train, *there, "--shard-bytes", "0"), 2, "--shard-bytes: a piece needs a byte", {}),
+        (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),
+        (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path means another file", {}),
+        ((*ask, *there, "--to", "csv"), 2, "--to: only jsonl and tsv", {}),
+        ((*ask, *there, "--resume"), 2, "--resume: a cluster cannot", {}),
+        ((*ask, *there, "--rank", "uncertainty"), 2, "--rank: a cluster cannot", {}),
+        (("predict", str(texts), "-m", "/no/model", *there), 1, "/no/model: cannot be read", {}),
+    ):
+        result = nbtext(*arguments, cwd=texts.parent, DASK_NBTEXT__TIMEOUT="1s", **environment)
+        assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), result.err
+        assert part in result.err
+        assert not (tmp_path / "m").exists()
+
+
+@pytest.fixture
+def hosts() -> Iterator[tuple[str, str]]:
+    """Two network namespaces with a wire between them, 10.99.7.1 and 10.99.7.2; skipped where none can be made."""
+    names = (f"nbtext-a{os.getpid()}", f"nbtext-b{os.getpid()}")
+    ends = (f"nba{os.getpid() % 100000}", f"nbb{os.getpid() % 100000}")
+
+    def ip(*arguments: str) -> bool:
+        return subprocess.run(["ip", *arguments], capture_output=True, check=False).returncode == 0
+
+    if shutil.which("ip") is None or not ip("netns", "add", names[0]):
+        pytest.skip("making network namespaces needs root, and a kernel that has them")
+    try:
+        assert ip("netns", "add", names[1])
+        assert ip("link", "add", ends[0], "netns", names[0], "type", "veth", "peer", "name", ends[1], "netns", names[1])
+        for number, (name, end) in enumerate(zip(names, ends, strict=True), start=1):
+            assert ip("-n", name, "addr", "add", f"10.99.7.{number}/24", "dev", end)
+            assert ip("-n", name, "link", "set", end, "up")
+            assert ip("-n", name, "link", "set", "lo", "up")
+        yield names
+    finally:
+        for name in names:
+            ip("netns", "delete", name)
+
+
+def test_across_hosts(nbtext: Any, texts: Path, hosts: tuple[str, str], tmp_path: Path) -> None:
+    """A scheduler on one host, its worker on another, which share nothing but a wire and files: the same bytes."""
+    one, other = (("ip", "netns", "exec", name) for name in hosts)
+    nbtext("train", str(texts), "-o", str(tmp_path / "here"))
+    options = ("--host", "10.99.7.1", "--port", "8786", "--scheduler-file", str(tmp_path / "s"))
+    with dask("scheduler", *options, within=one):
+        address = scheduler_address(tmp_path / "s")
+        with worker(address, tmp_path, "--host", "10.99.7.2", within=other):
+            train = (sys.executable, "-m", "nbtext", "train", str(texts), "-q", "--cluster", address, *SHARDS)
+            environment = os.environ | {"PYTHONPATH": str(TOP)}
+            there = (*one, *train, "-o", str(tmp_path / "there"))
+            subprocess.run(there, env=environment, check=True, timeout=60)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
