@@ -24,6 +24,7 @@ from nbtext.cli.options import (
 from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, output_or_pipe, reading, save
 from nbtext.cli.searching import looked_for
 from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import SettingsError
 from nbtext.evaluation.search_settings import SEARCHES
 from nbtext.features.settings import FeatureSettings
 
@@ -64,6 +65,9 @@ def train(
     if is_model_alone(sources, settings):
         for record in (FeatureSettings, ReadingSettings):
             refuse_given(record, options, because="a model is no text, and has its features already")
+        if options["model"] in SEARCHES:
+            hint = "name a model, or train on the texts"
+            raise SettingsError("the texts would be needed, and a model keeps none", where="--model", hint=hint)
         classifier = read_again(load_model(sources[0]), given(ModelSettings, options))
         save(classifier, target, quiet=quiet)
         return

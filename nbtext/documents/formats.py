@@ -6,7 +6,7 @@ import os
 
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.streams import ZIP_MAGIC
+from nbtext.documents.streams import PICKLE_MAGICS, ZIP_MAGIC
 from nbtext.errors import InputError
 
 EML = "eml"  # a file that is one mail: a format by its name alone
@@ -40,6 +40,11 @@ def format_of(path: str, head: bytes, encoding: Encoding) -> str:
         return named
     if head.startswith(ZIP_MAGIC):
         return "matrix"
+    if head.startswith(PICKLE_MAGICS):
+        hint = (
+            "-m takes a model; train reads one's counts again where it is the only SOURCE, a file; merge joins several"
+        )
+        raise InputError("is a model, not text", where=path, hint=hint)
     text = encoding.decode_leniently(head)
     if "\0" in text and _suffix(path) != ".txt":
         raise InputError("is a binary file, not text", where=path, hint="--input-format lines reads it all the same")

@@ -14,9 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbtext.artifact.model import load_model, save_model
-from nbtext.classifier.growth import calibrate, forget, learn, merge
+from nbtext.classifier.growth import calibrate, forget, learn, merge, read_again
 from nbtext.classifier.reading import sample_size
-from nbtext.classifier.tally import ALL_HASHES, Tally, TallyBuilder
+from nbtext.classifier.reservoir import ALL_HASHES
+from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
@@ -282,3 +283,22 @@ def tally_of_news(news: Documents, options: dict[str, Any], rows: Sequence[int],
         some = [news[row] for row in rows[start : start + 1000]]
         builder.add(Batch(["1"] * len(some), ([text for text, _ in some],), [label for _, label in some]))
     return builder.finish()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    documents=DOCUMENTS,
+    before=st.sampled_from(["multinomial", "bernoulli", "complement"]),
+    after=st.sampled_from(["multinomial", "bernoulli", "complement"]),
+    options=st.sampled_from([{}, {"min_df": 2}, {"ngrams": (1, 2), "max_features": 4}, {"smoothing": 0.5}]),
+)
+def test_counts_are_read_again(documents: Documents, before: str, after: str, options: dict[str, Any]) -> None:
+    """With the documents kept, reading the counts as another model is training it, to the byte."""
+    kept = {**options, "keep_sample": 1000}
+    again = read_again(trained(documents, {**kept, "model": before}), {"model": after, **options_of(options)})
+    assert saved(again) == saved(trained(documents, {**kept, "model": after}))
+
+
+def options_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the model, which are not taken over by another one."""
+    return {name: value for name, value in options.items() if name == "smoothing"}

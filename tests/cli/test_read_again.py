@@ -100,3 +100,23 @@ def test_what_counts_cannot_do(nbtext: Any, model: str, tmp_path: Path, options:
     assert result.status in {1, 2}
     assert result.err.startswith(says)
     assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize("search", ["auto", "best"])
+def test_a_search_needs_the_texts(nbtext: Any, model: str, search: str) -> None:
+    """A model keeps none to try others on."""
+    result = nbtext("train", model, "--model", search, "-o", "-")
+    assert result.status == 2
+    assert result.err.startswith("nbtext: --model: the texts would be needed, and a model keeps none; name a model")
+
+
+@pytest.mark.parametrize("command", ["predict", "train -o -", "evaluate"])
+def test_a_model_is_no_text(nbtext: Any, letters: Path, model: str, command: str) -> None:
+    """Where texts are wanted, a model among them, or on standard input, is called what it is."""
+    name, *options = command.split()
+    options = options or ["-m", model]
+    among = nbtext(name, str(letters / "test"), model, *options)
+    piped = nbtext(name, "-", *options, input=Path(model).read_bytes())
+    for result in (among, piped):
+        assert result.status == 1
+        assert ": is a model, not text; -m takes a model; train reads one's counts again" in result.err
