@@ -20,8 +20,10 @@ from nbtext.cli.options import (
     settings_options,
     sources,
 )
-from nbtext.cli.running import form_or_default, is_matrix_alone, jobs_or_all, print_result, reading, screen
+from nbtext.cli.running import form_or_default, is_matrix_alone, jobs_or_all, print_result, reading, screen, size_of
 from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.streams import is_model
+from nbtext.errors import SettingsError
 from nbtext.evaluation.curve_settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 
@@ -31,16 +33,28 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=StagedCommand,
-    epilog="Example: nbtext compare corpora/letters/train --models multinomial,bernoulli --sizes 50,100 --seeds 3\n\n"
-    "Memory holds the counts of all documents.",
+    epilog="Example: nbtext compare corpora/letters/test -m letters.joblib -m bernoulli.joblib\n\n"
+    "Learning curves: nbtext compare corpora/letters/train --models multinomial,bernoulli --sizes 50,100 --seeds 3\n\n"
+    "Memory holds the models and a few numbers for each document; for learning curves the counts of all documents.",
 )
 @sources
-@settings_options(CurveSettings, "Options")
+@option(
+    "-m",
+    "--model-file",
+    "models_to_ask",
+    metavar="MODEL",
+    multiple=True,
+    shell_complete=completion.files,
+    help="A trained model to ask about SOURCE; give two at least, each with its -m.",
+)
+@settings_options(CurveSettings, "Learning curves")
 @option(
     "--test",
     metavar="SOURCE",
     shell_complete=completion.files,
-    help="Judge by these documents, not by those of SOURCE that no part holds.",
+    stage="Learning curves",
+    help="Judge by these documents, not by those of SOURCE that no part holds; or, where SOURCE are trained models, "
+    "ask them about these.",
 )
 @form_option
 @reading_options
@@ -48,22 +62,64 @@ if TYPE_CHECKING:
 @settings_options(ModelSettings, "Model", without=("model", "keep_sample"))
 @run_options
 def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: int | None, **options: Any) -> None:
-    """Compare models as they learn from more and more documents.
+    """Compare trained models, or models as they learn from more and more documents.
 
-    Each learns from growing parts of SOURCE, dealt out anew for each seed, and is judged by the rest of it: accuracy
-    and log-loss, mean and standard deviation.
+    Trained models (-m A -m B) are asked about SOURCE, side by side: accuracy, macro F1 and log-loss with bootstrap
+    intervals, of the differences too, and McNemar's test says whether these may be chance; the seconds that the answers
+    took one core, and the size of the file.
+
+    Without -m each of --models learns from growing parts of SOURCE, dealt out anew for each seed, and is judged by the
+    rest of it: accuracy and log-loss, mean and standard deviation.
     """
+    models = options.pop("models_to_ask")
+    if test is not None and not models and all(map(is_model, sources)):
+        models, sources, test = sources, (test,), None
+    if models:
+        if test is not None:
+            raise SettingsError("SOURCE is what the models are asked about", where="--test", hint="leave it out")
+        text = _side_by_side(sources, models, form=form_or_default(form), jobs=jobs_or_all(jobs), options=options)
+    else:
+        text = _curves(sources, test=test, form=form_or_default(form), jobs=jobs_or_all(jobs), options=options)
+    print_result(text)
+
+
+def _side_by_side(
+    sources: tuple[str, ...], models: tuple[str, ...], *, form: str, jobs: int, options: dict[str, Any]
+) -> str:
+    """Trained models asked about the same documents."""
+    from time import thread_time
+
+    from nbtext.artifact.model import load_model
+    from nbtext.evaluation.rivals import Contestant, side_by_side
+    from nbtext.report.rivals import rendered_side_by_side
+
+    _refuse_training(options)
+    progress = {name: options[name] for name in ("quiet", "no_progress")}
+    contestants = [Contestant(path, load_model(path), size_of(path)) for path in models]
+    with reading(sources, collected(ReadingSettings, options), **progress) as (source, on_batch):
+        found = side_by_side(contestants, source, clock=thread_time, jobs=jobs, on_batch=on_batch)
+    return rendered_side_by_side(found, form=form, screen=screen())
+
+
+def _refuse_training(options: dict[str, Any]) -> None:
+    """Raise SettingsError where something was said about training, and models are trained already."""
+    for record in (CurveSettings, FeatureSettings, ModelSettings):
+        refuse_given(record, options, because="the models are trained already")
+
+
+def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int, options: dict[str, Any]) -> str:
+    """Learning curves of models that are trained for them."""
     from nbtext.classifier.folding import threads
     from nbtext.evaluation.curves import learning_curves
     from nbtext.report.curves import rendered_comparison
 
     curves = collected(CurveSettings, options)
     modelling = [collected(ModelSettings, options, model=name) for name in curves.models]
-    tally, features = _tally(sources, jobs_or_all(jobs), options)
-    others = _tally((test,), jobs_or_all(jobs), options)[0] if test is not None else None
-    with threads(jobs_or_all(jobs)) as run:
+    tally, features = _tally(sources, jobs, options)
+    others = _tally((test,), jobs, options)[0] if test is not None else None
+    with threads(jobs) as run:
         comparison = learning_curves(tally, curves, features=features, modelling=modelling, test=others, run=run)
-    print_result(rendered_comparison(comparison, form=form_or_default(form), screen=screen()))
+    return rendered_comparison(comparison, form=form, screen=screen())
 
 
 def _tally(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tuple[Tally, FeatureSettings]:

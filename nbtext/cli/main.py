@@ -37,7 +37,7 @@ COMMANDS = {
         "sample": "Draw documents from a model.",
         "inspect": "Show what a model has learned.",
         "explain": "Show why each document got its label.",
-        "compare": "Compare models as they learn from more and more documents.",
+        "compare": "Compare trained models, or models as they learn from more and more documents.",
         "diff": "Show what has changed from one model to another.",
     },
     "Grow": {

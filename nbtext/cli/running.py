@@ -59,6 +59,11 @@ def print_result(text: str) -> None:
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
 
 
+def size_of(path: str) -> int | None:
+    """The bytes of a file; None of standard input."""
+    return os.path.getsize(path) if path != STANDARD_INPUT else None
+
+
 def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
     """Whether the one SOURCE is a matrix file, which is learned from as it is."""
     if len(sources) != 1 or settings.input_format not in (None, "matrix"):

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def test_learning_curves(nbtext: Any, letters: Path) -> None:
     """More documents make better models; the same bytes for any number of jobs, with and without the kernel."""
@@ -65,3 +67,71 @@ def test_mistyped_models_and_sizes(nbtext: Any, letters: Path) -> None:
     """Are told from what was meant."""
     assert "did you mean bernoulli?" in nbtext("compare", str(letters / "train"), "--models", "bernouli").err
     assert "write 50,100,200" in nbtext("compare", str(letters / "train"), "--sizes", "many").err
+
+
+@pytest.fixture(scope="module")
+def rivals(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two models: a.joblib and b.joblib."""
+    folder: Path = tmp_path_factory.mktemp("rivals")
+    (folder / "a.joblib").write_bytes(Path(model).read_bytes())
+    options = ("--model", "bernoulli", "--max-features", "80", "-q", "-o", "b.joblib")
+    assert nbtext("train", str(letters / "train"), *options, cwd=folder).status == 0
+    return folder
+
+
+def without_time(out: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(out)
+    for model in record["models"]:
+        assert model.pop("seconds") > 0
+    return record
+
+
+def test_trained_models(nbtext: Any, letters: Path, rivals: Path) -> None:
+    """Side by side in JSON: the same with any number of jobs, without the kernel, and by either spelling."""
+    test = str(letters / "test")
+    command = ("compare", test, "-m", "a.joblib", "-m", "b.joblib", "--to", "json")
+    results = [nbtext(*command, "-j", jobs, cwd=rivals) for jobs in ("1", "3")]
+    results.append(nbtext(*command, cwd=rivals, NBTEXT_KERNEL="off"))
+    results.append(nbtext("compare", "a.joblib", "b.joblib", "--test", test, "--to", "json", cwd=rivals))
+    assert [(result.status, result.err) for result in results] == [(0, "")] * 4
+    records = [without_time(result.out) for result in results]
+    assert all(record == records[0] for record in records)
+    (pair,), models = records[0]["pairs"], records[0]["models"]
+    assert [model["size"] for model in models] == [(rivals / name).stat().st_size for name in ("a.joblib", "b.joblib")]
+    assert pair["accuracy"]["value"] == pytest.approx(models[1]["accuracy"]["value"] - models[0]["accuracy"]["value"])
+    assert pair["accuracy"]["high"] < 0
+    assert pair["p_value"] < 0.01
+    assert pair["first_alone"] > pair["second_alone"]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "tsv", "csv", "jsonl"])
+def test_forms_of_trained_models(nbtext: Any, letters: Path, rivals: Path, form: str) -> None:
+    """Each names both models; the table fits the width, and says in words who is better."""
+    command = ("compare", str(letters / "test"), "-m", "a.joblib", "-m", "b.joblib", "--to", form)
+    result = nbtext(*command, cwd=rivals, COLUMNS="80")
+    assert (result.status, result.err) == (0, "")
+    assert "a.joblib" in result.out and "b.joblib" in result.out
+    if form == "table":
+        assert "a.joblib is the more accurate one" in " ".join(result.out.split())
+        assert max(map(len, result.out.splitlines())) <= 80
+    if form == "tsv":
+        assert {line.count("\t") for line in result.out.splitlines()} == {14}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-m", "a.joblib"], "nothing to be compared with"),
+        (["-m", "a.joblib", "-m", "b.jobli"], "did you mean b.joblib?"),
+        (["-m", "a.joblib", "-m", "b.joblib", "--sizes", "10"], "--sizes: the models are trained already"),
+        (["-m", "a.joblib", "-m", "b.joblib", "--min-df", "2"], "--min-df: the models are trained already"),
+        (["-m", "a.joblib", "-m", "b.joblib", "--smoothing", "2"], "--smoothing: the models are trained already"),
+        (["-m", "a.joblib", "-m", "b.joblib", "--test", "x"], "--test: SOURCE is what the models are asked about"),
+    ],
+)
+def test_wrong_ways_to_compare(nbtext: Any, letters: Path, rivals: Path, options: list[str], said: str) -> None:
+    """One line says what is wrong."""
+    result = nbtext("compare", str(letters / "test"), *options, cwd=rivals)
+    assert result.status in (1, 2)
+    assert result.out == ""
+    assert said in result.err

@@ -1,0 +1,109 @@
+"""Trained models side by side, for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from nbtext.errors import printable
+from nbtext.evaluation.rivals import FIGURES, Duel, Figure, SideBySide, Verdict
+from nbtext.report.rows import json_text, row_text
+from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+ABOUT = ("name", "model", "learned", "n_features", "size", "seconds")
+ALONE = ("first_alone", "second_alone", "p_value")
+ENDS = ("", "_low", "_high")
+VERDICT_COLUMNS = (*ABOUT, *(name + end for name in FIGURES for end in ENDS))
+DUEL_COLUMNS = ("first", "second", *(name + end for name in FIGURES for end in ENDS), *ALONE)
+LIKELY = 0.05  # what is no less probable than this may be chance
+
+
+def rendered_side_by_side(found: SideBySide, *, form: str, screen: Screen = PLAIN) -> str:
+    """As tables for the screen, json, jsonl, markdown, or (a line a model) as tsv or csv."""
+    if form == "table":
+        return drawn(_parts(found), screen)
+    if form in ("json", "jsonl"):
+        return json_text(_record(found), form=form)
+    verdicts = row_text(VERDICT_COLUMNS, map(_verdict_row, found.verdicts), form=form)
+    if form != "markdown":
+        return verdicts
+    return verdicts + "\n" + row_text(DUEL_COLUMNS, map(_duel_row, found.duels), form=form)
+
+
+def _record(found: SideBySide) -> dict[str, Any]:
+    models, pairs = (list(map(asdict, each)) for each in (found.verdicts, found.duels))
+    return {"documents": found.documents, "labels": found.labels, "models": models, "pairs": pairs}
+
+
+def _verdict_row(verdict: Verdict) -> list[Any]:
+    return [*(getattr(verdict, name) for name in ABOUT), *_numbers(verdict)]
+
+
+def _duel_row(duel: Duel) -> list[Any]:
+    return [duel.first, duel.second, *_numbers(duel), *(getattr(duel, name) for name in ALONE)]
+
+
+def _numbers(found: Verdict | Duel) -> Iterator[float]:
+    for name in FIGURES:
+        figure = getattr(found, name)
+        yield from (figure.value, figure.low, figure.high)
+
+
+def _parts(found: SideBySide) -> Iterator[RenderableType]:
+    yield f"{found.documents:,} documents, {len(found.labels):,} labels; below each figure its 95 % bootstrap interval"
+    yield _verdict_table(found)
+    yield _duel_table(found)
+    yield from map(sentence, found.duels)
+
+
+def _verdict_table(found: SideBySide) -> Table:
+    table = new_table("model", "accuracy", "macro F1", "log-loss", "time, size")
+    for verdict in found.verdicts:
+        figures = (_cell(getattr(verdict, name), "") for name in FIGURES)
+        name = f"{printable(verdict.name)}\n{verdict.model}"
+        table.add_row(name, *figures, f"{shown_time(verdict.seconds)}\n{shown_size(verdict.size)}")
+    return table
+
+
+def _duel_table(found: SideBySide) -> Table:
+    table = new_table("difference", "accuracy", "macro F1", "log-loss", "p")
+    for duel in found.duels:
+        figures = (_cell(getattr(duel, name), "+") for name in FIGURES)
+        table.add_row(f"{printable(duel.second)}\nless {printable(duel.first)}", *figures, f"{duel.p_value:.2g}")
+    return table
+
+
+def _cell(figure: Figure, sign: str) -> str:
+    return f"{figure.value:{sign}.4f}\n{interval_of(figure, sign)}"
+
+
+def interval_of(figure: Figure, sign: str = "") -> str:
+    """The ends of its interval, for people."""
+    return f"{figure.low:{sign}.3f} … {figure.high:{sign}.3f}"
+
+
+def sentence(duel: Duel) -> str:
+    """What McNemar's test says, in words."""
+    first, second = printable(duel.first), printable(duel.second)
+    counts = f"{second} alone is right {duel.second_alone:,} times, {first} alone {duel.first_alone:,} times"
+    if duel.p_value >= LIKELY:
+        return f"{counts}: equally good models differ so much with probability {duel.p_value:.2g} (McNemar)."
+    better = second if duel.second_alone > duel.first_alone else first
+    return f"{counts}: {better} is the more accurate one; by chance so with probability {duel.p_value:.2g} (McNemar)."
+
+
+def shown_time(seconds: float) -> str:
+    """Seconds for people."""
+    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1e3:.2f} ms"
+
+
+def shown_size(size: int | None) -> str:
+    """Bytes for people."""
+    if size is None:
+        return "–"
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
