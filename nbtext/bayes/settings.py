@@ -72,7 +72,7 @@ class ModelSettings(LinearSettings):
         metadata={
             "help": "Imaginary sightings of each feature in each class (Laplace's alpha); "
             "0 is maximum likelihood, `auto` the best by leave-one-out. "
-            "Gaussian: the share of the largest variance that is added to all, `auto` being 1e-9."
+            "Gaussian: the share of the largest variance that is added to all, `auto` being 1e-9.  [default: auto]"
         },
     )
     prior: str | tuple[float, ...] | None = field(

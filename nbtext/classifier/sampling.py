@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from nbtext.bayes.priors import log_prior
 from nbtext.bayes.sampling import STORIES, Columns, Story
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.weights import ClassWeights
+from nbtext.classifier.inspection import class_of
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.vocabulary import Vocabulary
@@ -42,7 +42,7 @@ def sampled(
     story, vocabulary = _story(classifier)
     if length is not None and not story.has_length:
         raise SettingsError(f"{classifier.modelling.model} documents are as long as they turn out", where="--length")
-    chosen = None if label is None else _class(label, classifier.labels)
+    chosen = None if label is None else class_of(classifier, label)
     draws = _draws(classifier, story, chosen=chosen, length=length, random=np.random.default_rng(seed))
     fields = classifier.features.fields
     return (
@@ -77,13 +77,6 @@ def _texts(columns: Columns, vocabulary: Vocabulary, fields: tuple[str, ...]) ->
         return (" ".join(words),)
     prefixes = [f"{name}:" for name in fields]
     return tuple(" ".join(word[len(p) :] for word in words if word.startswith(p)) for p in prefixes)
-
-
-def _class(label: str, labels: tuple[str, ...]) -> int:
-    if label not in labels:
-        nearest = get_close_matches(label, labels, n=1) or labels[:1]
-        raise SettingsError(f"the model knows no label {label!r}", where="--label", hint=f"there is {nearest[0]!r}")
-    return labels.index(label)
 
 
 def _story(classifier: TextClassifier) -> tuple[Story, Vocabulary]:

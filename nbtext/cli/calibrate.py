@@ -22,7 +22,8 @@ from nbtext.documents.settings import ReadingSettings
 @click.command(
     cls=StagedCommand,
     epilog="Example: nbtext calibrate letters.joblib corpora/letters/test\n\n"
-    "What was set by --smoothing or --no-calibrate stays as it was set.",
+    "What was set by --smoothing or --no-calibrate stays as it was set.\n\n"
+    "Memory holds the model, and the counts of 16,384 texts at most, by which it is fitted.",
 )
 @model_argument
 @sources

@@ -24,7 +24,8 @@ from nbtext.documents.settings import ReadingSettings
     epilog="Example: nbtext forget letters.joblib withdrawn.jsonl\n\n"
     "The result is byte for byte what training on the other texts gives, if the model was trained with --keep-sample "
     "N and N documents or fewer are in it. Else the smoothing and the calibration are approximate; nbtext calibrate "
-    "fits them afresh.",
+    "fits them afresh.\n\n"
+    "Memory holds the model, and the counts of the texts; of a model with a sample, those of each text.",
 )
 @model_argument
 @sources

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from nbtext.cli.options import StagedCommand, option, run_options
+from nbtext.cli import completion
+from nbtext.cli.options import StagedCommand, run_options, written_option
 from nbtext.cli.running import jobs_or_all, output_or_pipe, save
 
 
@@ -13,10 +14,11 @@ from nbtext.cli.running import jobs_or_all, output_or_pipe, save
     epilog="Example: nbtext merge north.joblib south.joblib -o both.joblib\n\n"
     "The result is byte for byte what training on all their texts at once gives, if they were trained with "
     "--keep-sample N. Without it the smoothing and the calibration are those of the largest model; nbtext calibrate "
-    "fits them afresh.",
+    "fits them afresh.\n\n"
+    "Memory holds all the models, and their sum.",
 )
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
-@option("-o", "--output", metavar="MODEL", help="The model file to write; - is standard output.")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, shell_complete=completion.files)
+@written_option
 @run_options
 def merge(models: tuple[str, ...], output: str | None, jobs: int | None, quiet: bool, no_progress: bool) -> None:
     """Join models into one that has learned what each of them has.

@@ -230,6 +230,12 @@ form_option = option(
     help="The form of the result.  [default: a table on a terminal, else tsv]",
 )
 rewrite_option = option("-o", "--output", metavar="FILE", help="Write another file; - is standard output.")
+written_option = option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="The file to write; - is standard output.  [default: standard output, unless it is a terminal]",
+)
 model_argument = click.argument("model", metavar="MODEL", shell_complete=completion.files)
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.files)
 model_option = option(

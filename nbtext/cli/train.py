@@ -14,12 +14,12 @@ from nbtext.cli.options import (
     collected,
     feature_options,
     given,
-    option,
     reading_options,
     refuse_given,
     run_options,
     searching_options,
     sources,
+    written_option,
 )
 from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, output_or_pipe, reading, save
 from nbtext.cli.searching import looked_for
@@ -36,7 +36,7 @@ from nbtext.features.settings import FeatureSettings
     "and gaussian models, with the corpus too.",
 )
 @sources
-@option("-o", "--output", metavar="MODEL", help="The model file to write; - is standard output.")
+@written_option
 @reading_options
 @feature_options
 @searching_options
@@ -52,8 +52,7 @@ def train(
 ) -> None:
     """Learn labels from texts, and save the model.
 
-    SOURCE is a directory (DIR/LABEL/**/FILE), a file (.jsonl, .csv, .tsv, .txt, .mbox, .eml, a matrix .npz; each also
-    .gz, .bz2, .xz, .zst), or - for standard input; or a model, whose counts are read again without any text.
+    SOURCE may also be a model, whose counts are read again without any text.
     """
     from nbtext.artifact.model import load_model
     from nbtext.classifier.growth import read_again

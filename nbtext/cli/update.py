@@ -24,7 +24,8 @@ from nbtext.documents.settings import ReadingSettings
     epilog="Example: nbtext update letters.joblib corpora/letters/test\n\n"
     "The result is byte for byte what training on all texts at once gives, if the model was trained with --keep-sample "
     "(and with --text-field and the like as here). Without it the smoothing and the calibration stay as they were; "
-    "nbtext calibrate fits them afresh.",
+    "nbtext calibrate fits them afresh.\n\n"
+    "Memory holds the model, and the counts of the new texts: it grows with words and labels, not with the corpus.",
 )
 @model_argument
 @sources
@@ -41,7 +42,6 @@ def update(
     **options: Any,
 ) -> None:
     """Learn more texts, new words and new labels included.
-
 
     MODEL is rewritten, whole or not at all, unless -o names another file.
     """

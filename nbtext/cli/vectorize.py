@@ -14,6 +14,7 @@ from nbtext.cli.options import (
     reading_options,
     run_options,
     sources,
+    written_option,
 )
 from nbtext.cli.running import output_or_pipe, reading
 from nbtext.documents.settings import ReadingSettings
@@ -26,7 +27,7 @@ from nbtext.features.settings import FeatureSettings
     "Memory holds the matrix: some 12 bytes for each distinct word of each document.",
 )
 @sources
-@option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
+@written_option
 @option(
     "--to",
     "form",

@@ -141,7 +141,7 @@ def test_no_story(options: dict[str, Any], reason: str) -> None:
 
 def test_wrong_wishes() -> None:
     """An unknown label gets the nearest one named; a bernoulli document's length cannot be wished for."""
-    with pytest.raises(SettingsError, match="there is 'banana'"):
+    with pytest.raises(SettingsError, match="did you mean banana"):
         sampled(TextClassifier().fit(TEXTS, LABELS), 1, label="bananna")
     with pytest.raises(SettingsError, match="--length"):
         sampled(TextClassifier(model="bernoulli").fit(TEXTS, LABELS), 1, length=3)

@@ -66,8 +66,8 @@ def test_help(nbtext: Any, name: str) -> None:
         if isinstance(parameter, click.Option):
             assert parameter.help
             assert max(parameter.opts, key=len) in shown
-    if name in (*COMMANDS["Do"], *COMMANDS["Look"]):
-        assert "emory" in notes_of(command)
+    assert "emory" in notes_of(command)
+    assert shown.count("DIR/LABEL/**/FILE") == takes_sources(command)
 
 
 def test_groups(nbtext: Any) -> None:

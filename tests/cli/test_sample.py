@@ -61,7 +61,7 @@ def test_odd_words_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "status", "reason"),
     [
-        (["--label", "trsh"], 2, "the model knows no label 'trsh'; there is 'trash'"),
+        (["--label", "trsh"], 2, "the model knows no label 'trsh'; did you mean trash?"),
         (["--length", "0"], 2, "--length"),
         (["-n", "0"], 2, "-n"),
         (["--seed", "-1"], 2, "--seed"),
