@@ -17,7 +17,7 @@ from nbtext.cli.options import (
     run_options,
     sources,
 )
-from nbtext.cli.running import form_or_default, jobs_or_all, reading, screen
+from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, screen
 from nbtext.documents.settings import ReadingSettings
 
 
@@ -78,7 +78,7 @@ def explain(
     settings, jobs = collected(ReadingSettings, options), jobs_or_all(options["jobs"])
     form = form_or_default(form, output)
     writer = ExplanationWriter(form, n_features=n_features, locate=Locator(classifier.features), screen=screen(output))
-    no_progress = options["no_progress"] or writer.is_watched  # the results themselves show how far it is
+    no_progress = options["no_progress"] or is_watched(output)
     with reading(sources, settings, quiet=options["quiet"], no_progress=no_progress) as (source, on_batch):
         explanations = explain_source(explainer.explain, classifier, source, jobs=jobs, on_batch=on_batch)
         with atomic_output(output) as file:

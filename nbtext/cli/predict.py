@@ -23,7 +23,7 @@ from nbtext.cli.options import (
     run_options,
     sources,
 )
-from nbtext.cli.running import form_or_default, jobs_or_all, reading
+from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 
@@ -84,6 +84,7 @@ def predict(
         return
     classifier = load_model(model)
     settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
+    no_progress |= is_watched(output) and options["rank"] is None
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
         form = form_or_default(form, output)
         if decisions.explain is not None and form not in ("json", "jsonl"):

@@ -41,16 +41,21 @@ def output_or_pipe(output: str | None) -> str:
     return "-"
 
 
+def is_watched(output: str = "-") -> bool:
+    """Whether results appear on a terminal as they come: they show how far it is, and no bar may run through them."""
+    return output == "-" and sys.stdout.isatty()
+
+
 def form_or_default(form: str | None, output: str = "-") -> str:
     """The form asked for, else a table where a person looks at it, and tsv for a program."""
-    return form or ("table" if output == "-" and sys.stdout.isatty() else "tsv")
+    return form or ("table" if is_watched(output) else "tsv")
 
 
 def screen(output: str = "-") -> Screen:
     """What standard output (or a file) can show: NO_COLOR takes the colors away, TERM=dumb all styles."""
     from nbtext.report.terminal import Screen
 
-    is_styled = output == "-" and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    is_styled = is_watched(output) and os.environ.get("TERM") != "dumb"
     return Screen(shutil.get_terminal_size().columns, is_styled, is_styled and not os.environ.get("NO_COLOR"))
 
 

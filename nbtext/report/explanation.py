@@ -40,11 +40,6 @@ class ExplanationWriter:
     ) -> None:
         self._form, self._n_features, self._locate, self._screen = form, n_features, locate, screen
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether somebody looks on while it writes."""
-        return self._screen.is_styled
-
     def write(self, explanations: Iterable[Explanation], file: BinaryIO) -> None:
         """Write all of them, as UTF-8."""
         writers: dict[str, Callable[[Iterable[Explanation]], Iterator[str]]] = {

@@ -26,6 +26,15 @@ def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) ->
     assert "%" in on_a_terminal([*NBTEXT, "predict", str(letters / "test"), "-m", model, "--no-progress"])
 
 
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_no_bar_runs_through_results(on_a_terminal: Any, letters: Path, model: str, command: str) -> None:
+    """Where they come on the terminal they show themselves how far it is; a bar would erase some of them."""
+    shown = on_a_terminal([*NBTEXT, command, str(letters / "test"), "-m", model])
+    assert shown.count("noise/0") == 14
+    assert "\x1b[2K" not in shown
+    assert "/84" not in shown
+
+
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_no_color(on_a_terminal: Any, letters: Path, model: str, name: str, value: str) -> None:
     """Colors can be refused, and are shown to no terminal that has none."""

@@ -1,8 +1,10 @@
-"""The figures that the README shows are those that the benchmarks wrote."""
+"""The figures that the README shows are those that the benchmarks wrote, and its picture is of what nbtext prints."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 TOP = Path(__file__).parents[2]
@@ -11,6 +13,7 @@ RESULTS = TOP / "tests" / "benchmarks" / "results"
 FIGURE = re.compile(
     r"[\d,.]+ (?:ms|s|MB)\b|1/[\d.]+\d|\d{4}-\d\d-\d\d|(?<=\| )\d[\d.]+(?= \|$)|\d\.\d+(?= times)", re.MULTILINE
 )
+WRITTEN = re.compile(r">([^<]*)</text>")
 SIZES = ("22 MB", "500 MB")  # of the corpora
 
 
@@ -23,3 +26,11 @@ def test_speed() -> None:
     for figure in set(figures) - set(SIZES):
         assert figure in measured, figure
     assert (RESULTS / "speed.svg").is_file()
+
+
+def test_the_picture(tmp_path: Path) -> None:
+    """What a terminal shows now is what it shows there; `python tests/docs/picture.py` draws it anew."""
+    script = TOP / "tests" / "docs" / "picture.py"
+    subprocess.run([sys.executable, script, tmp_path / "now.svg"], check=True)
+    now, there = (path.read_text(encoding="utf-8") for path in (tmp_path / "now.svg", script.with_name("terminal.svg")))
+    assert WRITTEN.findall(now) == WRITTEN.findall(there) != []
