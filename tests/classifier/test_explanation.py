@@ -96,21 +96,45 @@ def classifier_of(options: dict[str, Any]) -> TextClassifier:
     return _trained[str(options)]
 
 
-@pytest.mark.parametrize("model", models_to_compare())
-def test_a_thousand_documents_of_twenty_newsgroups(model: str, corpora: Callable[[str], Path]) -> None:
-    """The bar of the project: within 1e-9, under every model."""
-    folders = [corpora("20news").resolve() / "train" / group for group in LECTURE]
+@pytest.fixture(scope="module")
+def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
+    """250 texts of each of four groups, and their labels."""
     settings = ReadingSettings(encoding="latin-1", input_format="files")
     texts, labels = [], []
-    for folder in folders:
+    for group in LECTURE:
+        folder = corpora("20news").resolve() / "train" / group
         for document in islice(open_source([str(folder)], settings).documents(), 250):
             texts.append(document.text)
-            labels.append(folder.name)
-    assert len(texts) == 1000
-    explanations = Explainer(TextClassifier(model=model).fit(texts, labels)).explain(batch_of(texts))
-    assert sum(explanation.label is not None for explanation in explanations) == 1000
-    for explanation in explanations:
-        assert_adds_up(explanation)
+            labels.append(group)
+    return texts, labels
+
+
+@pytest.mark.parametrize(
+    "options",
+    [*({"model": model} for model in models_to_compare()), {"model": "complement", "normalize_weights": True}],
+    ids=str,
+)
+def test_the_parts_of_a_thousand_documents_sum_to_the_score(
+    options: dict[str, Any], thousand: tuple[list[str], list[str]]
+) -> None:
+    """Within 1e-9, under every model: prior, absent words and parts over the temperature are how much the score of the
+    label exceeds that of the other one, as predictions are made by it."""
+    texts, _ = thousand
+    classifier = TextClassifier(**options).fit(*thousand)
+    explanations = Explainer(classifier).explain(batch_of(texts))
+    scores, n_known = classifier.scored((texts,))
+    calibration, places = (
+        classifier.reading_.choice.calibration,
+        {label: k for k, label in enumerate(classifier.labels)},
+    )
+    temperatures = calibration.temperature(n_known) if calibration is not None else np.ones(1000)
+    assert len(explanations) == 1000
+    for explanation, score, temperature in zip(explanations, scores, temperatures, strict=True):
+        assert explanation.label is not None and explanation.against is not None
+        excess = (score[places[explanation.label]] - score[places[explanation.against]]) / temperature
+        evidence = [explanation.prior, explanation.absent, *(part.log_odds for part in explanation.parts)]
+        assert abs(sum(evidence) / explanation.temperature - excess) <= 1e-9
+        assert explanation.log_odds == pytest.approx(excess, abs=1e-9)
 
 
 def test_the_textbook() -> None:
