@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import printable
 from nbtext.evaluation.metrics import Evaluation
+from nbtext.report.heat import fits, heat_map
 from nbtext.report.records import markdown_field, tsv_field
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 
@@ -35,16 +36,18 @@ SUMMARY = (
     "outlier_auroc",
     "foreign_documents",
 )
-MOST_COLUMNS = 12  # labels whose confusions are shown as a matrix; of more, the most frequent confusions as a list
+MOST_COLUMNS = (
+    12  # labels whose confusions are shown as a matrix; of more, as a heat map with a list of the most frequent ones
+)
 MOST_CONFUSIONS = 10
 BAR = 12  # characters for a share of 1
-SHADES = ("", "dim", "", "yellow", "red")  # by the share of a row that was confused
+SHADES = ("", "dim", "", "yellow", "bold yellow")  # by the share of a row that was confused
 
 
 def rendered_evaluation(evaluation: Evaluation, *, form: str, screen: Screen = PLAIN) -> str:
     """The evaluation as a table for a screen, tsv, csv, json, jsonl or markdown."""
     if form == "table":
-        return drawn(_tables(evaluation), screen)
+        return drawn(_tables(evaluation, screen.width), screen)
     return _FORMS[form](evaluation)
 
 
@@ -108,13 +111,18 @@ _FORMS: dict[str, Callable[[Evaluation], str]] = {
 }
 
 
-def _tables(evaluation: Evaluation) -> Iterator[RenderableType]:
+def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
     yield "\n".join(_summary_lines(evaluation))
     yield _label_table(evaluation)
     yield _reliability_table(evaluation)
     if len(evaluation.labels) > 1 and evaluation.accuracy < 1:
-        is_small = len(evaluation.labels) <= MOST_COLUMNS
-        yield _confusion_matrix(evaluation) if is_small else _frequent_confusions(evaluation)
+        if len(evaluation.labels) <= MOST_COLUMNS:
+            yield _confusion_matrix(evaluation)
+            return
+        if evaluation.confusion_matrix is not None and fits(evaluation.labels, width):
+            yield ""
+            yield from heat_map(evaluation.labels, evaluation.confusion_matrix)
+        yield _frequent_confusions(evaluation)
 
 
 def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
@@ -170,7 +178,7 @@ def _confusion_matrix(evaluation: Evaluation) -> Table:
         cells = [
             Text(
                 f"{number:,}" if number else "·",
-                style="bold green" if column == place else SHADES[min(4, -(-number * 16 // total))],
+                style="bold blue" if column == place else SHADES[min(4, -(-number * 16 // total))],
             )
             for column, number in enumerate(row)
         ]

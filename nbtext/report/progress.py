@@ -34,11 +34,20 @@ def _columns(unit: str) -> list[ProgressColumn]:
         BarColumn,
         DownloadColumn,
         MofNCompleteColumn,
+        ProgressColumn,
+        Task,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """How many a second."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else f"? {unit}/s", "progress.data.speed")
 
     counted: list[ProgressColumn] = (
-        [DownloadColumn(), TransferSpeedColumn()] if unit == "bytes" else [MofNCompleteColumn()]
+        [DownloadColumn(), TransferSpeedColumn()] if unit == "bytes" else [MofNCompleteColumn(), RateColumn()]
     )
     return [BarColumn(), *counted, TimeRemainingColumn()]

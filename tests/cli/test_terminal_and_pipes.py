@@ -44,6 +44,56 @@ def test_no_color(on_a_terminal: Any, letters: Path, model: str, name: str, valu
     assert not colors.search(on_a_terminal(command, **{name: value}))
 
 
+def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
+    """How much is read, how fast, and the time that is left, of files and of one file; it is wiped away in the end."""
+    (tmp_path / "texts.tsv").write_text(
+        "text\tlabel\n" + ("red sun " * 40 + "\ta\n" + "blue sea " * 40 + "\tb\n") * 6000
+    )
+    shown = on_a_terminal([*NBTEXT, "train", str(letters / "train"), "-o", str(tmp_path / "m")])
+    assert re.search(r"336/336.*[0-9,]+ files/s.*\d:\d\d:\d\d", shown)
+    assert shown.rpartition("\x1b[2K")[2].startswith("multinomial: 336 documents")
+    shown = on_a_terminal([*NBTEXT, "train", str(tmp_path / "texts.tsv"), "-o", str(tmp_path / "m")])
+    assert re.search(r"[0-9.]+ .?B.*[0-9.]+ .?B/s.*\d:\d\d:\d\d", shown)
+
+
+@pytest.mark.parametrize(
+    ("options", "variables"),
+    [(["--no-progress"], {}), (["--quiet"], {}), ([], {"TERM": "dumb"}), ([], {"NO_COLOR": "1"})],
+)
+def test_what_can_be_refused(
+    on_a_terminal: Any, letters: Path, tmp_path: Path, options: list[str], variables: dict[str, str]
+) -> None:
+    """The progress bar, everything, all that a dumb terminal could not obey, and colors."""
+    command = [*NBTEXT, "train", str(letters / "train"), "-o", str(tmp_path / "m"), *options]
+    shown = on_a_terminal(command, **variables)
+    assert ("files/s" in shown) == ("NO_COLOR" in variables)
+    assert ("336 documents" in shown) == (options != ["--quiet"])
+    assert "\x1b[3" not in shown and "\x1b[38" not in shown
+    if "NO_COLOR" not in variables:
+        assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("name", ["predict", "evaluate", "inspect", "explain", "compare", "diff", "sample", "train"])
+def test_a_dumb_terminal(on_a_terminal: Any, letters: Path, model: str, tmp_path: Path, name: str) -> None:
+    """Gets plain text from every command: nothing to obey, no bar, and tables that fit."""
+    some = str(letters / "test" / "trash")
+    arguments = {
+        "predict": [some, "-m", model],
+        "evaluate": [str(letters / "test"), "-m", model],
+        "inspect": [model, "--features", "5"],
+        "explain": [some, "-m", model, "--features", "3"],
+        "compare": [str(letters / "test"), "-m", model, "-m", model],
+        "diff": [model, model],
+        "sample": ["-m", model, "--length", "5"],
+        "train": [some, "-o", str(tmp_path / "m"), "--model", "auto"],
+    }
+    shown = on_a_terminal([*NBTEXT, name, *arguments[name]], TERM="dumb")
+    assert shown
+    assert "\x1b" not in shown
+    if name in ("evaluate", "inspect", "compare", "diff"):
+        assert max(map(len, shown.splitlines())) <= 80
+
+
 def test_verbose_says_when_the_kernel_cannot_help(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """Whether it is compiled, and once for all threads why words are counted in plain Python."""
     arguments = ["train", str(letters / "train"), "-o", str(tmp_path / "m"), "-q", "-v"]

@@ -62,3 +62,29 @@ def test_people_see_no_control_character(form: str, n_labels: int) -> None:
     assert "0.5000" in text
     if form == "table":
         assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_small_heat_map() -> None:
+    """Of more labels than a table of numbers has room for: each row's shades by hand, and only where it fits."""
+    labels = [f"label {place}" for place in range(1, 15)]
+    text = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(60))
+    lines = text.splitlines()
+    assert "label 1   1 ██" in text  # both of its documents were right
+    assert "label 2   2 ▓▓▓▓" in text  # one of two right, one taken for the first
+    assert f"label 14 14 ▓▓{' ' * 24}▓▓" in text
+    tens, units = lines[lines.index(next(line for line in lines if "by column" in line)) + 1 :][:2]
+    assert tens.replace(" ", "") == "11111"
+    assert units.replace(" ", "") == "12345678901234"
+    assert max(map(len, lines)) <= 60
+    narrow = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(38))
+    assert "by column" not in narrow
+    assert "label 14" in narrow
+
+
+def test_the_heat_map_has_colors_only_where_they_are_wanted() -> None:
+    """Blue is right, yellow is wrong; without colors the shades remain."""
+    labels = [f"label {place}" for place in range(1, 15)]
+    colored = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(80, True, True))
+    plain = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(80, True, False))
+    assert "\x1b[34m██" in colored and "\x1b[33m▓▓" in colored
+    assert "\x1b[34m" not in plain and "▓▓" in plain
