@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 CODE    = nbtext tests corpora
 OUTSIDE = tests/cli tests/torture
 
-.PHONY: demo test inside outside check format lint types twin docs man bench fuzz torture corpora clean
+.PHONY: demo test inside outside check format lint types twin docs dist release lowest man bench fuzz torture corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -22,7 +22,7 @@ inside: $(VENV)/.dev
 outside: $(VENV)/.dev
 	$(BIN)/python -m pytest -q $(OUTSIDE)
 
-check: format lint types test twin docs
+check: format lint types test twin docs release lowest
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CODE)
@@ -39,6 +39,28 @@ twin: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m pytest -q --doctest-modules nbtext tests/docs
+
+# a source archive, a wheel with the kernel, and (made where there is no compiler) one without
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build >$(VENV)/dist.log 2>&1 || { cat $(VENV)/dist.log; false; }
+	CC=false $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist dist/*.tar.gz
+
+# each tried in an empty environment, away from the source
+release: dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tests/release dist
+
+# the tests that meet most of what is imported, on the lowest versions that pyproject.toml allows
+LOWEST = tests/cli/test_main_job.py tests/cli/test_help.py tests/cli/test_report.py tests/artifact/test_model.py \
+         tests/documents/test_jsonl.py tests/documents/test_decompression.py tests/features/test_stop_words.py
+
+lowest: dist
+	$(PYTHON) -m venv --clear $(VENV)/lowest
+	$(BIN)/python tests/release/lowest.py >$(VENV)/lowest.txt
+	$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/lowest.txt
+	CC=false $(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps dist/*.tar.gz
+	PATH="$(CURDIR)/$(VENV)/lowest/bin:$$PATH" $(VENV)/lowest/bin/python -m pytest -q $(LOWEST)
 
 # man pages, of the same words as --help
 man: $(VENV)/.nbtext

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:  # before click 8.5 it takes no parameter
+    ParamType = click.ParamType
 
-class Parsed(click.ParamType[Any]):
+
+class Parsed(ParamType):
     """A value that a function makes of what was typed; ValueError says what is wrong with it."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
