@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
     from nbtext.documents.source import Source
 
+Counted = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 NO_TOKEN = "the document holds no token"
 
 
@@ -159,7 +160,11 @@ class TextClassifier:
 
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
         """Answer every document of a batch, in order; one that cannot be answered says why."""
-        scores, n_tokens, n_known = self._scores(batch.columns)
+        return self.answers(batch, self.counted(batch.columns), decisions)
+
+    def answers(self, batch: Batch, found: Counted, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
+        """Answer a batch by what `counted` found in it."""
+        scores, n_tokens, n_known = found
         note_too_long(batch, self._counter)
         choice = self.reading_.choice
         log_posterior = choice.log_posterior(scores, n_known)
@@ -215,7 +220,7 @@ class TextClassifier:
 
     def scored(self, columns: tuple[list[str], ...]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The scores of texts by their fields, shape (n_documents, n_classes), and the known tokens of each."""
-        scores, _, n_known = self._scores(columns)
+        scores, _, n_known = self.counted(columns)
         return scores, n_known
 
     def rows(self, columns: tuple[list[str], ...]) -> Rows:
@@ -226,9 +231,8 @@ class TextClassifier:
         """The share of texts whose label is predicted right."""
         return float((self.predict(X) == np.array(y)).mean())
 
-    def _scores(
-        self, columns: tuple[list[str], ...]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    def counted(self, columns: tuple[list[str], ...]) -> Counted:
+        """The scores of texts by their fields, shape (n_documents, n_classes), and the tokens of each: all, known."""
         weighting, scorer = self.reading_.weighting, self.reading_.scorer
         if scorer.derivation is not None:
             return self._derived_scores(columns)
@@ -246,9 +250,7 @@ class TextClassifier:
             deltas=scorer.deltas,
         )
 
-    def _derived_scores(
-        self, columns: tuple[list[str], ...]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    def _derived_scores(self, columns: tuple[list[str], ...]) -> Counted:
         """The same where the scorer looks at more than the features' weights: by way of the matrix."""
         rows = self._counter.rows(columns)
         weights = self.reading_.weighting.weights(rows.indptr, rows.indices, rows.counts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +20,7 @@ from nbtext.cli.options import (
     settings_options,
     sources,
 )
+from nbtext.cli.reporting import Reporter
 from nbtext.cli.running import form_or_default, jobs_or_all, print_result, reading, screen
 from nbtext.cli.types import Parsed
 from nbtext.documents.settings import ReadingSettings
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbtext.classifier.folding import OnBatch
-    from nbtext.classifier.predictions import Predictions
+    from nbtext.cli.reporting import Asked
     from nbtext.documents.source import Source
+    from nbtext.evaluation.seen import Seen
 
 
 @click.command(
@@ -96,60 +97,50 @@ def evaluate(
 
     dealing = collected(FoldSettings, options)
     settings = collected(ReadingSettings, options, mark_field=dealing.mark_field)
-    if report is not None:
-        from nbtext.report.page.rendering import check_extra
-
-        check_extra("--report")
+    reporter = Reporter(report, sources, options | {"model_file": model_file, "foreign": foreign})
     if foreign is not None and model_file is None:
         raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
     progress = {name: options[name] for name in ("quiet", "no_progress")}
     judge = Judge(collected(DecisionSettings, options).cost, with_likelihoods=foreign is not None)
     with reading(sources, settings, **progress) as (source, on_batch):
-        judge.add_all(_predictions(source, model_file, on_batch, options))
+        asked = _asked(model_file, dealing, options)
+        judge.add_all(reporter.watching(_seen(source, asked, on_batch, options)))
     if foreign is not None:
         with reading((foreign,), settings, **progress) as (source, on_batch):
-            judge.add_foreign(_predictions(source, model_file, on_batch, options))
+            judge.add_foreign(each.predictions for each in _seen(source, asked, on_batch, options))
     evaluation = judge.evaluation()
-    if report is not None:
-        from nbtext.report.evaluation_page import evaluation_page
-        from nbtext.report.page.rendering import write_page
-
-        write_page(report, evaluation_page(evaluation, subject=", ".join(sources)))
+    reporter.write(evaluation, asked)
     print_result(rendered_evaluation(evaluation, form=form_or_default(form), screen=screen()))
     check_bars(evaluation, bars)
 
 
-def _predictions(
-    source: Source, model_file: str | None, on_batch: OnBatch, options: dict[str, Any]
-) -> Iterator[Predictions]:
-    """Those of the model, or of models trained on folds."""
-    from nbtext.classifier.folding import predict_source
-
-    jobs, predictions = jobs_or_all(options["jobs"]), options["predictions"]
-    dealing, decisions = collected(FoldSettings, options), collected(DecisionSettings, options)
-    if [model_file, dealing.is_wanted or None, predictions].count(None) != 2:
+def _asked(model_file: str | None, dealing: FoldSettings, options: dict[str, Any]) -> Asked:
+    """What answers: a model, predictions made before, or (None) models trained on folds."""
+    if [model_file, dealing.is_wanted or None, options["predictions"]].count(None) != 2:
         raise SettingsError("give either a model with -m, or --folds, or --predictions")
-    if predictions is not None:
-        from nbtext.classifier.decisions import decided
+    if options["predictions"] is not None:
         from nbtext.evaluation.predictions_file import PredictionsFile
 
-        answers = PredictionsFile(predictions)
-        decisions = replace(decisions, cost=None)  # labels were decided for already
-        return (decided(answers.of(batch), None, decisions) for batch in source.batches())
-    if model_file is not None:
-        from nbtext.artifact.model import load_model
+        return PredictionsFile(options["predictions"])
+    if model_file is None:
+        return None
+    from nbtext.artifact.model import load_model
 
-        classifier = load_model(model_file)
-        return predict_source(classifier, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
-    from nbtext.evaluation.folds import cross_validated
+    return load_model(model_file)
 
-    features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
-    return cross_validated(
-        source,
-        dealing,
-        features=features,
-        modelling=modelling,
-        decisions=decisions,
-        jobs=jobs,
-        on_batch=on_batch,
-    )
+
+def _seen(source: Source, asked: Asked, on_batch: OnBatch, options: dict[str, Any]) -> Iterator[Seen]:
+    """What it answers to each batch of a source."""
+    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.evaluation import seen
+
+    jobs, decisions = jobs_or_all(options["jobs"]), collected(DecisionSettings, options)
+    if asked is None:
+        dealing = collected(FoldSettings, options)
+        features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
+        return seen.by_folds(
+            source, dealing, features=features, modelling=modelling, decisions=decisions, jobs=jobs, on_batch=on_batch
+        )
+    if isinstance(asked, TextClassifier):
+        return seen.by_model(asked, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
+    return seen.by_file(asked, source, decisions)

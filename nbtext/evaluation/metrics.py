@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from nbtext.classifier.costs import Costs
 from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError
+from nbtext.evaluation.outcomes import LEAST_PROBABILITY
 from nbtext.evaluation.outliers import Likelihoods, auroc
+from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 
-N_BINS = 15  # of equal width, as in Guo et al. 2017
 MOST_CONFUSED = 2048  # labels whose confusions are written out as a matrix
-LEAST_PROBABILITY = 1e-15  # a label that was thought impossible costs its logarithm, and not infinitely much
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,6 @@ class LabelScore:
     recall: float  # of the documents that have it, the share that was given it
     f1: float  # the harmonic mean of both
     support: int  # documents that have it
-
-
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """Documents whose best probability is from `low` up to `high`."""
-
-    low: float
-    high: float
-    documents: int
-    mean_probability: float
-    accuracy: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +74,7 @@ class Judge:
         self._classes: set[str] = set()
         self._log_loss = 0.0
         self._squared_error = 0.0
-        self._bins = np.zeros((3, N_BINS))  # documents, right ones, the sum of their probabilities
+        self._reliability = Reliability()
         self._sets = np.zeros(3, dtype=np.int64)  # their number, those that hold the true label, labels in them
 
     def add_all(self, predictions: Iterable[Predictions]) -> None:
@@ -136,9 +125,7 @@ class Judge:
         # where nbtext abstains, what it would have answered is no less honest
         best = probabilities[np.arange(len(true)), predictions.chosen]
         right = (true == predictions.chosen) & is_read[:, 0]
-        bins = np.minimum((best * N_BINS).astype(np.int64), N_BINS - 1)
-        for row, weights in enumerate((np.ones(len(best)), right, best)):
-            self._bins[row] += np.bincount(bins, weights=weights, minlength=N_BINS)
+        self._reliability.add(best, right)
 
     def evaluation(self) -> Evaluation:
         """The verdict on all that was added; InputError where that is nothing."""
@@ -164,11 +151,11 @@ class Judge:
             weighted_f1=float(f1 @ weights / n),
             log_loss=self._log_loss / n,
             brier_score=self._squared_error / n,
-            expected_calibration_error=float(np.abs(self._bins[1] - self._bins[2]).sum() / n),
+            expected_calibration_error=self._reliability.error,
             labels=labels,
             per_label=per_label,
             confusion_matrix=self._matrix(places) if len(labels) <= MOST_CONFUSED else None,
-            reliability=self._reliability(),
+            reliability=self._reliability.bins(),
             answered=float(given.sum() / n),
             accuracy_among_answered=float(right.sum() / max(1, given.sum())),
             coverage=self._per_set(1),
@@ -192,13 +179,6 @@ class Judge:
             if predicted is not None:
                 matrix[places[true], places[predicted]] += number
         return tuple(map(tuple, matrix.tolist()))
-
-    def _reliability(self) -> tuple[ReliabilityBin, ...]:
-        return tuple(
-            ReliabilityBin(place / N_BINS, (place + 1) / N_BINS, int(documents), total / documents, right / documents)
-            for place, (documents, right, total) in enumerate(self._bins.T.tolist())
-            if documents
-        )
 
 
 def _per_label(

@@ -66,6 +66,11 @@ class PredictionsFile:
             label_sets=sets if len(sets) == len(records) else None,
         )
 
+    @property
+    def has_all_probabilities(self) -> bool:
+        """The probability of every label is known, and not of the best one only."""
+        return all(len(record.scores) in (0, len(self._classes)) for record in self._records.values())
+
     def _decided(self, records: list[Record]) -> NDArray[np.int64]:
         """The class of each record's label; where it has none, of its most probable one."""
         places = {label: place for place, label in enumerate(self._classes)}

@@ -17,7 +17,8 @@ from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import SettingsError
-from nbtext.evaluation.metrics import LEAST_PROBABILITY, Evaluation, Judge
+from nbtext.evaluation.metrics import Evaluation, Judge
+from nbtext.evaluation.outcomes import LEAST_PROBABILITY
 from nbtext.evaluation.resampling import bias_corrected, resampled
 from nbtext.features.analyzer import has_own_pattern
 

@@ -72,7 +72,7 @@ def _confused_rows(pairs: tuple[ConfusedView, ...]) -> Iterator[tuple[str, str, 
         yield pair.first, pair.second, there + back, there, back
 
 
-def _summary(inspection: Inspection) -> Iterator[tuple[str, str]]:
+def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """What there is to say of the model, a line for each."""
     yield "model", inspection.model
     sizes = f"{inspection.documents:,} documents, {inspection.n_labels:,} labels, {inspection.n_features:,} features"
@@ -121,7 +121,7 @@ def _setting(value: Any) -> str:
 
 
 def _markdown_summary(inspection: Inspection) -> str:
-    return "".join(f"- {name}: {markdown_field(text)}\n" for name, text in _summary(inspection)) + "\n"
+    return "".join(f"- {name}: {markdown_field(text)}\n" for name, text in summary_lines(inspection)) + "\n"
 
 
 def _lines(summary: Iterator[tuple[str, str]]) -> Iterator[Text]:
@@ -135,7 +135,7 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
     if inspection.words:
         yield from (part for word in inspection.words for part in _word_parts(word))
         return
-    yield from _lines(_summary(inspection))
+    yield from _lines(summary_lines(inspection))
     if inspection.confused:
         yield _confused_table(inspection.confused)
     if inspection.hyperplane is not None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 
 def test_a_page_beside_the_figures(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
@@ -38,3 +42,64 @@ def test_where_it_cannot_be_written(nbtext: Any, letters: Path, model: str, tmp_
     result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "no/page.html", cwd=tmp_path)
     assert (result.status, result.out) == (1, "")
     assert result.err.startswith("nbtext: no/page.html: cannot be written: no such file or directory; ")
+
+
+def said(page: Path) -> str:
+    """The text of a page, without its scripts and markup."""
+    text = re.sub(r"<(script|style).*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]*>", " ", text).split())
+
+
+def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """Accuracy with its interval, what is confused most, the threshold for 95 %, and what was asked for."""
+    result = nbtext(
+        "evaluate", str(letters / "test"), "-m", model, "--report", "page.html", "--coverage", "0.9", cwd=tmp_path
+    )
+    assert result.status == 0, result.err
+    text = said(tmp_path / "page.html")
+    assert "91.7 % of the documents get their right label" in text
+    assert "Most often confused are trash and streets : 3 documents, misled by words like road" in text
+    assert "--coverage 0.9" in text
+    threshold = re.search(r"95&nbsp;% of the answers are right from a probability of (\S+) on", text)
+    assert threshold is not None
+    again = nbtext(
+        "evaluate", str(letters / "test"), "-m", model, "--min-probability", threshold[1], "--to", "json", cwd=tmp_path
+    )
+    assert json.loads(again.out)["accuracy_among_answered"] >= 0.95
+
+
+def test_with_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """All that figures alone can say; what needs texts or one model is named as missing."""
+    result = nbtext("evaluate", str(letters / "train"), "--folds", "3", "--report", "page.html", cwd=tmp_path)
+    assert result.status == 0, result.err
+    text = said(tmp_path / "page.html")
+    assert "336 documents, 6 labels" in text
+    assert "with folds, documents are kept as counts only" in text
+    assert "--folds 3" in text
+
+
+@pytest.mark.parametrize(("form", "has_curves"), [("jsonl", True), ("tsv", False)])
+def test_of_predictions_made_before(
+    nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str, has_curves: bool
+) -> None:
+    """With names and texts; curves of every label where its probabilities are known."""
+    source = str(letters / "test")
+    assert nbtext("predict", source, "-m", model, "--to", form, "-o", "answers", cwd=tmp_path).status == 0
+    result = nbtext("evaluate", source, "--predictions", "answers", "--report", "page.html", cwd=tmp_path)
+    assert result.status == 0, result.err
+    text = said(tmp_path / "page.html")
+    assert ("Curves are not here" in text) is not has_curves
+    assert "They need one model that gave all answers (-m)" in text
+    assert "noise" in text
+
+
+def test_twenty_newsgroups(nbtext: Any, corpora: Any, tmp_path: Path) -> None:
+    """The page of 7,532 documents in 20 groups is below 3 MB, and names the groups that are confused most."""
+    groups = corpora("20news")
+    assert nbtext("train", str(groups / "train"), "-q", "-o", "news.joblib", cwd=tmp_path).status == 0
+    result = nbtext("evaluate", str(groups / "test"), "-m", "news.joblib", "-q", "--report", "page.html", cwd=tmp_path)
+    assert result.status == 0, result.err
+    assert (tmp_path / "page.html").stat().st_size < 3_000_000
+    text = said(tmp_path / "page.html")
+    assert "Most often confused are comp.os.ms-windows.misc and comp.sys.ibm.pc.hardware" in text
+    assert re.search(r"95&nbsp;% of the answers are right from a probability of 0\.\d+ on", text)

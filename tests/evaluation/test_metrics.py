@@ -12,7 +12,8 @@ from sklearn import metrics as peer
 
 from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError
-from nbtext.evaluation.metrics import N_BINS, Evaluation, Judge
+from nbtext.evaluation.metrics import Evaluation, Judge
+from nbtext.evaluation.reliability import N_BINS
 
 CLASSES = ("a", "b", "c")
 

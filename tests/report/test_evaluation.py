@@ -8,7 +8,8 @@ import json
 
 import pytest
 
-from nbtext.evaluation.metrics import Evaluation, LabelScore, ReliabilityBin
+from nbtext.evaluation.metrics import Evaluation, LabelScore
+from nbtext.evaluation.reliability import ReliabilityBin
 from nbtext.report.evaluation import rendered_evaluation
 from nbtext.report.terminal import Screen
 

@@ -2,67 +2,166 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbtext.evaluation.metrics import Evaluation, LabelScore, ReliabilityBin
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.documents.batch import Batch
+from nbtext.evaluation.diagnosis import diagnosed
+from nbtext.evaluation.metrics import Judge
+from nbtext.evaluation.seen import Seen
+from nbtext.evaluation.witness import Witness
+from nbtext.features.occurrences import Locator
 from nbtext.report.evaluation_page import evaluation_page
 from nbtext.report.page.rendering import write_page
 
+Visited = Callable[..., Any]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)></style>&\"'"
+SUBJECTS = {
+    "rivers": "water boat bridge flood fish stream mill rain",
+    "trains": "rail engine bridge ticket station wheel rain delay",
+    HOSTILE: "script alert image style boat ticket onerror quote",
+}
 
 
-def evaluation_of(*labels: str) -> Evaluation:
-    n = len(labels)
-    return Evaluation(
-        documents=2 * n, unanswered=1, accuracy=0.5, macro_f1=0.25, weighted_f1=0.125, log_loss=1.0, brier_score=0.5,
-        expected_calibration_error=0.0625, labels=labels,
-        per_label=tuple(LabelScore(label, 0.5, 0.25, 1 / 3, 2) for label in labels),
-        confusion_matrix=tuple(tuple(int(i == k) + int(k == 0) for k in range(n)) for i in range(n)),
-        reliability=(ReliabilityBin(0.4, 0.6, 4, 0.5, 0.5), ReliabilityBin(0.6, 0.8, 4, 0.7, 0.5)),
-    )  # fmt: skip
+def documents_of(subjects: dict[str, str], n: int, seed: int) -> Batch:
+    """Short texts of some words of their subject and some of all; each ends in what wants to run."""
+    dice, every_word = random.Random(seed), " ".join(subjects.values()).split()
+    labels = [label for label in subjects for _ in range(n)]
+    texts = [
+        " ".join(dice.choices(subjects[label].split(), k=3) + dice.choices(every_word, k=4)) + f" {HOSTILE}"
+        for label in labels
+    ]
+    ids = [f"{place}/{HOSTILE if place % 7 == 0 else 'letter'}" for place in range(len(labels))]
+    return Batch(ids, (texts,), list(labels))
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page whose labels and subject want to run something."""
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    write_page(str(path), evaluation_page(evaluation_of("calm", HOSTILE), subject=HOSTILE))
+def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_model: bool = True) -> Path:
+    """The page about what a model says of some documents; or as if only its answers were known, and no names."""
+    witness, judge = Witness(), Judge()
+    found = classifier.counted(documents.columns)
+    predictions = classifier.answers(documents, found)
+    if not has_model:
+        predictions.ids, predictions.typicality = [""] * len(documents), None
+    seen = Seen(predictions, documents.columns, found[0]) if has_model else Seen(predictions)
+    judge.add_all(witness.watching([seen]))
+    diagnosis = diagnosed(witness, judge.evaluation(), classifier if has_model else None)
+    locate = Locator(classifier.features) if has_model else None
+    path = folder / "report.html"
+    write_page(str(path), evaluation_page(diagnosis, subject=HOSTILE, settings={"SOURCE": HOSTILE}, locate=locate))
     return path
 
 
+@pytest.fixture(scope="module")
+def documents() -> Batch:
+    return documents_of(SUBJECTS, 30, 2)
+
+
+@pytest.fixture(scope="module")
+def classifier() -> TextClassifier:
+    learned = documents_of(SUBJECTS, 40, 1)
+    return TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])
+
+
+@pytest.fixture(scope="module")
+def page(documents: Batch, classifier: TextClassifier, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page whose labels, texts, names of documents and subject all want to run something."""
+    return page_of(tmp_path_factory.mktemp("page"), documents, classifier)
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_the_page_is_sound(visit: Callable[..., Any], page: Path, width: int, scheme: str) -> None:
+def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) -> None:
     """In light, in dark and on a phone: charts have marks, all fits the screen, axe finds nothing serious."""
     shown = visit(page, width=width, scheme=scheme)
     names = shown.page.eval_on_selector_all("figure[data-chart]", "all => all.map(each => each.dataset.chart)")
-    assert names
+    assert set(names) == {"reliability", "trade_off", "precision_recall", "roc", "set_sizes", "typicality"}
     assert all(shown.marks(name) > 0 for name in names)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
+    shown.page.locator("td.wrong1, td.wrong2, td.wrong3, td.wrong4, td.wrong5").first.click()
     assert shown.axe() == []
 
 
-def test_names_are_shown_and_not_run(visit: Callable[..., Any], page: Path) -> None:
-    """Markup in a label or the name of a source is text."""
+def test_text_is_shown_and_not_run(visit: Visited, page: Path) -> None:
+    """Markup in a text, a label, a document's name or a source's is text."""
     shown = visit(page)
     assert HOSTILE in shown.page.locator("h1").inner_text()
-    assert shown.page.locator("#labels tbody th").all_inner_texts() == ["calm", HOSTILE]
+    assert shown.page.locator("#labels tbody th").all_inner_texts() == sorted(SUBJECTS)
+    assert HOSTILE in shown.page.locator("#mistakes .text").first.inner_text()
     assert shown.page.locator("img").count() == 0
+    assert shown.page.locator("script:not([type])").count() == 3
 
 
-def test_the_policy_allows_its_own_scripts_only(page: Path) -> None:
-    """Nothing may be fetched, evaluated or sent."""
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.read_text())
-    assert policy is not None
-    assert policy[1].startswith("default-src &#39;none&#39;; script-src &#39;sha256-")
-    assert "unsafe" not in policy[1]
+def test_a_cell_lists_its_documents(visit: Visited, page: Path, documents: Batch, classifier: TextClassifier) -> None:
+    """A click on each cell lists the documents of this label with this answer, and no others."""
+    expected = defaultdict(set)
+    labels = sorted(SUBJECTS)
+    for identity, label, answer in zip(
+        documents.ids, documents.labels, classifier.predict(documents.columns[0]), strict=True
+    ):
+        expected[labels.index(str(label)), labels.index(answer)].add(identity)
+    shown = visit(page)
+    for label in range(3):
+        for answer in range(3):
+            cell = shown.page.locator(f'td[data-label="{label}"][data-answer="{answer}"]')
+            cell.click()
+            listed = shown.page.locator("#cell .documents .mono").all_inner_texts()
+            assert (len(listed), set(listed)) == (len(expected[label, answer]), expected[label, answer])
+            assert cell.inner_text() == (str(len(listed)) if listed else "")
+    assert sum(map(len, expected.values())) == 90
 
 
-def test_colors_can_be_chosen(visit: Callable[..., Any], page: Path) -> None:
+def test_by_keyboard(visit: Visited, page: Path) -> None:
+    """The matrix is one stop of the Tab key; arrows go from cell to cell, and Enter lists documents."""
+    shown = visit(page)
+    where = "[document.activeElement.dataset.label, document.activeElement.dataset.answer].map(Number)"
+    shown.page.locator("#order").select_option("name")
+    assert shown.page.locator('#matrix td[tabindex="0"]').count() == 1
+    shown.page.locator('#matrix td[tabindex="0"]').focus()
+    for key, place in (
+        ("ArrowRight", [0, 1]),
+        ("ArrowDown", [1, 1]),
+        ("End", [1, 2]),
+        ("ArrowRight", [1, 2]),
+        ("Home", [1, 0]),
+        ("ArrowUp", [0, 0]),
+        ("ArrowUp", [0, 0]),
+        ("ArrowDown", [1, 0]),
+    ):
+        shown.page.keyboard.press(key)
+        assert shown.page.evaluate(where) == place
+    shown.page.keyboard.press("Enter")
+    number = shown.page.evaluate("document.activeElement.textContent")
+    assert shown.page.locator("#cell .documents li").count() == int(number)
+    shown.page.keyboard.press("Tab")
+    assert shown.page.evaluate("document.activeElement.closest('#matrix')") is None
+
+
+def test_a_pair_leads_to_its_cell(visit: Visited, page: Path) -> None:
+    """The button of two labels that are confused lists the documents."""
+    shown = visit(page)
+    button = shown.page.locator("button.choose").first
+    number = int(button.inner_text().split()[0])
+    button.click()
+    assert shown.page.locator("#cell .documents li").count() == number
+
+
+def test_a_label_can_be_brought_out(visit: Visited, page: Path) -> None:
+    """Both curves show the chosen label."""
+    shown = visit(page)
+    line = "document.querySelector('figure[data-chart=precision_recall] .layer_1_marks path')?.getAttribute('d')"
+    before = shown.page.evaluate(line)
+    shown.page.locator("#label").select_option("trains")
+    shown.page.wait_for_function(f"() => {line} !== {before!r}")
+    assert shown.page.evaluate("page.views.roc.signal('chosen')") == "trains"
+
+
+def test_colors_can_be_chosen(visit: Visited, page: Path) -> None:
     """Against what the system says, charts included; it is remembered as far as the browser lets it."""
     shown = visit(page, scheme="light")
     background = "getComputedStyle(document.body).backgroundColor"
@@ -72,3 +171,51 @@ def test_colors_can_be_chosen(visit: Callable[..., Any], page: Path) -> None:
     shown.page.evaluate("() => page.drawn")
     after = shown.page.evaluate(f"[{background}, {label}]")
     assert before[0] != after[0] and before[1] != after[1]
+
+
+def test_what_is_not_there_is_said(
+    visit: Visited, documents: Batch, classifier: TextClassifier, tmp_path: Path
+) -> None:
+    """Of answers alone: no mistakes, words and outliers, and a sentence for each."""
+    shown = visit(page_of(tmp_path, documents, classifier, has_model=False))
+    assert [shown.page.locator(f"#{name}").count() for name in ("mistakes", "words", "outliers")] == [0, 0, 0]
+    missing = shown.page.locator("#settings li").all_inner_texts()
+    assert [text.split()[0] for text in missing] == ["The", "Words:", "Outliers:"]
+    shown.page.locator("#matrix tbody td").first.click()
+    assert "names were not kept" in shown.page.locator("#cell").inner_text()
+    assert shown.marks("precision_recall") > 0
+
+
+def test_a_hundred_labels(visit: Visited, tmp_path: Path) -> None:
+    """The matrix fits the screen, can be zoomed until its numbers can be read, and put in order."""
+    subjects = {f"label {number:03}": f"word{number} more{number} other{number // 2}" for number in range(120)}
+    learned, asked = documents_of(subjects, 3, 1), documents_of(subjects, 2, 2)
+    classifier = TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])
+    shown = visit(page_of(tmp_path, asked, classifier))
+    size = "document.querySelector('#matrix tbody td').getBoundingClientRect().width"
+    first = "document.querySelector('#matrix tbody th').innerText"
+    assert shown.page.locator("#matrix tbody td").count() == 100 * 100
+    assert shown.page.evaluate("matrix.scrollWidth <= matrix.clientWidth")
+    assert shown.page.evaluate(size) <= 14
+    shown.page.locator("#order").select_option("name")
+    assert shown.page.evaluate(first) == "label 000"
+    shown.page.locator("#order").select_option("wrong")
+    right = (
+        "[...document.querySelectorAll('#matrix tbody tr')].map(row => Number(row.querySelector(own(row))?.innerText))"
+    )
+    own = "row => `td[data-label='${row.children[1].dataset.label}'][data-answer='${row.children[1].dataset.label}']`"
+    found = shown.page.evaluate(f"(() => {{ const own = {own}; return {right}; }})()")
+    assert found == sorted(found) and found[0] < found[-1] == 2
+    for _ in range(9):
+        if shown.page.locator("#larger").is_enabled():
+            shown.page.locator("#larger").click()
+    assert shown.page.evaluate(size) > 40
+    assert "small" not in shown.page.locator("#matrix table").get_attribute("class")
+
+
+def test_the_policy_allows_its_own_scripts_only(page: Path) -> None:
+    """Nothing may be fetched, evaluated or sent."""
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.read_text())
+    assert policy is not None
+    assert policy[1].startswith("default-src &#39;none&#39;; script-src &#39;sha256-")
+    assert "unsafe" not in policy[1]

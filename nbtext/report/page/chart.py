@@ -20,9 +20,12 @@ class Chart:
     headings: tuple[str, ...]  # the same for people, in the table
     rows: Sequence[Sequence[Any]]  # numbers, texts and None
     is_tabled: bool = True  # else the page has another table of the same
+    rows_of: str | None = None  # the chart that has the same columns and rows, which need not be there twice
 
     def plain(self, specification: dict[str, Any]) -> dict[str, Any]:
         """What the page's script draws it from; numbers to six digits."""
+        if self.rows_of is not None:
+            return {"specification": specification, "rows_of": self.rows_of}
         rows = [[_short(value) for value in row] for row in self.rows]
         return {"specification": specification, "columns": self.columns, "rows": rows}
 

@@ -45,7 +45,7 @@ const page = {
     return node;
   }
 
-  function showTip(_, event, item, value) {
+  page.showTip = (event, value) => {
     if (value === null || value === undefined || value === "") {
       tip.hidden = true;
       return;
@@ -56,17 +56,19 @@ const page = {
     const room = tip.getBoundingClientRect();
     tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - room.width - 8))}px`;
     tip.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - room.height - 8))}px`;
-  }
+  };
 
   async function draw(figure) {
     const name = figure.dataset.chart;
-    const { specification, columns, rows } = page.data.charts[name];
+    const { specification, rows_of: other } = page.data.charts[name];
+    const { columns, rows } = page.data.charts[other || name];
     const values = rows.map((row) => Object.fromEntries(columns.map((column, place) => [column, row[place]])));
     const { view } = await vegaEmbed(
       figure.querySelector(".drawing"),
       { width: "container", height: 260, autosize: { type: "fit", contains: "padding" }, ...colored(specification),
         data: { values } },
-      { mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false, tooltip: showTip,
+      { mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false, 
+        tooltip: (_, event, item, value) => page.showTip(event, value),
         config: look() },
     );
     if (page.views[name]) page.views[name].finalize();

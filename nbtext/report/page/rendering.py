@@ -109,8 +109,13 @@ def _environment() -> Any:
         loader=PackageLoader("nbtext.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"printable": printable, "count": "{:,}".format, "percent": percent}
+    environment.filters |= {"printable": printable, "visible": visible, "count": "{:,}".format, "percent": percent}
     return environment
+
+
+def visible(text: str) -> str:
+    """A text of several lines, with everything spelled out as an escape that could not be seen, or turn it round."""
+    return "".join(c if c in "\n\t" else printable(c) for c in text)
 
 
 def percent(share: float, digits: int = 1) -> str:

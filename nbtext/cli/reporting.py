@@ -1,0 +1,66 @@
+"""`--report`: the page of an evaluation, where one is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbtext.classifier.predictions import Predictions
+    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.evaluation.metrics import Evaluation
+    from nbtext.evaluation.predictions_file import PredictionsFile
+    from nbtext.evaluation.seen import Seen
+    from nbtext.evaluation.witness import Witness
+
+    Asked = TextClassifier | PredictionsFile | None
+
+OF_THE_RUN = ("jobs", "quiet", "no_progress")  # they change nothing in the page
+
+
+class Reporter:
+    """Looks on while documents are judged, and writes the page at the end; without a path it does neither.
+
+    raises  MissingExtra: a library that pages are made with is missing
+    """
+
+    def __init__(self, path: str | None, sources: tuple[str, ...], options: dict[str, Any]) -> None:
+        self._path, self._sources, self._options = path, sources, options
+        self._witness: Witness | None = None
+        if path is not None:
+            from nbtext.evaluation.witness import Witness
+            from nbtext.report.page.rendering import check_extra
+
+            check_extra("--report")
+            self._witness = Witness(least=options["min_probability"] or 0.0)
+
+    def watching(self, seen: Iterable[Seen]) -> Iterator[Predictions]:
+        """The answers, each batch as soon as it was noted."""
+        return self._witness.watching(seen) if self._witness is not None else (each.predictions for each in seen)
+
+    def write(self, evaluation: Evaluation, asked: Asked) -> None:
+        """Write the page."""
+        if self._path is None or self._witness is None:
+            return
+        from nbtext.classifier.text_classifier import TextClassifier
+        from nbtext.evaluation.diagnosis import diagnosed
+        from nbtext.features.occurrences import Locator
+        from nbtext.report.evaluation_page import evaluation_page
+        from nbtext.report.page.rendering import write_page
+
+        classifier = asked if isinstance(asked, TextClassifier) else None
+        has_all = asked is None or isinstance(asked, TextClassifier) or asked.has_all_probabilities
+        diagnosis = diagnosed(self._witness, evaluation, classifier, has_all_probabilities=has_all)
+        locate = Locator(classifier.features) if classifier is not None else None
+        subject = ", ".join(self._sources)
+        page = evaluation_page(diagnosis, subject=subject, settings=self._settings(), locate=locate)
+        write_page(self._path, page)
+
+    def _settings(self) -> dict[str, str]:
+        """What was asked for, by the names of the options."""
+        given = {
+            "--" + name.replace("_", "-"): str(value)
+            for name, value in self._options.items()
+            if name not in OF_THE_RUN and value is not None
+        }
+        return {"SOURCE": ", ".join(self._sources), **given}

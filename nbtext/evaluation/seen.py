@@ -1,0 +1,61 @@
+"""Answers with what they are answers to, by whatever gives them: a model, models of folds, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbtext.bayes.scorer import Floats
+from nbtext.classifier.decisions import decided
+from nbtext.classifier.folding import OnBatch, answered
+from nbtext.classifier.predictions import Predictions
+from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
+
+if TYPE_CHECKING:
+    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.documents.batch import Batch
+    from nbtext.documents.source import Source
+    from nbtext.evaluation.predictions_file import PredictionsFile
+    from nbtext.evaluation.settings import FoldSettings
+
+
+class Seen(NamedTuple):
+    """Answers, and what they are answers to, as far as it is known."""
+
+    predictions: Predictions
+    columns: tuple[list[str], ...] | None = None  # the texts, a list for each separate field
+    scores: Floats | None = None  # (n_documents, n_classes), of the model, before they were calibrated
+
+
+def by_model(
+    classifier: TextClassifier,
+    source: Source,
+    *,
+    jobs: int,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    on_batch: OnBatch | None = None,
+) -> Iterator[Seen]:
+    """What a model answers to every document of a source, in order, a batch at a time, as `predict_source` does it."""
+    if decisions.cost is not None:
+        decisions.cost.check(classifier.labels)
+
+    def ask(batch: Batch) -> Seen:
+        found = classifier.counted(batch.columns)
+        return Seen(classifier.answers(batch, found, decisions), batch.columns, found[0])
+
+    return answered(ask, classifier, source, jobs=jobs, on_batch=on_batch)
+
+
+def by_file(answers: PredictionsFile, source: Source, decisions: DecisionSettings = MOST_PROBABLE) -> Iterator[Seen]:
+    """What was answered before; labels were decided for already, so that costs decide nothing."""
+    decisions = replace(decisions, cost=None)
+    for batch in source.batches():
+        yield Seen(decided(answers.of(batch), None, decisions), batch.columns)
+
+
+def by_folds(source: Source, dealing: FoldSettings, **settings: Any) -> Iterator[Seen]:
+    """What models of the other folds answer to the documents of each, which are kept as counts alone."""
+    from nbtext.evaluation.folds import cross_validated
+
+    return map(Seen, cross_validated(source, dealing, **settings))

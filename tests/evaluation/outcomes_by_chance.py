@@ -1,0 +1,56 @@
+"""Answers thrown by dice, with a known share of right ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbtext.bayes.scorer import Floats
+from nbtext.classifier.predictions import Predictions
+from nbtext.evaluation.metrics import Judge
+from nbtext.evaluation.outcomes import Outcomes
+from nbtext.evaluation.seen import Seen
+from nbtext.evaluation.witness import Witness
+
+
+def probabilities_of(n: int, n_labels: int, seed: int) -> tuple[Floats, list[int]]:
+    """Probabilities and true classes that have to do with each other."""
+    random = np.random.default_rng(seed)
+    true = random.integers(n_labels, size=n)
+    scores = random.normal(size=(n, n_labels))
+    scores[np.arange(n), true] += 1.5
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=1, keepdims=True), true.tolist()
+
+
+def predictions_of(probabilities: Floats, true: list[int], *, first: int = 0) -> Predictions:
+    """The most probable answers; labels are called a, b, c …"""
+    n, n_labels = probabilities.shape
+    labels = tuple("abcdefghijklmnopqrstuvwxyz"[:n_labels])
+    return Predictions(
+        [f"document {first + row}" for row in range(n)],
+        [labels[k] for k in probabilities.argmax(axis=1)],
+        labels,
+        probabilities,
+        np.ones(n),
+        [None] * n,
+        [None] * n,
+        [labels[k] for k in true],
+    )
+
+
+def witnessed(n: int, n_labels: int, seed: int = 1) -> tuple[Witness, Judge, Floats, list[int]]:
+    """A witness and a judge of such answers, in batches of 100."""
+    probabilities, true = probabilities_of(n, n_labels, seed)
+    witness, judge = Witness(), Judge()
+    for start in range(0, n, 100):
+        rows = slice(start, start + 100)
+        batch = predictions_of(probabilities[rows], true[rows], first=start)
+        texts = [f"text of {identity}" for identity in batch.ids]
+        judge.add_all(witness.watching([Seen(batch, (texts,), np.log(probabilities[rows]))]))
+    return witness, judge, probabilities, true
+
+
+def outcomes_of(n: int, n_labels: int, seed: int = 1) -> Outcomes:
+    """What became of such documents."""
+    witness, judge, *_ = witnessed(n, n_labels, seed)
+    return witness.outcomes(judge.evaluation().labels)
