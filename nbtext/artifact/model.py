@@ -14,6 +14,7 @@ from nbtext.artifact.choices import choice_of
 from nbtext.artifact.samples import sample_of, sample_record
 from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
 from nbtext.artifact.terms import check_terms
+from nbtext.artifact.unlabelled import unlabelled_of, unlabelled_record
 from nbtext.bayes.event_models import derivation_of
 from nbtext.bayes.sample import concatenated
 from nbtext.bayes.scorer import LinearScorer
@@ -33,6 +34,7 @@ Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
     "statistics", "selected", "weighting", "scorer", "choice", "sample",
+    "unlabelled",
 )  # fmt: skip
 
 
@@ -70,6 +72,7 @@ def save_model(classifier: TextClassifier, path: str) -> None:
             },
             "choice": asdict(reading.choice),
             "sample": sample_record(tally, classifier.modelling.keep_sample),
+            "unlabelled": unlabelled_record(reading.unlabelled),
         },
         path,
     )
@@ -172,7 +175,8 @@ def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings
         audit.real_numbers(record, "scorer.base_scale", n_scores) if has_base else None,
         derivation,
     )
-    return Reading(selected, None, _weighting(record, scorer.n_features), scorer, choice_of(record, n_classes))
+    weighting, choice = _weighting(record, scorer.n_features), choice_of(record, n_classes)
+    return Reading(selected, None, weighting, scorer, choice, unlabelled_of(record))
 
 
 def _weighting(record: Record, n_features: int) -> Weighting:

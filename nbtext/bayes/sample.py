@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from nbtext.bayes.derivation import Derivation
 from nbtext.bayes.statistics import Statistics
 from nbtext.errors import ModelError
 from nbtext.features.counting import entry_positions, take_rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,7 @@ class Sample:
     hashes: NDArray[np.uint64]
     marks: NDArray[Any] | None = None
     _located: tuple[Statistics, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
+    _transposed: csr_array | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -112,6 +116,15 @@ class Sample:
             self.hashes[start:stop],
             self.marks[start:stop] if self.marks is not None else None,
         )
+
+    def by_feature(self, n_features: int) -> csr_array:
+        """The counts as a sparse matrix (n_features, n_documents), which is made once."""
+        from scipy.sparse import csr_array
+
+        if self._transposed is None:
+            rows = csr_array((self.counts, self.indices, self.indptr), shape=(len(self), n_features))
+            object.__setattr__(self, "_transposed", rows.T.tocsr())  # a memory, no part of the value
+        return self._transposed
 
     def own_entries(self, statistics: Statistics) -> NDArray[np.int64]:
         """For each entry, the position of (its feature, the class of its document) in statistics of the corpus."""

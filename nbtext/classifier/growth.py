@@ -119,13 +119,15 @@ def read_again(
 ) -> TextClassifier:
     """What the classifier has counted, read as another model, without any text.
 
-    Where it has kept no documents, leave-one-out has none to look at. Then all that was fitted is carried over if no
-    setting that bears on it changes, and else the smoothing alone.
+    What it learned from unlabelled documents is left behind. Where it has kept no documents, leave-one-out has none to
+    look at. Then all that was fitted is carried over if nothing that bears on it changes, and else the smoothing alone.
 
     settings  by the names of ModelSettings' fields; the others stay as they are, as far as they mean the same
     raises    ModelError: the model is learned from the documents themselves; SettingsError
     """
-    tally, features, before = classifier.tally_, classifier.features, classifier.modelling
+    is_semi_supervised = classifier.reading_.unlabelled is not None
+    tally = classifier.tally_.of_used_features() if is_semi_supervised else classifier.tally_
+    features, before = classifier.features, classifier.modelling
     modelling = replace(_common(before, str(settings.get("model", before.model))), **settings)
     if needs_all_documents(features, modelling) and not tally.has_all_documents:
         hint = "train it on the texts"
@@ -135,7 +137,8 @@ def read_again(
         return another.fit_tally(tally, run=run)
     choice = _carried(classifier, tally.labels)
     smoothing = modelling.smoothing if modelling.smoothing is not None else choice.smoothing
-    if replace(modelling, smoothing=None) != replace(before, smoothing=None) or smoothing != choice.smoothing:
+    is_alike = replace(modelling, smoothing=None) == replace(before, smoothing=None) and not is_semi_supervised
+    if not is_alike or smoothing != choice.smoothing:
         if modelling.optimize is not None:
             hint = "train with --keep-sample, or on the texts"
             raise ModelError("the model has kept no documents to optimize by", hint=hint)
@@ -168,6 +171,9 @@ def more_sample_size(classifier: TextClassifier) -> int | None:
 def check_growth(classifier: TextClassifier) -> None:
     """Raise ModelError unless what the classifier learned can be added to, and taken from, exactly."""
     tally, again = classifier.tally_, "train it again on all documents"
+    if classifier.reading_.unlabelled is not None:
+        hint = f"{again}, or first read its labelled ones alone: nbtext train MODEL -o ANOTHER"
+        raise ModelError("the model has learned from unlabelled documents too, whose counts it has not kept", hint=hint)
     if classifier.modelling.is_linear:
         raise ModelError(f"what a {classifier.modelling.model} model learned does not add up", hint=again)
     if tally.statistics.occurrences.dtype.kind == "f":

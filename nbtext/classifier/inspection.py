@@ -14,6 +14,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.bayes.unlabelled import Unlabelled
 from nbtext.bayes.weights import bias_of
 from nbtext.classifier.inspector import FeatureView, Inspector
 from nbtext.classifier.naming import Names
@@ -83,6 +84,7 @@ class Inspection:
     expected: dict[str, float] | None  # accuracy, log-loss and the documents that were left out
     confused: tuple[ConfusedView, ...]  # by falling number of documents, either way
     outlier_threshold: float | None  # log-likelihood per token, in nats
+    unlabelled: Unlabelled | None  # how unlabelled documents were learned from, if any were
     settings: dict[str, Any]  # those that are not as they are by default
     has_names: bool  # features are shown as words, and not as the columns that words are hashed to
     by: str
@@ -140,6 +142,7 @@ def inspect(
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
         _confused(classifier, chosen),
         choice.outlier_threshold,
+        classifier.reading_.unlabelled,
         changed_settings(classifier),
         classifier.features.hash_bits is None or names is not None,
         by,
@@ -188,8 +191,8 @@ def _chosen_by(classifier: TextClassifier) -> str:
 
 
 def _priors(classifier: TextClassifier) -> Floats | None:
-    """The prior probability of each label, where the model has one."""
-    if classifier.modelling.model not in EVENT_MODELS:
+    """The prior probability of each label, where the model has one and the counts tell it."""
+    if classifier.modelling.model not in EVENT_MODELS or classifier.reading_.unlabelled is not None:
         return None
     return np.exp(log_prior(classifier.tally_.statistics.class_documents, classifier.modelling.effective_prior))
 

@@ -16,6 +16,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Choice, LeaveOneOut
 from nbtext.bayes.statistics import Statistics
+from nbtext.bayes.unlabelled import Unlabelled
 from nbtext.classifier.tally import SAMPLE_SIZE, Tally
 from nbtext.errors import ModelError
 from nbtext.features.selection import is_selective, selected_columns
@@ -33,6 +34,7 @@ class Reading:
     weighting  what a document's counts are turned into before they are scored
     scorer     of log P(document, class), the prior included
     choice     the smoothing, and what leave-one-out says of it
+    unlabelled how it has learned from documents without labels too; None: it has not
     """
 
     features: Vocabulary | None
@@ -40,6 +42,7 @@ class Reading:
     weighting: Weighting
     scorer: LinearScorer
     choice: Choice
+    unlabelled: Unlabelled | None = None
 
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:

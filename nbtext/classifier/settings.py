@@ -1,4 +1,4 @@
-"""How answers are given: the options of that stage, and nothing else."""
+"""How answers are given, and unlabelled documents learned from: the options of these stages, and nothing else."""
 
 from __future__ import annotations
 
@@ -40,6 +40,23 @@ class DecisionSettings:
         if self.coverage is not None and not 0 < self.coverage < 1:
             hint = "0.95 is nineteen times out of twenty"
             raise SettingsError(f"{self.coverage:g} is not between 0 and 1", where="--coverage", hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlabelledSettings:
+    """How documents without labels are learned from."""
+
+    em: int | None = field(
+        default=None,
+        metadata={
+            "help": "With --unlabelled: expectation-maximization of N steps at most; 10 is usual. What these documents "
+            "count, and whether they help at all, is tried on labelled ones, held out."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if self.em is not None and self.em < 1:
+            raise SettingsError(f"{self.em} is less than 1", where="--em", hint="10 is usual")
 
 
 MOST_PROBABLE = DecisionSettings()

@@ -93,7 +93,7 @@ class Tally:
             sample=replace(self.sample, classes=numbers[self.sample.classes]),
         )
 
-    def _of_used_features(self) -> Tally:
+    def of_used_features(self) -> Tally:
         """The same without the features that no document has; hashed ones have their columns all the same."""
         used = np.flatnonzero(np.diff(self.statistics.indptr))
         is_settled = self.vocabulary is None or len(used) == self.statistics.n_features
@@ -120,7 +120,7 @@ class Tally:
         mine, theirs = union.statistics(self, other)
         sample, below = self._sample_without(*union.samples(self, other))
         tally = Tally(union.labels, union.vocabulary, mine - theirs, sample, self.sample_size, below=below)
-        return tally.with_known_bound()._of_used_labels()._of_used_features()
+        return tally.with_known_bound()._of_used_labels().of_used_features()
 
     def _sample_without(self, sample: Sample, gone: Sample) -> tuple[Sample, int]:
         """The sample without these documents, and the bound below which nothing is missing from it."""
@@ -139,7 +139,7 @@ class Tally:
         return replace(self, below=ALL_HASHES) if is_full else self
 
 
-def _united(a: Tally, b: Tally) -> tuple[Vocabulary | None, NDArray[np.int32], NDArray[np.int32]]:
+def united(a: Tally, b: Tally) -> tuple[Vocabulary | None, NDArray[np.int32], NDArray[np.int32]]:
     """The vocabulary of both, and where the columns of each have gone."""
     if a.vocabulary is None or b.vocabulary is None:
         same = np.arange(a.statistics.n_features, dtype=np.int32)
@@ -181,7 +181,7 @@ class _Union:
 def _union(a: Tally, b: Tally) -> _Union:
     labels = tuple(sorted({*a.labels, *b.labels}))
     places = {label: place for place, label in enumerate(labels)}
-    vocabulary, *columns = _united(a, b)
+    vocabulary, *columns = united(a, b)
     n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
     mine, theirs = (np.array([places[label] for label in tally.labels], dtype=np.int32) for tally in (a, b))
     return _Union(labels, vocabulary, n_features, (columns[0], columns[1]), (mine, theirs))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.settings import DecisionSettings
+from nbtext.classifier.settings import DecisionSettings, UnlabelledSettings
 from nbtext.cli import completion
 from nbtext.cli.help import write_epilog, write_sources
 from nbtext.cli.types import PARSED
@@ -32,6 +32,7 @@ Settings = TypeVar(
     CurveSettings,
     SearchSettings,
     ClusterSettings,
+    UnlabelledSettings,
 )
 
 

@@ -10,6 +10,7 @@ from nbtext.errors import printable
 from nbtext.report.records import markdown_field
 from nbtext.report.rows import json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+from nbtext.report.training import learned_from
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -93,6 +94,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "temperature", "{:.4g} · length^{:.4g}".format(*inspection.calibration)
     if inspection.outlier_threshold is not None:
         yield "outliers", f"below {inspection.outlier_threshold:.3f} nats a word"
+    if inspection.unlabelled is not None:
+        yield "unlabelled", learned_from(inspection.unlabelled)
     if inspection.settings:
         yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
     if not inspection.has_names:

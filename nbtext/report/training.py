@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nbtext.bayes.smoothing import Choice
+from nbtext.bayes.unlabelled import Unlabelled
 from nbtext.classifier.text_classifier import TextClassifier
 
 FITTED = ("calibration", "strangeness", "shift")  # to documents, by any model that was asked to
@@ -19,8 +21,28 @@ def trained(classifier: TextClassifier) -> str:
     expected = reading.choice.expectation
     if expected is None:
         return found
-    judge = "leave-one-out" if choice.penalty is None else f"{classifier.modelling.folds} folds"
+    is_left_out = choice.penalty is None and reading.unlabelled is None
+    judge = "leave-one-out" if is_left_out else f"{classifier.modelling.folds} folds"
     return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
+
+
+def learned_from(unlabelled: Unlabelled) -> str:
+    """How a model has learned from unlabelled documents."""
+    found = unlabelled.log_likelihoods
+    return (
+        f"{unlabelled.documents:,} documents by {len(found) - 1} steps of EM, weighted {unlabelled.weight:g}; "
+        f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
+    )
+
+
+def tried(weight: float, choice: Choice) -> str:
+    """What is expected of a weight of the unlabelled documents."""
+    named = f"unlabelled documents weighted {weight:g}" if weight else "labelled documents alone"
+    named += f", smoothing {choice.smoothing:.4g}"
+    expected = choice.expectation
+    if expected is None:
+        return f"{named}: nothing to expect; a label needs two documents to be judged by"
+    return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
 
 
 def approximated(classifier: TextClassifier) -> str | None:

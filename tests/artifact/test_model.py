@@ -72,6 +72,7 @@ def pair(first: int, second: int, documents: int = 1) -> dict[str, int]:
     return {"first": first, "second": second, "first_as_second": documents, "second_as_first": 0}
 
 
+LEARNED = {"method": "em", "documents": 1, "weight": 1.0, "log_likelihoods": np.zeros(2)}
 WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("labels", set_at("labels", value=["a", "a", "b"])),
     ("scorer.classes", set_at("labels", value=["a"])),
@@ -87,6 +88,16 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("scorer.deltas", set_at("scorer", "deltas", value=np.zeros(1))),
     ("scorer.classes", set_at("scorer", "classes", value=np.zeros(0, dtype=np.uint8))),
     ("scorer.indptr", set_at("scorer", "indptr", value=np.zeros(3))),
+    *(
+        (f"unlabelled.{key}", set_at("unlabelled", value={**LEARNED, key: value}))
+        for key, value in (
+            ("method", "guessing"),
+            ("documents", 0),
+            ("weight", 2.0),
+            ("log_likelihoods", np.array([np.nan])),
+            ("surprise", 1),
+        )
+    ),
     ("vocabulary", set_at("vocabulary", "offsets", value=np.array([0, 5], dtype=np.uint8))),
     ("vocabulary", set_at("vocabulary", "blob", value=np.zeros(3, dtype=np.uint8))),
     ("choice.calibration.a", set_at("choice", "calibration", value={"a": 0.0, "b": 1.0, "noise": 0.0})),

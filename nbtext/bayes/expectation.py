@@ -1,0 +1,169 @@
+"""Expectation-maximization: a generative model that learns from documents without labels too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.leave_one_out import AT_ONCE, Run, one_by_one
+from nbtext.bayes.priors import Prior, log_prior
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.statistics import Statistics
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+NEGLIGIBLE = 1e-12  # a label that is less probable is none: it would be a rounding error in every sum
+ENOUGH = 1e-9  # the share of the log-likelihood that a step must gain for another one to follow
+OnStep = Callable[[int, float], None]  # the number of the step, and the log-likelihood after it
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """What expectation-maximization found.
+
+    scorer           of log P(document, class), the prior included
+    log_likelihoods  penalized, in nats: of what the labelled documents tell alone, then after each step
+    """
+
+    scorer: LinearScorer
+    log_likelihoods: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectationMaximization:
+    """Learning from documents with labels, and from others by the labels that they are likely to have.
+
+    Let x be the labelled documents and y their labels, u the unlabelled ones, θ a model and π its prior. With the
+    unlabelled ones weighted by λ, what a step makes larger is the log-posterior of the model,
+
+        l(θ) = Σ_x log π_y P(x | y, θ) + λ Σ_u log Σ_k π_k P(u | k, θ) + log p(θ),
+
+    where p(θ) is the belief that smoothing by α stands for: Dirichlet(α + 1) for the words of each class of the
+    multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of the Bernoulli model, which is
+    α Σ_kj log p_kj (1 − p_kj). A step asks how probable each label is for each unlabelled document, r_uk = P(k | u, θ),
+    and counts u for each class λ r_uk times. These counts are read like any others, and l(θ) has not fallen.
+
+    unlabelled  the documents without labels; their classes are not looked at
+    model       one of PENALTIES
+    smoothing   α > 0
+    weight      λ >= 0; at 0 the labelled documents are all that is learned from
+    steps       how many at most; where one gains nothing, it is the last
+    source      Nigam, McCallum, Thrun, Mitchell, Text Classification from Labeled and Unlabeled Documents using EM,
+                2000, section 4 and, of λ, 5.3; that l does not fall: Dempster, Laird, Rubin, 1977
+    """
+
+    unlabelled: Sample
+    model: str
+    smoothing: float
+    prior: Prior
+    weight: float
+    steps: int
+
+    def fit(
+        self,
+        labelled: Statistics,
+        *,
+        run: Run[Any] = one_by_one,
+        on_step: OnStep | None = None,
+        is_watched: bool = True,
+    ) -> Mixture:
+        """Begin with what the labelled documents tell alone, and go on step by step.
+
+        labelled    counts of the labelled documents (of presence where the model reads that)
+        run         what makes the calls that a step is cut into
+        is_watched  whether to see where the last step has led to, which takes half a step more
+        """
+        found: list[float] = []
+        statistics, steps = labelled, self.steps if self.weight > 0 else 0
+        for step in range(steps + 1):
+            scorer = self._compiled(statistics)
+            if step == steps and not is_watched:
+                break
+            posteriors, marginal = self._expected(scorer, run)
+            found.append(self._log_posterior(labelled, scorer, marginal))
+            if on_step is not None:
+                on_step(step, found[-1])
+            if step > 0 and found[-1] - found[-2] <= ENOUGH * abs(found[-1]):
+                break
+            statistics = self._counted(labelled, posteriors)
+        return Mixture(scorer, tuple(found))
+
+    def _compiled(self, statistics: Statistics) -> LinearScorer:
+        scorer = EVENT_MODELS[self.model].compile(statistics, smoothing=self.smoothing)
+        return scorer.with_prior(log_prior(statistics.class_documents, self.prior))
+
+    def _expected(self, scorer: LinearScorer, run: Run[Any]) -> tuple[csr_array, float]:
+        """How probable each label is for each unlabelled document; and the log-likelihood of all of them."""
+        from scipy.sparse import vstack
+
+        parts = run([partial(_posteriors, scorer, part) for part in self.unlabelled.parts(AT_ONCE)])
+        return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
+
+    def _counted(self, labelled: Statistics, posteriors: csr_array) -> Statistics:
+        """The labelled counts, and λ times those of the unlabelled documents, shared out among the classes."""
+        expected = self.unlabelled.by_feature(labelled.n_features) @ posteriors
+        expected.sort_indices()
+        total = _matrix(labelled) + self.weight * expected
+        documents = labelled.class_documents + self.weight * posteriors.sum(axis=0)
+        # the Bernoulli model reads documents, which occurrences of presence are; the multinomial one reads none
+        indptr, classes = total.indptr.astype(np.int64), total.indices.astype(np.int32)
+        return Statistics(documents, indptr, classes, total.data, total.data)
+
+    def _log_posterior(self, labelled: Statistics, scorer: LinearScorer, marginal: float) -> float:
+        """l(θ), up to a constant that no model changes."""
+        of_classes = _matrix(
+            labelled
+        ).T.tocsr()  # a class's documents are as likely together as one of all their counts
+        indptr, indices = of_classes.indptr.astype(np.int64), of_classes.indices.astype(np.int32)
+        own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
+        told = float((own + (labelled.class_documents - 1) * scorer.bias).sum())
+        return told + self.weight * marginal + self.smoothing * PENALTIES[self.model](scorer)
+
+
+def _posteriors(scorer: LinearScorer, part: Sample) -> tuple[csr_array, float]:
+    """The probabilities of the labels of some documents, those worth mentioning; and their log-likelihood."""
+    from scipy.sparse import csr_array
+
+    scores = scorer.scores(part.indptr, part.indices, part.counts)
+    highest = scores.max(axis=1, keepdims=True)
+    shares = np.exp(scores - highest)
+    sums = shares.sum(axis=1, keepdims=True)
+    shares /= sums
+    shares[shares < NEGLIGIBLE] = 0
+    return csr_array(shares), float((highest + np.log(sums)).sum())
+
+
+def _matrix(statistics: Statistics) -> csr_array:
+    """The occurrences as a matrix of features by classes."""
+    from scipy.sparse import csr_array
+
+    shape = statistics.n_features, statistics.n_classes
+    values = statistics.occurrences.astype(np.float64)
+    return csr_array((values, statistics.classes, statistics.indptr), shape=shape)
+
+
+def _of_shares(scorer: LinearScorer) -> float:
+    """Σ_kj log θ_kj of the multinomial model, whose weights these are."""
+    return float(scorer.n_features * scorer.default.sum() + scorer.deltas.sum())
+
+
+def _of_coins(scorer: LinearScorer) -> float:
+    """Σ_kj log p_kj (1 − p_kj) of the Bernoulli model, whose weights are log p / (1 − p)."""
+    n_used = np.bincount(scorer.classes, minlength=scorer.n_classes)
+    unused = (scorer.n_features - n_used) * _of_log_odds(scorer.default)
+    return float(unused.sum() + _of_log_odds(scorer.default[scorer.classes] + scorer.deltas).sum())
+
+
+def _of_log_odds(weights: Floats) -> Floats:
+    """log p (1 − p) where log p / (1 − p) is the weight."""
+    return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))
+
+
+PENALTIES: dict[str, Callable[[LinearScorer], float]] = {"multinomial": _of_shares, "bernoulli": _of_coins}

@@ -1,0 +1,95 @@
+"""Labelled and unlabelled documents, as one model looks at both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.statistics import Statistics
+from nbtext.classifier.reading import over_vocabulary
+from nbtext.classifier.tally import Tally, united
+from nbtext.errors import ModelError
+from nbtext.features.selection import is_selective, selected_columns
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.weighting import Weighting
+
+if TYPE_CHECKING:
+    from nbtext.bayes.settings import ModelSettings
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Labelled and unlabelled documents, counted over the features of both.
+
+    tally       the labelled documents, over all features
+    columns     those of them that the settings choose; None: all
+    weighting   how their counts are read: as they are, or as presence
+    statistics  of the labelled documents, as the model reads them: over the chosen features
+    sample      labelled documents, likewise
+    others      the unlabelled documents, likewise
+    is_alone    (n_chosen,), which of these features only one document holds, with a label or without
+    lengths     (n_sampled,), tokens of each labelled document of the sample
+    """
+
+    tally: Tally
+    columns: NDArray[np.int64] | None
+    weighting: Weighting
+    statistics: Statistics
+    sample: Sample
+    others: Sample
+    is_alone: NDArray[np.bool_]
+    lengths: NDArray[np.float64]
+
+
+def paired(labelled: Tally, unlabelled: Tally, features: FeatureSettings, modelling: ModelSettings) -> Pair:
+    """Two tallies by the same settings; the limits of document frequency look at both, `select` at labels.
+
+    unlabelled  all of its documents in its sample; the labels are not looked at
+    raises      ModelError: no feature is left
+    """
+    tally, others, both = _united(over_vocabulary(labelled, features), over_vocabulary(unlabelled, features))
+    if both.n_features == 0:
+        raise ModelError("the documents hold no feature", hint="a word has two letters at least, see --token-pattern")
+    is_alone = both.document_frequencies == 1
+    if tally.vocabulary is None or features.vocabulary is not None:
+        is_alone[:] = False
+    columns = None
+    if tally.vocabulary is not None and is_selective(features):
+        columns = _columns(tally.statistics, both, features)
+        others, is_alone = others.restricted(columns, both.n_features), is_alone[columns]
+    read = tally if columns is None else tally.restricted(columns)
+    lengths, statistics, sample = read.sample.lengths, read.statistics, read.sample
+    sees_presence = modelling.model == "bernoulli" or features.tf == "binary"
+    if sees_presence:
+        statistics, sample, others = statistics.presence(), sample.presence(), others.presence()
+    weighting = Weighting("binary" if sees_presence else "count")
+    return Pair(tally, columns, weighting, statistics, sample, others, is_alone, lengths)
+
+
+def _united(labelled: Tally, unlabelled: Tally) -> tuple[Tally, Sample, Statistics]:
+    """The labelled documents over all features, the others, and the counts of all, those in a class of their own."""
+    vocabulary, mine, theirs = united(labelled, unlabelled)
+    n_features = len(vocabulary) if vocabulary is not None else labelled.statistics.n_features
+    n_labels = len(labelled.labels)
+    labels, rest = np.arange(n_labels, dtype=np.int32), np.full(len(unlabelled.labels), n_labels, dtype=np.int32)
+    statistics = labelled.statistics.aligned(mine, n_features, classes=labels, n_classes=n_labels)
+    tally = replace(
+        labelled, vocabulary=vocabulary, statistics=statistics, sample=labelled.sample.renumbered(mine, labels)
+    )
+    both = labelled.statistics.aligned(mine, n_features, classes=labels, n_classes=n_labels + 1)
+    both += unlabelled.statistics.aligned(theirs, n_features, classes=rest, n_classes=n_labels + 1)
+    return tally, unlabelled.sample.renumbered(theirs, rest), both
+
+
+def _columns(labelled: Statistics, both: Statistics, features: FeatureSettings) -> NDArray[np.int64]:
+    """The columns that the settings choose."""
+    columns = selected_columns(both, both.class_documents, replace(features, select=None))
+    if features.select is None:
+        return columns
+    told = labelled.restricted(columns)
+    only = replace(features, min_df=1, max_df=1.0, max_features=None)
+    return columns[selected_columns(told, told.class_documents, only)]

@@ -1,0 +1,94 @@
+"""`train --unlabelled`: documents without labels are learned from too."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.settings import UnlabelledSettings
+from nbtext.cli import completion
+from nbtext.cli.options import Command, collected, option, settings_options
+from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, reading, say
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.streams import STANDARD_INPUT
+from nbtext.errors import SettingsError
+from nbtext.evaluation.search_settings import SEARCHES
+from nbtext.features.settings import FeatureSettings
+
+if TYPE_CHECKING:
+    from nbtext.classifier.folding import OnBatch
+    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.documents.source import Source
+
+
+def unlabelled_options(command: Command) -> Command:
+    """Whether and how documents without labels are learned from."""
+    command = settings_options(UnlabelledSettings, "Unlabelled documents")(command)
+    return option(
+        "--unlabelled",
+        metavar="SOURCE",
+        multiple=True,
+        stage="Unlabelled documents",
+        shell_complete=completion.files,
+        help="Learn from these documents too, whose labels (if there are any) are not looked at; may be repeated.",
+    )(command)
+
+
+def wants_unlabelled(options: dict[str, Any]) -> bool:
+    """Whether documents without labels are to be learned from; SettingsError where only half of it was asked for."""
+    settings = collected(UnlabelledSettings, options)
+    if not options["unlabelled"] and settings.em is not None:
+        raise SettingsError("there are no unlabelled documents", where="--em", hint="name them with --unlabelled")
+    if options["unlabelled"] and settings.em is None:
+        hint = "say --em 10, for ten steps of expectation-maximization"
+        raise SettingsError("how should they be learned from?", where="--unlabelled", hint=hint)
+    return bool(options["unlabelled"])
+
+
+def learned_from_both(sources: tuple[str, ...], options: dict[str, Any]) -> TextClassifier:
+    """What the labelled and the unlabelled documents tell that the options name; says how it goes."""
+    from nbtext.classifier.semi_supervised import (
+        Listener,
+        check_semi_supervised,
+        fit_source_with_unlabelled,
+        tally_unlabelled,
+    )
+    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.report.training import tried
+
+    settings, quiet, jobs = collected(ReadingSettings, options), options["quiet"], jobs_or_all(options["jobs"])
+    _check(sources, options, settings)
+    classifier = TextClassifier.of(collected(FeatureSettings, options), collected(ModelSettings, options))
+    check_semi_supervised(classifier.features, classifier.modelling)
+    listener = Listener(
+        lambda weight, choice: say(tried(weight, choice), quiet=quiet),
+        lambda step, found: say(f"step {step}: log-likelihood {found:,.1f}", quiet=quiet),
+    )
+    with _documents(options["unlabelled"], options) as (source, on_batch):
+        others = tally_unlabelled(source, classifier.features, jobs=jobs, on_batch=on_batch)
+    how = collected(UnlabelledSettings, options)
+    with _documents(sources, options) as (source, on_batch):
+        fit_source_with_unlabelled(classifier, source, others, how, listener=listener, jobs=jobs, on_batch=on_batch)
+    if classifier.reading_.unlabelled is None:
+        say("the unlabelled documents promise no gain: the labelled ones learn alone", quiet=quiet)
+    return classifier
+
+
+def _documents(sources: tuple[str, ...], options: dict[str, Any]) -> AbstractContextManager[tuple[Source, OnBatch]]:
+    settings = collected(ReadingSettings, options)
+    return reading(sources, settings, quiet=options["quiet"], no_progress=options["no_progress"])
+
+
+def _check(sources: tuple[str, ...], options: dict[str, Any], settings: ReadingSettings) -> None:
+    """SettingsError where documents without labels cannot be learned from in this way."""
+    unlabelled, where = options["unlabelled"], "--unlabelled"
+    if options["model"] in SEARCHES:
+        raise SettingsError("models are looked for by labelled documents", where=where, hint="name a --model")
+    if options["cluster"] is not None:
+        raise SettingsError("one machine looks at these documents", where=where, hint="leave out --cluster")
+    if (*sources, *unlabelled).count(STANDARD_INPUT) > 1:
+        raise SettingsError("standard input can be read once", where=where, hint="name files or folders")
+    for path in (*sources, *unlabelled):
+        if is_model_alone((path,), settings) or is_matrix_alone((path,), settings):
+            raise SettingsError(f"{path} holds no texts", where=where, hint="give the texts, both times")

@@ -1,0 +1,169 @@
+"""Expectation-maximization raises what it says it raises, and counts what it says it counts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import labelled_matrices, sample_of, statistics_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from nbtext.bayes import expectation
+from nbtext.bayes.expectation import PENALTIES, ExpectationMaximization
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.statistics import Statistics
+
+Floats = NDArray[np.float64]
+PRIORS: list[Any] = ["empirical", "uniform"]
+
+
+def as_read(model: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.minimum(counts, 1) if model == "bernoulli" else counts
+
+
+def unlabelled(model: str, counts: NDArray[np.int64]) -> Sample:
+    return sample_of(as_read(model, counts), np.zeros(len(counts), dtype=np.int64))
+
+
+def labelled(model: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> Statistics:
+    return statistics_of(as_read(model, counts), classes, n_classes)
+
+
+class Dense:
+    """The same in a few lines of dense arithmetic, by the definition."""
+
+    def __init__(self, model: str, smoothing: float, prior: str, weight: float) -> None:
+        self.model, self.smoothing, self.prior, self.weight = model, smoothing, prior, weight
+
+    def parameters(self, counts: Floats, documents: Floats) -> tuple[Floats, Floats]:
+        """π and θ (or p) of expected counts (n_classes, n_features)."""
+        prior = (
+            documents / documents.sum() if self.prior == "empirical" else np.full(len(documents), 1 / len(documents))
+        )
+        if self.model == "bernoulli":
+            return prior, (counts + self.smoothing) / (documents + 2 * self.smoothing)[:, None]
+        totals = counts.sum(axis=1, keepdims=True) + self.smoothing * counts.shape[1]
+        return prior, (counts + self.smoothing) / totals
+
+    def joint(self, prior: Floats, share: Floats, rows: Floats) -> Floats:
+        """log π_k P(x | k), shape (n_documents, n_classes)."""
+        told = rows @ np.log(share).T
+        if self.model == "bernoulli":
+            told += (1 - rows) @ np.log(1 - share).T
+        return np.asarray(told + np.log(prior))
+
+    def log_posterior(self, prior: Floats, share: Floats, x: Floats, classes: Any, u: Floats) -> float:
+        """l(θ)."""
+        belief = np.log(share).sum() + (np.log(1 - share).sum() if self.model == "bernoulli" else 0)
+        own = self.joint(prior, share, x)[np.arange(len(x)), classes].sum()
+        others = np.logaddexp.reduce(self.joint(prior, share, u), axis=1).sum()
+        return float(own + self.weight * others + self.smoothing * belief)
+
+    def run(self, x: Floats, classes: Any, u: Floats, *, n_classes: int, steps: int) -> tuple[list[float], Floats]:
+        """l(θ) before the first step and after each, and what the last model says of u."""
+        hard = np.eye(n_classes)[classes]
+        soft = np.zeros((len(u), n_classes))
+        found = []
+        for _ in range(steps + 1):
+            counts = hard.T @ x + self.weight * soft.T @ u
+            prior, share = self.parameters(counts, hard.sum(axis=0) + self.weight * soft.sum(axis=0))
+            found.append(self.log_posterior(prior, share, x, classes, u))
+            joint = self.joint(prior, share, u)
+            soft = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+        return found, joint
+
+
+@pytest.mark.parametrize("model", PENALTIES)
+@pytest.mark.parametrize("prior", PRIORS)
+@settings(max_examples=60, deadline=None)
+@given(
+    corpus=labelled_matrices(fewest_classes=2),
+    smoothing=st.sampled_from([0.01, 0.3, 1.0]),
+    weight=st.sampled_from([0.1, 0.7, 1.0]),
+    data=st.data(),
+)
+def test_equals_its_definition_and_never_falls(
+    model: str, prior: str, corpus: Any, smoothing: float, weight: float, data: st.DataObject
+) -> None:
+    """The penalized log-likelihood is that of the definition, step by step, and no step makes it smaller."""
+    counts, classes, n_classes = corpus
+    row = st.lists(st.integers(0, 4), min_size=counts.shape[1], max_size=counts.shape[1])
+    others = np.array(data.draw(st.lists(row, min_size=1, max_size=8)))
+    trial = ExpectationMaximization(unlabelled(model, others), model, smoothing, prior, weight, 6)
+    found = trial.fit(labelled(model, counts, classes, n_classes))
+    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(found.log_likelihoods))
+    steps = len(found.log_likelihoods) - 1
+    dense = Dense(model, smoothing, prior, weight)
+    x, u = (as_read(model, each).astype(np.float64) for each in (counts, others))
+    expected, joint = dense.run(x, classes, u, n_classes=n_classes, steps=steps)
+    np.testing.assert_allclose(found.log_likelihoods, expected, rtol=1e-9, atol=1e-8)
+    asked = unlabelled(model, others)
+    np.testing.assert_allclose(
+        found.scorer.scores(asked.indptr, asked.indices, asked.counts), joint, rtol=1e-9, atol=1e-8
+    )
+
+
+def test_by_hand() -> None:
+    """One step, worked on paper.
+
+    Features a, b, c. Labelled: "a" of class 0, "b" of class 1. Unlabelled: "a c". α = 1, λ = 1/2, uniform prior.
+    Before: θ_0 = (2, 1, 1)/4, θ_1 = (1, 2, 1)/4, so that P(u | 0) : P(u | 1) = 2·1 : 1·1, and r = (2/3, 1/3).
+    Then class 0 has counts a 1 + 1/3, c 1/3, in all 5/3: θ_0 = (7/3, 1, 4/3) / (14/3) = (1/2, 3/14, 2/7); and class 1
+    a 1/6, b 1, c 1/6, in all 4/3: θ_1 = (7/6, 2, 7/6) / (13/3) = (7/26, 6/13, 7/26).
+    """
+    statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
+    trial = ExpectationMaximization(
+        unlabelled("multinomial", np.array([[1, 0, 1]])), "multinomial", 1, "uniform", 0.5, 1
+    )
+    found = trial.fit(statistics)
+    expected = [[1 / 2, 3 / 14, 2 / 7], [7 / 26, 6 / 13, 7 / 26]]
+    np.testing.assert_allclose(np.exp(found.scorer.weights()), expected, rtol=1e-12)
+    before = np.log(1 / 2 * 2 / 4) * 2 + 0.5 * np.log(1 / 2 * 2 / 16 + 1 / 2 * 1 / 16) + np.log(2 / 4**3) * 2
+    assert found.log_likelihoods[0] == pytest.approx(before, rel=1e-12)
+    assert len(found.log_likelihoods) == 2
+
+
+@pytest.mark.parametrize("model", PENALTIES)
+def test_unwatched_is_the_same_model(model: str) -> None:
+    """Whether one looks at the last step or not, in one part or several: the model is the same."""
+    random = np.random.default_rng(1)
+    counts, others, classes = random.poisson(0.4, (12, 20)), random.poisson(0.4, (90, 20)), np.arange(12) % 3
+    trial = ExpectationMaximization(unlabelled(model, others), model, 0.1, "empirical", 0.3, 4)
+    statistics = labelled(model, counts, classes, 3)
+    watched, unwatched = trial.fit(statistics), trial.fit(statistics, is_watched=False)
+    np.testing.assert_array_equal(watched.scorer.weights(), unwatched.scorer.weights())
+    assert len(unwatched.log_likelihoods) == len(watched.log_likelihoods) - 1
+
+
+def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few documents are asked about together, the model is the same."""
+    random = np.random.default_rng(2)
+    counts, others, classes = random.poisson(0.4, (12, 20)), random.poisson(0.4, (90, 20)), np.arange(12) % 3
+    statistics = statistics_of(counts, classes, 3)
+    weights = []
+    for at_once in (expectation.AT_ONCE, 7):
+        monkeypatch.setattr(expectation, "AT_ONCE", at_once)
+        trial = ExpectationMaximization(unlabelled("multinomial", others), "multinomial", 0.1, "empirical", 1, 4)
+        weights.append(trial.fit(statistics).scorer.weights())
+    np.testing.assert_array_equal(*weights)
+
+
+def test_nothing_is_learned_without_weight() -> None:
+    """Weighted 0, the unlabelled documents change nothing."""
+    statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
+    others = unlabelled("multinomial", np.array([[1, 0, 1]]))
+    found = ExpectationMaximization(others, "multinomial", 1, "empirical", 0, 5).fit(statistics)
+    np.testing.assert_allclose(np.exp(found.scorer.weights()), [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], rtol=1e-12)
+    assert len(found.log_likelihoods) == 1
+
+
+def test_it_stops_where_nothing_is_gained() -> None:
+    """A fixed point ends it, however many steps are allowed."""
+    statistics = statistics_of(np.array([[9, 0], [0, 9]]), np.array([0, 1]), 2)
+    others = unlabelled("multinomial", np.array([[5, 0], [0, 5]]))
+    found = ExpectationMaximization(others, "multinomial", 0.01, "empirical", 1, 500).fit(statistics)
+    assert len(found.log_likelihoods) < 30
