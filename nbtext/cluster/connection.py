@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from collections.abc import Iterator, Sequence
@@ -14,10 +15,12 @@ from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import ClusterError, MissingExtra, NbtextError, SettingsError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 PATIENCE = "10s"  # until a scheduler answers, and until it has a worker; Dask's configuration can say `nbtext.timeout`
 
+# the memory of one batch is kept for the next; by Dask's own settings the system gives and takes every large piece
+MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
 NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # any port, so that two commands may run
 
 
@@ -39,13 +42,25 @@ def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
             with distributed.Client(settings.cluster, timeout=_patience()) as client:
                 yield _with_workers(client, settings)
             return
-        with (
-            distributed.LocalCluster(
-                n_workers=jobs, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with _processes(jobs) as cluster, distributed.Client(cluster) as client:
+            client.run(gc.set_threshold, 100_000, 50, 50)  # as in the commands themselves; see nbtext.cli.main
             yield _with_workers(client, settings)
+
+
+@contextmanager
+def _processes(number: int) -> Iterator[LocalCluster]:
+    """A cluster of so many processes of this machine, with a thread each."""
+    import dask
+    from distributed import LocalCluster
+
+    started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MEMORY
+    with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": started_with}),
+        LocalCluster(
+            n_workers=number, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD
+        ) as cluster,
+    ):
+        yield cluster
 
 
 def check_paths(paths: Sequence[str], settings: ClusterSettings) -> None:

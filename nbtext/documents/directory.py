@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from nbtext.documents.streams import unreadable
+from nbtext.documents.urls import files_below, is_url, shown
 from nbtext.errors import InputError
 
 MAILDIR = frozenset({"cur", "new", "tmp"})
@@ -49,6 +50,8 @@ def list_tree(root: str) -> Tree:
     raises  InputError: the directory cannot be read, or holds no file
     """
     tree = Tree()
+    if is_url(root):
+        return _remote_tree(root)
     try:
         stack = [_opened(root, None)]
     except OSError as error:
@@ -59,9 +62,26 @@ def list_tree(root: str) -> Tree:
             stack.pop()
         elif (folder := _entered(entry, stack, tree)) is not None:
             stack.append(folder)
+    return _checked(tree, root)
+
+
+def _remote_tree(root: str) -> Tree:
+    """The same where a URL says. There are no Maildirs, whose names say which mails are still being delivered."""
+    tree = Tree()
+    for way in files_below(root):
+        if any(name.startswith(".") for name in way):
+            tree.skipped["hidden file or folder"] += 1
+            continue
+        tree.paths.append("/".join((root.rstrip("/"), *way)))
+        tree.labels.append(way[0] if len(way) > 1 else None)
+        tree.in_maildir.append(False)
+    return _checked(tree, root)
+
+
+def _checked(tree: Tree, root: str) -> Tree:
     if not tree.paths:
         skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(tree.skipped.items()))
-        raise InputError(f"holds no file to read{f' ({skipped})' if skipped else ''}", where=root)
+        raise InputError(f"holds no file to read{f' ({skipped})' if skipped else ''}", where=shown(root))
     return tree
 
 

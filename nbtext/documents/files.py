@@ -22,6 +22,7 @@ from nbtext.documents.decompression import (
 )
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import ByteStream, unreadable
+from nbtext.documents.urls import is_url, read_whole, shown
 from nbtext.errors import InputError
 
 FILES_AT_ONCE = 256  # of a chunk,
@@ -100,9 +101,10 @@ class FilesChunk:
     def batch(self) -> Batch:
         """Read and decode them. What cannot be read is a problem of its row."""
         texts: list[str] = []
-        batch = Batch(self.paths, (texts,), self.labels)
+        ids = list(map(shown, self.paths)) if is_url(self.paths[0]) else self.paths
+        batch = Batch(ids, (texts,), self.labels)
         codec = self.encoding.codec
-        contents = self.contents or read_files([os.fsencode(path) for path in self.paths], self.max_document_bytes)
+        contents = self.contents or self._read(batch)
         for row, (path, content) in enumerate(zip(self.paths, contents, strict=True)):
             if path.endswith(UNUSUAL_SUFFIXES) or isinstance(content, int) or content.startswith(UNUSUAL_BEGINNINGS):
                 texts.append(self._unusual(row, content, batch))
@@ -112,6 +114,20 @@ class FilesChunk:
             except UnicodeDecodeError:
                 texts.append(self._unusual(row, content, batch))
         return batch
+
+    def _read(self, batch: Batch) -> list[bytes | int]:
+        """The content of each; what is wrong with one at a URL goes into the batch."""
+        limit = self.max_document_bytes
+        if not is_url(self.paths[0]):
+            return read_files([os.fsencode(path) for path in self.paths], limit)
+        contents: list[bytes | int] = []
+        for row, path in enumerate(self.paths):
+            try:
+                contents.append(read_whole(path, limit))
+            except InputError as problem:
+                contents.append(b"")
+                batch.problems[row], batch.labels[row] = problem, None
+        return contents
 
     def _unusual(self, row: int, content: bytes | int, batch: Batch) -> str:
         """The text of a row, whatever it takes; repairs and problems go into the batch."""

@@ -75,7 +75,7 @@ def line_chunks(
     stream.skip(mark)
     limit = settings.max_document_bytes
     if span is not None:
-        blocks = span_blocks(stream.path, span, mark, encoding, limit)
+        blocks = span_blocks(stream.location, span, mark, encoding, limit)
     else:
         blocks = line_blocks(pieces_of(stream), encoding, limit, position=lambda: stream.position)
     for block in blocks:

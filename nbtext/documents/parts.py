@@ -22,6 +22,7 @@ from nbtext.documents.lines import LineChunk, line_chunks, parse_fasttext, parse
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.shards import Shard
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
+from nbtext.documents.urls import is_folder, is_url
 from nbtext.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -110,14 +111,16 @@ class Opener:
 
     def _file_part(self, path: str, label: str | None = None) -> Part:
         size = file_size(path)
-        is_live = size is None and self.settings.input_format not in ("csv", "tsv", "mbox", "files")
+        is_live = (
+            size is None and not is_url(path) and self.settings.input_format not in ("csv", "tsv", "mbox", "files")
+        )
         return Part(lambda: self._file_chunks(path, label), Shard("file", (path,), (label,)), "bytes", size, is_live)
 
     def _file_chunks(self, path: str, label: str | None) -> Iterator[Chunk]:
         """The chunks of a single file or stream, once its first bytes have told the format."""
         stream = open_stream(path)
         try:
-            found = self.settings.input_format or format_of(path, stream.head(), self.encoding)
+            found = self.settings.input_format or format_of(stream.path, stream.head(), self.encoding)
             if found in ("lines", "fasttext", "files", "dirs"):
                 self._require_joined(path)
             yield from self._chunks_of(stream, found, label)
@@ -170,6 +173,8 @@ def _is_directory(path: str) -> bool:
 
     raises  InputError: it is not there, or cannot be read
     """
+    if is_url(path):
+        return is_folder(path)
     try:
         status = os.stat(path)
     except OSError as error:

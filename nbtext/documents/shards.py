@@ -10,9 +10,10 @@ from nbtext.documents.decoding import Encoding, marked_encoding
 from nbtext.documents.formats import format_of
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import STANDARD_INPUT, file_size, open_stream
+from nbtext.documents.urls import has_ranges, is_url
 from nbtext.errors import InputError
 
-SHARD_BYTES = 128 << 20
+SHARD_BYTES = 256 << 20
 FILE_BYTES = 32 << 10  # that a file of a directory is taken to have: to look at each would cost as much as to read it
 IN_RANGES = ("jsonl", "lines", "fasttext")  # formats of which any line is a document by itself
 
@@ -45,9 +46,9 @@ def cut(whole: Shard, n_bytes: int, *, encoding: Encoding, settings: ReadingSett
             yield replace(whole, paths=whole.paths[part], labels=whole.labels[part])
         return
     path, size = whole.paths[0], file_size(whole.paths[0])
-    if path == STANDARD_INPUT or size is None:
+    if path == STANDARD_INPUT or (size is None and not is_url(path)):
         raise InputError("a stream cannot be read by others", where=path, hint="save it as a file that all can read")
-    if size <= n_bytes or not _has_ranges(path, encoding, settings):
+    if size is None or size <= n_bytes or not _has_ranges(path, encoding, settings):
         yield whole
         return
     for start in range(0, size, n_bytes):
@@ -58,8 +59,10 @@ def _has_ranges(path: str, encoding: Encoding, settings: ReadingSettings) -> boo
     """Whether the lines of a file can be read from anywhere on."""
     stream = open_stream(path)
     try:
-        found = settings.input_format or format_of(path, stream.head(), encoding)
-        return stream.compression is None and found in IN_RANGES
+        found = settings.input_format or format_of(stream.path, stream.head(), encoding)
+        if stream.compression is not None or found not in IN_RANGES:
+            return False
+        return not is_url(path) or has_ranges(path)
     finally:
         stream.close()
 
@@ -76,7 +79,7 @@ def count_lines(shard: Shard, encoding: Encoding) -> int:
         encoding, mark = marked_encoding(stream.head(), encoding)
     finally:
         stream.close()
-    return count_beginnings(stream.path, shard.span, mark, encoding)
+    return count_beginnings(stream.location, shard.span, mark, encoding)
 
 
 def numbered(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpacked_pieces
 from nbtext.documents.similar import similar_path
+from nbtext.documents.urls import explained, is_url, open_remote, remote_size, shown
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
@@ -24,13 +25,15 @@ _opened: dict[str, ByteStream] = {}  # pipes that were looked into, by their pat
 class ByteStream:
     """Pieces of bytes, in order. What was looked at by `head` is read again.
 
-    path      as typed
+    path      as it is named; of a URL without credentials
+    location  where it can be opened again
     position  bytes of the file (packed, where it is) that were read so far
     size      of the file, None where it is none
     """
 
     def __init__(self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]) -> None:
-        self.path = path
+        self.path = shown(path)
+        self.location = path
         self.position = 0
         self.size = size
         self.compression: str | None = None
@@ -94,7 +97,10 @@ def open_stream(path: str, *, offset: int = 0) -> ByteStream:
     """
     if path in _opened:
         return _opened.pop(path)
-    stream = _standard_input() if path == STANDARD_INPUT else _file_stream(path, offset)
+    if path == STANDARD_INPUT:
+        stream = _standard_input()
+    else:
+        stream = _url_stream(path, offset) if is_url(path) else _file_stream(path, offset)
     try:
         return stream if offset else stream.unpack()
     except BaseException:
@@ -104,11 +110,13 @@ def open_stream(path: str, *, offset: int = 0) -> ByteStream:
 
 def is_regular(path: str) -> bool:
     """Whether the path is a file that can be read more than once."""
-    return path != STANDARD_INPUT and os.path.isfile(path)
+    return path != STANDARD_INPUT and (is_url(path) or os.path.isfile(path))
 
 
 def file_size(path: str) -> int | None:
     """The bytes of the file that a path, or standard input for `-`, is; None where it is a pipe or a terminal."""
+    if is_url(path):
+        return remote_size(path)
     try:
         status = os.stat(path) if path != STANDARD_INPUT else os.fstat(sys.stdin.fileno())
     except (OSError, AttributeError):
@@ -130,7 +138,7 @@ def is_model(path: str) -> bool:
 
 
 def _begins(path: str, *beginnings: bytes) -> bool:
-    if path != STANDARD_INPUT and os.path.isdir(path):
+    if is_url(path) or (path != STANDARD_INPUT and os.path.isdir(path)):  # what is elsewhere is text
         return False
     stream = open_stream(path)
     found = stream.head(max(map(len, beginnings))).startswith(beginnings)
@@ -164,6 +172,16 @@ def _file_stream(path: str, offset: int) -> ByteStream:
     if offset:
         os.lseek(handle, offset, os.SEEK_SET)
     return _handle_stream(path, handle, lambda: os.close(handle))
+
+
+def _url_stream(url: str, offset: int) -> ByteStream:
+    file, size = open_remote(url, offset)
+
+    def read() -> bytes:
+        with explained(url):
+            return file.read(PIECE_BYTES)
+
+    return ByteStream(url, read, size=size, close=file.close)
 
 
 def _standard_input() -> ByteStream:

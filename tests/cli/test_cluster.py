@@ -82,8 +82,8 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_train_gives_the_same_bytes(
     nbtext: Any, texts: Path, letters: Path, cluster: str, options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """A model that was counted by workers is that which was counted here, whatever is learned from which formats."""
-    sources = (str(texts), str(letters / "train"))
+    """A model that was counted by workers is that which was counted here, whatever is learned, by URL or by path."""
+    sources = (f"file://{texts}", str(letters / "train"))
     here = nbtext("train", *sources, "-o", "here", *options, cwd=tmp_path)
     options = (*options, "--cluster", cluster, "--shard-bytes", "300000")
     there = nbtext("train", *sources, "-o", "there", *options, cwd=tmp_path)

@@ -1,0 +1,51 @@
+"""Sources by URL, as a user types them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """http://HOST:PORT of what lies in the test's folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_path: Path) -> None:
+    """train, evaluate and predict read from a server, compressed or not, and from file:// folders, as from the disk."""
+    for half in ("train", "test"):
+        paths = sorted((letters / half).glob("*/*"))
+        lines = [json.dumps({"text": path.read_text(), "label": path.parent.name}) for path in paths]
+        (tmp_path / f"{half}.jsonl").write_text("\n".join(lines))
+    (tmp_path / "train.jsonl.gz").write_bytes(gzip.compress((tmp_path / "train.jsonl").read_bytes()))
+    assert nbtext("train", "train.jsonl", "-o", "here", "-q", cwd=tmp_path).status == 0
+    for url in (f"{server}/train.jsonl", f"{server}/train.jsonl.gz", f"file://{letters}/train"):
+        there = nbtext("train", url, "-o", "there", "-q", cwd=tmp_path)
+        assert (there.status, there.out, there.err) == (0, "", "")
+        assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+    ask = ("-m", "here", "--to", "json")
+    here = nbtext("evaluate", "test.jsonl", *ask, cwd=tmp_path)
+    assert nbtext("evaluate", f"{server}/test.jsonl", *ask, cwd=tmp_path) == here
+    here = nbtext("predict", "test.jsonl", *ask, cwd=tmp_path)
+    there = nbtext("predict", f"{server}/test.jsonl", *ask, cwd=tmp_path)
+    assert (there.status, there.out.replace(f"{server}/", "")) == (0, here.out)
+
+
+def test_what_is_not_there(nbtext: Any, server: str, tmp_path: Path) -> None:
+    """A missing file is one line, which has no password in it."""
+    url = server.replace("//", "//me:secret@")
+    result = nbtext("train", f"{url}/none.jsonl?key=secret", "-o", "m", cwd=tmp_path)
+    said = f"nbtext: {server}/none.jsonl: cannot be read: there is no such file; check the URL\n"
+    assert (result.status, result.out, result.err) == (1, "", said)
