@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +20,11 @@ from nbtext.cli.options import (
 )
 from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, screen
 from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from nbtext.classifier.explanation import Explanation
+    from nbtext.features.settings import FeatureSettings
 
 
 @click.command(
@@ -45,41 +51,80 @@ from nbtext.documents.settings import ReadingSettings
     "n_features",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Show the N strongest words only.  [default: 10 in a table, else all]",
+    help="Show the N strongest words only.  [default: 10 in a table, 25 on a page, else all]",
 )
-@option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
+@option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
+@option(
+    "--html",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write a page instead, of the first 200 documents: texts with colored words, and the sums; needs "
+    "nbtext[report].",
+)
 @form_option
 @reading_options
 @run_options
-def explain(
-    sources: tuple[str, ...],
-    model: str,
-    label: str | None,
-    against: str | None,
-    n_features: int | None,
-    output: str,
-    form: str | None,
-    **options: Any,
-) -> None:
+def explain(sources: tuple[str, ...], model: str, html: str | None, **options: Any) -> None:
     """Show why each document got its label: what each word adds to its log-odds.
 
     The words' parts, the prior and what absent words say, divided by the temperature, are the log-odds of the label
-    against the other one, to the last digit. On a terminal the words are colored in the text: blue speaks for the
-    label, yellow against it.
+    against the other one, to the last digit. On a terminal, and on a page, the words are colored in the text: blue
+    speaks for the label, yellow or orange against it.
     """
     from nbtext.artifact.model import load_model
     from nbtext.classifier.explanation import Explainer, explain_source
+
+    output = _checked(html, options)
+    classifier = load_model(model)
+    explainer = Explainer(classifier, label=options["label"], against=options["against"])
+    settings, jobs = collected(ReadingSettings, options), jobs_or_all(options["jobs"])
+    no_progress = options["no_progress"] or (html is None and is_watched(output))
+    with reading(sources, settings, quiet=options["quiet"], no_progress=no_progress) as (source, on_batch):
+        explanations = explain_source(explainer.explain, classifier, source, jobs=jobs, on_batch=on_batch)
+        if html is None:
+            _print(explanations, classifier.features, output, options)
+        else:
+            _write_page(explanations, classifier.features, html, sources=sources, n_features=options["n_features"])
+
+
+def _checked(html: str | None, options: dict[str, Any]) -> str:
+    """Where the result goes."""
+    output: str | None = options["output"]
+    if html is not None:
+        from nbtext.report.page.rendering import check_extra
+
+        if output is not None or options["form"] is not None:
+            raise SettingsError("it is written instead of the result", where="--html", hint="leave out -o and --to")
+        check_extra("--html")
+    return output or "-"
+
+
+def _print(
+    explanations: Iterator[Explanation], features: FeatureSettings, output: str, options: dict[str, Any]
+) -> None:
+    """Each explanation as soon as it is there."""
     from nbtext.features.occurrences import Locator
     from nbtext.output import atomic_output
     from nbtext.report.explanation import ExplanationWriter
 
-    classifier = load_model(model)
-    explainer = Explainer(classifier, label=label, against=against)
-    settings, jobs = collected(ReadingSettings, options), jobs_or_all(options["jobs"])
-    form = form_or_default(form, output)
-    writer = ExplanationWriter(form, n_features=n_features, locate=Locator(classifier.features), screen=screen(output))
-    no_progress = options["no_progress"] or is_watched(output)
-    with reading(sources, settings, quiet=options["quiet"], no_progress=no_progress) as (source, on_batch):
-        explanations = explain_source(explainer.explain, classifier, source, jobs=jobs, on_batch=on_batch)
-        with atomic_output(output) as file:
-            writer.write(explanations, file)
+    form, shown = form_or_default(options["form"], output), options["n_features"]
+    writer = ExplanationWriter(form, n_features=shown, locate=Locator(features), screen=screen(output))
+    with atomic_output(output) as file:
+        writer.write(explanations, file)
+
+
+def _write_page(
+    explanations: Iterator[Explanation],
+    features: FeatureSettings,
+    html: str,
+    *,
+    sources: tuple[str, ...],
+    n_features: int | None,
+) -> None:
+    """The page of the first ones."""
+    from nbtext.features.occurrences import Locator
+    from nbtext.report.explanation_page import explanation_page
+    from nbtext.report.page.rendering import write_page
+
+    page = explanation_page(explanations, subject=", ".join(sources), locate=Locator(features), n_features=n_features)
+    write_page(html, page)

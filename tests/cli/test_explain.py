@@ -66,3 +66,32 @@ def test_predictions_with_words(nbtext: Any, model: str) -> None:
     assert len(record["explanation"]) == 2
     wrong = nbtext("predict", "-", "-m", model, "--explain", "2", input=b"my trash bin")
     assert (wrong.status, "--to jsonl" in wrong.err) == (2, True)
+
+
+def test_a_page(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """--html writes one file instead of the result, the same with any number of threads and without the kernel."""
+    arguments = ("explain", str(letters / "test" / "trash"), "-m", model, "--html", "why.html")
+    pages = []
+    for more, variables in ((["-j", "1"], {}), (["-j", "3"], {}), ([], {"NBTEXT_KERNEL": "off"})):
+        result = nbtext(*arguments, *more, cwd=tmp_path, **variables)
+        assert (result.status, result.out, result.err) == (0, "", "")
+        assert [path.name for path in tmp_path.iterdir()] == ["why.html"]
+        pages.append((tmp_path / "why.html").read_bytes())
+    assert pages[0] == pages[1] == pages[2]
+    assert b'<mark class="for3">' in pages[0]
+
+
+def test_a_page_or_a_result(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """Not both; and without the extra one line says how to install it, before anything is read."""
+    arguments = ("explain", str(letters / "test"), "-m", model, "--html", "why.html")
+    both = nbtext(*arguments, "--to", "json", cwd=tmp_path)
+    assert (both.status, both.err) == (
+        2,
+        "nbtext: --html: it is written instead of the result; leave out -o and --to\n",
+    )
+    (tmp_path / "jinja2.py").write_text("raise ImportError")
+    path = f"{tmp_path}:{Path(__file__).parents[2]}"
+    missing = nbtext(*arguments, cwd=tmp_path, PYTHONPATH=path)
+    assert (missing.status, missing.out) == (1, "")
+    assert missing.err == "nbtext: --html needs Jinja2; install it with: pip install 'nbtext[report]'\n"
+    assert not (tmp_path / "why.html").exists()
