@@ -7,8 +7,8 @@ from pathlib import Path
 
 HOUSE = Path(__file__).parents[1] / "nbtext"
 ROOMS = (
-    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "classifier", "artifact", "evaluation",
-    "report", "cluster", "cli", "__main__",
+    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "classifier", "interchange", "artifact",
+    "evaluation", "report", "cluster", "cli", "__main__",
 )  # fmt: skip
 HOMES = {
     "click": {"cli"},
@@ -18,7 +18,10 @@ HOMES = {
     "vl_convert": {"report"},
     "distributed": {"cluster"},
     "dask": {"cluster"},
+    "onnx": {"interchange"},
     "sklearn": set(),
+    "pandas": set(),
+    "polars": set(),
     "numpy": set(ROOMS) - {"cli"},
 }
 

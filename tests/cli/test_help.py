@@ -93,7 +93,7 @@ def completed(*words: str) -> list[str]:
 
 def test_tab(model: str) -> None:
     """Completes commands, options, formats, models between commas, and the labels of the model that is named."""
-    assert completed("nbtext", "exp") == ["explain"]
+    assert completed("nbtext", "exp") == ["explain", "export"]
     assert completed("nbtext", "train", "--smoo") == ["--smoothing"]
     assert completed("nbtext", "predict", "--to", "js") == ["jsonl", "json"]
     assert completed("nbtext", "train", "--input-format", "f") == ["files", "fasttext"]

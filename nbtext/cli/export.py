@@ -1,0 +1,37 @@
+"""`nbtext export`: a model for programs that know nothing of nbtext."""
+
+from __future__ import annotations
+
+import click
+
+from nbtext.cli.options import StagedCommand, debug_option, model_argument, option, written_option
+from nbtext.cli.running import output_or_pipe
+from nbtext.interchange.formats import FORMATS
+
+
+@click.command(
+    cls=StagedCommand,
+    epilog="Example: nbtext export letters.joblib --to js -o letters.mjs\n\n"
+    "csv: a row for each feature with its weights for all labels.\n\n"
+    "js: a JavaScript module without dependencies; classify(text) gives label and probabilities.\n\n"
+    "onnx: a graph that takes features (words, or n-grams of them) as strings and gives label and probabilities; its "
+    "documentation says the details. Needs nbtext[onnx].\n\n"
+    "sklearn-json: the steps of a scikit-learn pipeline with their parameters and fitted attributes. `nbtext` loads "
+    "no pickle, so that a pipeline becomes a model only in Python: nbtext.interchange.from_sklearn.\n\n"
+    "Memory holds the model, and the weights of all features for all labels (js: only those that differ).",
+)
+@model_argument
+@option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The format.")
+@written_option
+@debug_option
+def export(model: str, form: str, output: str | None) -> None:
+    """Write a model for other programs: JavaScript, ONNX, scikit-learn, spreadsheets.
+
+    They give the same labels and calibrated probabilities (scikit-learn, which knows no such calibration, after one
+    more step). Models of hashed, gaussian or categorical features cannot be exported.
+    """
+    from nbtext.artifact.model import load_model
+    from nbtext.interchange import formats
+
+    target = output_or_pipe(output)
+    formats.export(load_model(model), form, target)

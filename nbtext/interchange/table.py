@@ -1,0 +1,40 @@
+"""The weights as a table that a spreadsheet opens."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+import numpy as np
+
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.interchange.portable import check_dense, named_features
+
+BIAS = ""  # the name of the row that is no feature: none is empty
+ROWS = 4096  # that are made at once
+
+
+def table(classifier: TextClassifier) -> Iterator[bytes]:
+    """CSV with a row for each feature: its name, its idf (1 where there is none), and its weight for each label.
+
+    The first row, without a name, is what each label's score begins with. The score of a document is that plus the
+    weights times its counts, weighed by the model's tf, idf and norm. Numbers read back are exact.
+    """
+    features = named_features(classifier)
+    check_dense(classifier)
+    reading = classifier.reading_
+    scorer, idf = reading.scorer, reading.weighting.idf
+    idf = np.ones(len(features)) if idf is None else idf
+    yield _lines([["feature", "idf", *classifier.labels], [BIAS, 1.0, *scorer.bias.tolist()]])
+    terms, weights = features.terms, scorer.weights().T
+    for start in range(0, len(terms), ROWS):
+        part = slice(start, start + ROWS)
+        rows = zip(terms[part], idf[part].tolist(), weights[part].tolist(), strict=True)
+        yield _lines([[term, factor, *own] for term, factor, own in rows])
+
+
+def _lines(rows: list[list[str | float]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode("utf-8", "backslashreplace")

@@ -1,0 +1,48 @@
+"""`nbtext export`: models for other programs, as the command is typed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+import pytest
+
+
+@pytest.mark.parametrize("form", ["csv", "js", "sklearn-json", "onnx"])
+def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form: str) -> None:
+    """The same bytes; nothing on standard error."""
+    for target in ("one", "two"):
+        assert nbtext("export", model, "--to", form, "-o", target, cwd=tmp_path).err == ""
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    if form != "onnx":  # which is no text
+        assert nbtext("export", model, "--to", form).out.encode() == (tmp_path / "one").read_bytes()
+
+
+def test_what_is_written(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """A table of all features and labels, JSON, and a graph that onnxruntime opens."""
+    rows = list(csv.reader(io.StringIO(nbtext("export", model, "--to", "csv").out)))
+    assert rows[0] == ["feature", "idf", "noise", "parking", "permits", "streets", "taxes", "trash"]
+    assert {len(row) for row in rows} == {8}
+    assert json.loads(nbtext("export", model, "--to", "sklearn-json").out)["steps"][-1]["class"] == "MultinomialNB"
+    assert nbtext("export", model, "--to", "onnx", "-o", "m.onnx", cwd=tmp_path).status == 0
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    assert [each.name for each in session.get_outputs()] == ["label", "probabilities"]
+
+
+def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """One line each, and no file: a format that is none, a model that none can hold, no place to write to."""
+    hashed = str(tmp_path / "hashed.joblib")
+    assert nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).status == 0
+    result = nbtext("export", model, "--to", "pmml")
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    result = nbtext("export", hashed, "--to", "csv", "-o", str(tmp_path / "out.csv"))
+    assert (result.status, result.err) == (
+        1, "nbtext: hashed features have no names to export; train without --hash-bits\n",
+    )  # fmt: skip
+    result = nbtext("export", model, "--to", "csv", "-o", str(tmp_path / "nowhere" / "out.csv"))
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["hashed.joblib"]

@@ -1,0 +1,186 @@
+"""What is exported answers as the model does, in programs that know nothing of nbtext."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.errors import MissingExtra, ModelError
+from nbtext.features.analyzer import Analyzer
+from nbtext.interchange.formats import FORMATS, export
+from nbtext.interchange.javascript import javascript
+from nbtext.interchange.onnx_graph import onnx_graph
+from nbtext.interchange.sklearn_json import sklearn_json
+from nbtext.interchange.table import table
+
+PAGE = Path(__file__).parents[2] / "nbtext" / "guides" / "python.md"
+ASK = """
+import {{ classify, features }} from "{module}";
+import {{ readFileSync }} from "node:fs";
+const texts = JSON.parse(readFileSync(0));
+console.log(JSON.stringify(texts.map({function})));
+"""
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """JavaScript without a browser."""
+    program = shutil.which("node")
+    if program is None:
+        assert "CI" not in os.environ, "CI has node"
+        pytest.skip("node is not installed")
+    return program
+
+
+def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path, function: str = "classify") -> Any:
+    """What the exported module says of each text."""
+    module = folder / "model.mjs"
+    export(classifier, "js", str(module))
+    program = ASK.format(module=module, function=function)
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", program],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path) -> None:
+    """Labels are the same, and probabilities to 1e-9; where there is no feature there is no label."""
+    answers = asked(node, classifier, texts, tmp_path)
+    expected, probabilities = classifier.predict(texts), classifier.predict_proba(texts)
+    found = [[answer["probabilities"][label] for label in classifier.labels] for answer in answers]
+    np.testing.assert_allclose(found, probabilities, rtol=0, atol=1e-9)
+    analyzer = Analyzer(classifier.features)
+    assert [answer["label"] for answer in answers] == [
+        str(label) if analyzer(text) else None for label, text in zip(expected, texts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("accents", [None, "unicode", "ascii"])
+def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any) -> None:
+    """For every character that Unicode had assigned when this Python was made, between two letters."""
+    characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+    assigned = [c for c in characters if unicodedata.category(c) not in ("Cn", "Co")]
+    texts = [
+        "".join(f" ab{c}cd{c} {c}{c}" for c in assigned[start : start + 500]) for start in range(0, len(assigned), 500)
+    ]
+    classifier = TextClassifier(strip_accents=accents).fit(["one two", "three"], ["a", "b"])
+    found = asked(node, classifier, texts, tmp_path, "features")
+    analyzer = Analyzer(classifier.features)
+    for text, words in zip(texts, found, strict=True):
+        assert words == analyzer(text)
+
+
+def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
+    """Words and labels that mean something to JavaScript or HTML are names like others."""
+    texts, labels = ["__proto__ constructor", "toString 42 </script>"], ["__proto__", "</script>"]
+    classifier = TextClassifier(model="multinomial").fit(texts * 3, labels * 3)
+    assert [answer["label"] for answer in asked(node, classifier, texts, tmp_path)] == labels
+    assert b"</script" not in b"".join(javascript(classifier)).partition(b"\n")[0]
+
+
+def run_onnx(model: bytes, documents: list[list[str]]) -> tuple[list[str], Any]:
+    """What onnxruntime says of documents as their features."""
+    longest = max(map(len, documents))
+    padded = np.array([document + [""] * (longest - len(document)) for document in documents], dtype=object)
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    labels, probabilities = session.run(["label", "probabilities"], {"features": padded})
+    return list(labels), probabilities
+
+
+def test_onnx(classifier: TextClassifier, texts: list[str]) -> None:
+    """onnxruntime gives the same labels, and probabilities to 1e-9."""
+    features = [Analyzer(classifier.features)(text) for text in texts]
+    labels, probabilities = run_onnx(b"".join(onnx_graph(classifier)), features)
+    np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
+    assert labels == classifier.predict(texts).tolist()
+
+
+def test_onnx_says_what_it_takes(classifier: TextClassifier) -> None:
+    """The file passes ONNX's own check, and documents its input and outputs."""
+    import onnx
+
+    model = onnx.load_model_from_string(b"".join(onnx_graph(classifier)))
+    onnx.checker.check_model(model, full_check=True)
+    assert [each.name for each in model.graph.input] == ["features"]
+    for name in ("features", "label", "probabilities"):
+        assert re.search(rf"^{name} ", model.doc_string, re.MULTILINE)
+    assert json.loads(model.metadata_props[0].value) == list(classifier.labels)
+
+
+def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
+    """From the table alone, the scores of every text."""
+    rows = list(csv.reader(io.StringIO(b"".join(table(classifier)).decode())))
+    assert rows[0] == ["feature", "idf", *classifier.labels]
+    bias = np.array(rows[1][2:], dtype=np.float64)
+    numbers = {row[0]: np.array(row[1:], dtype=np.float64) for row in rows[2:]}
+    assert list(numbers) == list(classifier.reading_.features or ())
+    weighting, counted = classifier.reading_.weighting, classifier.rows((texts,))
+    weights = weighting.weights(counted.indptr, counted.indices, counted.counts)
+    names = list(numbers)
+    found = np.tile(bias, (len(texts), 1))
+    for i in range(len(texts)):
+        for entry in range(counted.indptr[i], counted.indptr[i + 1]):
+            found[i] += weights[entry] * numbers[names[counted.indices[entry]]][1:]
+    np.testing.assert_allclose(found, classifier.scored((texts,))[0], rtol=1e-12, atol=1e-9)
+    if weighting.idf is not None:
+        assert [row[0] for row in numbers.values()] == weighting.idf.tolist()
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"hash_bits": 10}, "csv js onnx sklearn-json"),
+    ({"model": "gaussian"}, "csv js onnx sklearn-json"),
+    ({"model": "categorical"}, "csv js onnx sklearn-json"),
+    ({"stem": "english"}, "js sklearn-json"),
+    ({"token_pattern": r"\w+"}, "js"),
+    ({"model": "bernoulli", "smoothing": 0.0}, "sklearn-json"),
+]
+
+
+@pytest.mark.parametrize(("options", "refusing"), REFUSED)
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form: str, tmp_path: Path) -> None:
+    """Is refused in one line with a hint, and leaves no file behind."""
+    classifier = TextClassifier(**options).fit(
+        ["red round", "red sweet", "long thin", "long bent"], ["a", "a", "b", "b"]
+    )
+    target = tmp_path / "out"
+    if form not in refusing.split():
+        export(classifier, form, str(target))
+        return
+    with pytest.raises(ModelError) as caught:
+        export(classifier, form, str(target))
+    assert caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_onnx_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what to install."""
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    classifier = TextClassifier().fit(["one", "two"], ["a", "b"])
+    with pytest.raises(MissingExtra, match=re.escape("nbtext[onnx]")):
+        list(onnx_graph(classifier))
+
+
+def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
+    """Whatever the format."""
+    forms: list[Callable[[TextClassifier], Any]] = [table, javascript, onnx_graph, sklearn_json]
+    for form in forms:
+        assert b"".join(form(classifier)) == b"".join(form(classifier))
