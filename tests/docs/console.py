@@ -1,0 +1,80 @@
+"""The console blocks of a page, run one after the other: `python tests/docs/console.py PAGE...` writes what they print.
+
+A block of another language after a line that only names a file, as in `Makefile`: with a colon, is that file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+TOP = Path(__file__).parents[2]
+BLOCK = re.compile(r"(?:^`([^`\n]+)`:\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def steps(block: str) -> list[tuple[str, str]]:
+    """The commands of a block (`$ ` begins one, `> ` goes on with it), each with the output that it shows."""
+    found: list[tuple[str, str]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif line.startswith("> ") and not found[-1][1]:
+            found[-1] = (f"{found[-1][0]}\n{line[2:]}", "")
+        else:
+            found[-1] = (found[-1][0], f"{found[-1][1]}{line}\n")
+    return found
+
+
+def printed(command: str, folder: Path) -> str:
+    """What a shell prints for a command, on both outputs, as it comes; no blanks at ends of lines."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "LC_ALL": "C.UTF-8",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        check=False,
+    )
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.decode().rstrip("\n").splitlines())
+
+
+def played(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Each command of a page, what the page shows, and what is printed in a folder beside the corpora."""
+    (folder / "corpora").symlink_to(TOP / "corpora")
+    for name, language, text in BLOCK.findall(page):
+        if name:
+            (folder / name).write_text(text, encoding="utf-8")
+        elif language == "console":
+            for command, shown in steps(text):
+                yield command, shown.rstrip("\n") + "\n" if shown.strip() else "", printed(command, folder)
+
+
+def recorded(page: str, folder: Path) -> str:
+    """The page with what its commands print."""
+    answers = (f"$ {command}\n".replace("\n", "\n> ")[:-2] + out for command, _, out in played(page, folder))
+
+    def block(found: re.Match[str]) -> str:
+        if found[2] != "console" or found[1]:
+            return found[0]
+        return "```console\n" + "".join(next(answers) for _ in steps(found[3])) + "```"
+
+    return BLOCK.sub(block, page)
+
+
+if __name__ == "__main__":
+    for path in map(Path, sys.argv[1:]):
+        with tempfile.TemporaryDirectory() as scratch:
+            path.write_text(recorded(path.read_text(encoding="utf-8"), Path(scratch)), encoding="utf-8")
