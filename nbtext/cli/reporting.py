@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from nbtext.errors import SettingsError
+
 if TYPE_CHECKING:
     from nbtext.classifier.predictions import Predictions
     from nbtext.classifier.text_classifier import TextClassifier
@@ -21,7 +23,8 @@ OF_THE_RUN = ("jobs", "quiet", "no_progress")  # they change nothing in the page
 class Reporter:
     """Looks on while documents are judged, and writes the page at the end; without a path it does neither.
 
-    raises  MissingExtra: a library that pages are made with is missing
+    raises  SettingsError: the page is to go where the figures go
+            MissingExtra: a library that pages are made with is missing
     """
 
     def __init__(self, path: str | None, sources: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -29,8 +32,11 @@ class Reporter:
         self._witness: Witness | None = None
         if path is not None:
             from nbtext.evaluation.witness import Witness
+            from nbtext.output import STANDARD_OUTPUT
             from nbtext.report.page.rendering import check_extra
 
+            if path in STANDARD_OUTPUT:
+                raise SettingsError("the figures go to standard output", where="--report", hint="name a file")
             check_extra("--report")
             self._witness = Witness(least=options["min_probability"] or 0.0)
 

@@ -12,15 +12,23 @@ Corpora = Callable[[str], Path]
 
 
 def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
-    """20 Newsgroups by date: the default is calibrated to 0.04, beats Laplace's smoothing, and repairs broken bytes."""
+    """20 Newsgroups by date: the default is calibrated to 0.04, beats Laplace's smoothing, and repairs broken bytes;
+    its page is below 3 MB, and says what is confused most."""
     folder = corpora("20news")
     trained = nbtext("train", str(folder / "train"), "-o", "m.joblib", cwd=tmp_path)
     assert trained.status == 0
     assert "invalid bytes in" in trained.err
-    record = json.loads(nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", cwd=tmp_path).out)
+    judged = nbtext(
+        "evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", "--report", "p.html", cwd=tmp_path
+    )
+    record = json.loads(judged.out)
     assert record["documents"] == 7532
     assert record["accuracy"] > 0.80
     assert record["expected_calibration_error"] < 0.04
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 3_000_000
+    assert "confused are <b>comp.os.ms-windows.misc</b> and <b>comp.sys.ibm.pc.hardware</b>" in page
+    assert re.search(r"95&nbsp;% of the answers are right from a probability of 0\.\d+ on", page)
 
 
 def test_movie_reviews(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:

@@ -44,6 +44,13 @@ def test_where_it_cannot_be_written(nbtext: Any, letters: Path, model: str, tmp_
     assert result.err.startswith("nbtext: no/page.html: cannot be written: no such file or directory; ")
 
 
+def test_not_among_the_figures(nbtext: Any, letters: Path, model: str) -> None:
+    """Standard output is theirs."""
+    result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "-")
+    assert (result.status, result.out) == (2, "")
+    assert result.err == "nbtext: --report: the figures go to standard output; name a file\n"
+
+
 def said(page: Path) -> str:
     """The text of a page, without its scripts and markup."""
     text = re.sub(r"<(script|style).*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -91,15 +98,3 @@ def test_of_predictions_made_before(
     assert ("Curves are not here" in text) is not has_curves
     assert "They need one model that gave all answers (-m)" in text
     assert "noise" in text
-
-
-def test_twenty_newsgroups(nbtext: Any, corpora: Any, tmp_path: Path) -> None:
-    """The page of 7,532 documents in 20 groups is below 3 MB, and names the groups that are confused most."""
-    groups = corpora("20news")
-    assert nbtext("train", str(groups / "train"), "-q", "-o", "news.joblib", cwd=tmp_path).status == 0
-    result = nbtext("evaluate", str(groups / "test"), "-m", "news.joblib", "-q", "--report", "page.html", cwd=tmp_path)
-    assert result.status == 0, result.err
-    assert (tmp_path / "page.html").stat().st_size < 3_000_000
-    text = said(tmp_path / "page.html")
-    assert "Most often confused are comp.os.ms-windows.misc and comp.sys.ibm.pc.hardware" in text
-    assert re.search(r"95&nbsp;% of the answers are right from a probability of 0\.\d+ on", text)

@@ -27,6 +27,14 @@ def test_the_version_is_in_one_place() -> None:
     assert version("nbtext") == __version__
 
 
+def test_the_package_holds_what_it_reads() -> None:
+    """Every file that is neither Python nor compiled is named in pyproject.toml: a wheel has it, too."""
+    package = TOP / "nbtext"
+    held = {path for each in PYPROJECT["tool"]["setuptools"]["package-data"]["nbtext"] for path in package.glob(each)}
+    files = {path for path in package.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".so")}
+    assert files and sorted(files - held) == []
+
+
 def test_the_changelog_is_in_order() -> None:
     """What is not released comes first, then the versions with their days, latest first; no kind of change twice."""
     releases = re.split(r"^## ", (TOP / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]

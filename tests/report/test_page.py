@@ -161,6 +161,19 @@ def test_a_label_can_be_brought_out(visit: Visited, page: Path) -> None:
     assert shown.page.evaluate("page.views.roc.signal('chosen')") == "trains"
 
 
+def test_labels_can_be_put_in_order(visit: Visited, page: Path) -> None:
+    """By a click on a heading, and the other way round by another one."""
+    shown = visit(page)
+    column = "[...document.querySelectorAll('table.sortable tbody tr')].map(row => parseFloat(row.cells[3].innerText))"
+    recall = shown.page.evaluate(column)
+    button = shown.page.get_by_role("button", name="recall")
+    button.click()
+    assert shown.page.evaluate(column) == sorted(recall, reverse=True)
+    button.click()
+    assert shown.page.evaluate(column) == sorted(recall)
+    assert shown.page.locator("th[aria-sort=ascending]").inner_text().startswith("recall")
+
+
 def test_colors_can_be_chosen(visit: Visited, page: Path) -> None:
     """Against what the system says, charts included; it is remembered as far as the browser lets it."""
     shown = visit(page, scheme="light")

@@ -83,6 +83,29 @@ const page = {
     return Promise.all([...document.querySelectorAll("figure[data-chart]")].map(draw));
   }
 
+  // tables whose rows a click on a heading puts in order: numbers first, the largest on top; again: the other way round
+  function sortable(table) {
+    const [head, body] = [table.tHead.rows[0], table.tBodies[0]];
+    [...head.cells].forEach((cell, place) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...cell.childNodes);
+      cell.append(button);
+      const key = (row) => row.cells[place].innerText.trim();
+      const number = (row) => Number.parseFloat(key(row).replaceAll(",", ""));
+      const isText = place === 0;
+      button.addEventListener("click", () => {
+        const isTurned = cell.getAttribute("aria-sort") === (isText ? "ascending" : "descending");
+        for (const each of head.cells) each.removeAttribute("aria-sort");
+        cell.setAttribute("aria-sort", isTurned === isText ? "descending" : "ascending");
+        const rows = [...body.rows].sort((a, b) => (isText ? key(a).localeCompare(key(b)) : (number(b) || 0) - (number(a) || 0)));
+        body.append(...(isTurned ? rows.reverse() : rows));
+      });
+    });
+  }
+
+  document.querySelectorAll("table.sortable").forEach(sortable);
+
   const choice = document.getElementById("scheme");
   const wanted = matchMedia("(prefers-color-scheme: dark)");
 
