@@ -56,6 +56,12 @@ if TYPE_CHECKING:
     help="Judge by these documents, not by those of SOURCE that no part holds; or, where SOURCE are trained models, "
     "ask them about these.",
 )
+@option(
+    "--report",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write a page (HTML, one file) with charts, too; needs nbtext[report].",
+)
 @form_option
 @reading_options
 @feature_options
@@ -72,6 +78,10 @@ def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: 
     rest of it: accuracy and log-loss, mean and standard deviation.
     """
     models = options.pop("models_to_ask")
+    if options["report"] is not None:
+        from nbtext.report.page.rendering import check_extra
+
+        check_extra("--report")
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
     if models:
@@ -98,6 +108,11 @@ def _side_by_side(
     contestants = [Contestant(path, load_model(path), size_of(path)) for path in models]
     with reading(sources, collected(ReadingSettings, options), **progress) as (source, on_batch):
         found = side_by_side(contestants, source, clock=thread_time, jobs=jobs, on_batch=on_batch)
+    if options["report"] is not None:
+        from nbtext.report.comparison_page import rivals_page
+        from nbtext.report.page.rendering import write_page
+
+        write_page(options["report"], rivals_page(found, subject=", ".join(sources)))
     return rendered_side_by_side(found, form=form, screen=screen())
 
 
@@ -119,6 +134,11 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     others = _tally((test,), jobs, options)[0] if test is not None else None
     with threads(jobs) as run:
         comparison = learning_curves(tally, curves, features=features, modelling=modelling, test=others, run=run)
+    if options["report"] is not None:
+        from nbtext.report.comparison_page import curves_page
+        from nbtext.report.page.rendering import write_page
+
+        write_page(options["report"], curves_page(comparison, subject=", ".join(sources)))
     return rendered_comparison(comparison, form=form, screen=screen())
 
 

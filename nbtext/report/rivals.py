@@ -20,6 +20,7 @@ ALONE = ("first_alone", "second_alone", "p_value")
 ENDS = ("", "_low", "_high")
 VERDICT_COLUMNS = (*ABOUT, *(name + end for name in FIGURES for end in ENDS))
 DUEL_COLUMNS = ("first", "second", *(name + end for name in FIGURES for end in ENDS), *ALONE)
+LEAST = 0.001  # of a probability that is told
 LIKELY = 0.05  # what is no less probable than this may be chance
 
 
@@ -90,11 +91,16 @@ def interval_of(figure: Figure, sign: str = "") -> str:
 def sentence(duel: Duel) -> str:
     """What McNemar's test says, in words."""
     first, second = printable(duel.first), printable(duel.second)
-    counts = f"{second} alone is right {duel.second_alone:,} times, {first} alone {duel.first_alone:,} times"
+    counts = f"{second} alone is right {_times(duel.second_alone)}, {first} alone {_times(duel.first_alone)}"
+    probability = f"{duel.p_value:.2g}" if duel.p_value >= LEAST else f"less than {LEAST}"
     if duel.p_value >= LIKELY:
-        return f"{counts}: equally good models differ so much with probability {duel.p_value:.2g} (McNemar)."
+        return f"{counts}: equally good models differ so much with probability {probability} (McNemar)."
     better = second if duel.second_alone > duel.first_alone else first
-    return f"{counts}: {better} is the more accurate one; by chance so with probability {duel.p_value:.2g} (McNemar)."
+    return f"{counts}: {better} is the more accurate one; by chance so with probability {probability} (McNemar)."
+
+
+def _times(number: int) -> str:
+    return f"{number:,} times" if number != 1 else "once"
 
 
 def shown_time(seconds: float) -> str:

@@ -135,3 +135,38 @@ def test_wrong_ways_to_compare(nbtext: Any, letters: Path, rivals: Path, options
     assert result.status in (1, 2)
     assert result.out == ""
     assert said in result.err
+
+
+def test_pages(nbtext: Any, letters: Path, rivals: Path, tmp_path: Path) -> None:
+    """--report writes a page beside the result: of trained models, and of learning curves, the same with any jobs."""
+    models = ("-m", str(rivals / "a.joblib"), "-m", str(rivals / "b.joblib"))
+    result = nbtext("compare", str(letters / "test"), *models, "--report", "page.html", cwd=tmp_path)
+    assert (result.status, result.err) == (0, "")
+    assert len(result.out.splitlines()) == 2
+    assert b"McNemar" in (tmp_path / "page.html").read_bytes()
+    curves = (
+        "compare",
+        str(letters / "train"),
+        "--sizes",
+        "25,50",
+        "--seeds",
+        "2",
+        "--models",
+        "multinomial,bernoulli",
+    )
+    plain, pages = nbtext(*curves).out, []
+    for jobs in ("1", "3"):
+        result = nbtext(*curves, "--report", "page.html", "-j", jobs, cwd=tmp_path)
+        assert (result.status, result.out, result.err) == (0, plain, "")
+        pages.append((tmp_path / "page.html").read_bytes())
+    assert pages[0] == pages[1]
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """One line says how to install it, before anything is read."""
+    (tmp_path / "vl_convert.py").write_text("raise ImportError")
+    path = f"{tmp_path}:{Path(__file__).parents[2]}"
+    result = nbtext("compare", str(letters / "train"), "--report", "page.html", cwd=tmp_path, PYTHONPATH=path)
+    assert (result.status, result.out) == (1, "")
+    assert result.err == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
