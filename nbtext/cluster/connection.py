@@ -37,7 +37,7 @@ def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
     except ImportError:
         raise MissingExtra("--cluster", library="distributed", extra="dask") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it would tell of each worker that comes and goes
-    with _explained(settings.cluster or ""):
+    with explained(settings.cluster or ""):
         if not settings.is_local:
             with distributed.Client(settings.cluster, timeout=_patience()) as client:
                 yield _with_workers(client, settings)
@@ -86,7 +86,7 @@ def _with_workers(client: Client, settings: ClusterSettings) -> Workers:
 
 
 @contextmanager
-def _explained(address: str) -> Iterator[None]:
+def explained(address: str) -> Iterator[None]:
     """Turn what Dask raises into an error of one line."""
     from distributed.scheduler import KilledWorker
 

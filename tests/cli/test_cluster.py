@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,14 @@ def test_train_gives_the_same_bytes(
     options = (*options, "--cluster", cluster, "--shard-bytes", "300000")
     there = nbtext("train", *sources, "-o", "there", *options, cwd=tmp_path)
     assert (there.status, there.err) == (0, here.err)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+def test_twenty_newsgroups(nbtext: Any, corpora: Callable[[str], Path], cluster: str, tmp_path: Path) -> None:
+    """11,314 files by two workers: the same bytes."""
+    train = ("train", str(corpora("20news") / "train"), "-q")
+    nbtext(*train, "-o", "here", cwd=tmp_path)
+    nbtext(*train, "-o", "there", "--cluster", cluster, "--shard-bytes", str(64 << 20), cwd=tmp_path)
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 

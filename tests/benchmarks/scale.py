@@ -1,0 +1,225 @@
+"""What a corpus costs as it grows: processor time and peak memory of `train`, and the size of what is learned.
+
+20 Newsgroups, both halves, is repeated, and in every repetition some of its rare words get new names, so many that the
+vocabulary goes on growing as it did within the corpus itself (Heaps' law: V = K · bytes^β, β being measured). The files
+have a gigabyte each; a corpus of n GB is the first n of them.
+
+python tests/benchmarks/scale.py SCRATCH 1 2 5 10      trains from 1, 2, 5 and 10 GB, and deletes what it has made
+python tests/benchmarks/scale.py --cluster SCRATCH 2   also by two worker processes of Dask, to the same bytes
+python tests/benchmarks/scale.py --predict SCRATCH 2   also what it costs to answer the same documents
+python tests/benchmarks/scale.py --shards SCRATCH 1    also what two shards come to, and what it costs to add them up
+"""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import math
+import random
+import re
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+from material import SEED, corpus, labeled_files
+from measuring import Cost, Step, measure
+
+from nbtext.artifact.model import load_model
+from nbtext.classifier.folding import Counting
+from nbtext.classifier.tally import SAMPLE_SIZE
+from nbtext.cluster.plain import plain_tally, tally_of
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.shards import SHARD_BYTES
+from nbtext.documents.source import open_shard, open_source
+from nbtext.features.settings import FeatureSettings
+
+GIGABYTE = 1_000_000_000
+MEBIBYTE = 1 << 20
+RARE = 20  # occurrences in one repetition of a word that may get a new name
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+NBTEXT = (sys.executable, "-m", "nbtext")
+JOBS = 2
+
+_pieces = re.compile(r"(?u)\b\w\w+\b|.", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents as numbers of pieces (words, and characters between them), spelled as JSON spells them."""
+
+    pieces: list[str]
+    documents: list[tuple[itemgetter[int], str]]  # the pieces of each in turn, and its label
+    rare: list[int]  # pieces that may get new names
+    n_words: int
+    exponent: float  # of Heaps' law, from the first half of the corpus to the whole
+
+
+def analyzed() -> Corpus:
+    """20 Newsgroups in pieces."""
+    documents = [
+        (text, label) for half in ("train", "test") for _, text, label in labeled_files(corpus("20news") / half)
+    ]
+    random.Random(SEED).shuffle(documents)
+    numbers: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    n_words: list[int] = []
+    cut = []
+    for text, label in documents:
+        found = _pieces.findall(text)
+        counts.update(piece.lower() for piece in found if len(piece) > 1)
+        cut.append((itemgetter(*[numbers.setdefault(piece, len(numbers)) for piece in (*found, " ", " ")]), label))
+        n_words.append(len(counts))
+    rare = [number for piece, number in numbers.items() if len(piece) > 1 and counts[piece.lower()] <= RARE]
+    exponent = math.log2(n_words[-1] / n_words[len(n_words) // 2 - 1])
+    return Corpus([json.dumps(piece, ensure_ascii=False)[1:-1] for piece in numbers], cut, rare, n_words[-1], exponent)
+
+
+def lines(base: Corpus) -> Iterator[bytes]:
+    """JSON lines without end."""
+    for repetition in count():
+        spelled = _renamed(base, repetition) if repetition else base.pieces
+        for pieces, label in base.documents:
+            yield f'{{"text": "{"".join(pieces(spelled))}", "label": "{label}"}}\n'.encode()
+
+
+def _renamed(base: Corpus, repetition: int) -> list[str]:
+    """The pieces of this repetition: as many new words as Heaps' law wants from one repetition to the next."""
+    wanted = base.n_words * ((repetition + 1) ** base.exponent - repetition**base.exponent)
+    chosen = np.random.default_rng(repetition).choice(len(base.rare), min(len(base.rare), round(wanted)), replace=False)
+    spelled = list(base.pieces)
+    for place in chosen.tolist():
+        spelled[base.rare[place]] = _word(repetition * len(base.rare) + place)
+    return spelled
+
+
+def _word(number: int) -> str:
+    """A word that no other number has."""
+    word = ""
+    while number or len(word) < 4:
+        number, letter = divmod(number, len(LETTERS))
+        word = LETTERS[letter] + word
+    return f"q{word}x"
+
+
+def made(scratch: Path, n_gigabytes: int) -> list[str]:
+    """The files of a corpus of so many gigabytes."""
+    base, paths = analyzed(), [scratch / f"{number:03}.jsonl" for number in range(n_gigabytes)]
+    say(f"20 Newsgroups: {base.n_words:,} words; Heaps' exponent {base.exponent:.3f}")
+    source = lines(base)
+    for path in paths:
+        with path.open("wb") as file:
+            while file.tell() < GIGABYTE:
+                file.write(next(source))
+    return list(map(str, paths))
+
+
+def trained(sources: list[str], model: Path, *options: str) -> Cost:
+    """What it costs to train from these files."""
+    return measure([Step((*NBTEXT, "train", *sources, "-o", str(model), "-q", "-j", str(JOBS), *options))])
+
+
+def learned(model: Path) -> tuple[int, int]:
+    """Features of a model, and bytes of its vocabulary and statistics in the form in which they travel."""
+    tally = plain_tally(load_model(str(model)).tally_)
+    arrays = [*tally["vocabulary"].values(), *tally["statistics"].values()]
+    return len(tally["vocabulary"]["offsets"]) - 1, sum(array.nbytes for array in arrays)
+
+
+def say(line: str) -> None:
+    """A line of the report."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main(*arguments: str) -> None:
+    """Print a line for each size, and what they come to."""
+    folder, *sizes = (argument for argument in arguments if not argument.startswith("--"))
+    scratch = Path(folder) / "nbtext-scale"
+    scratch.mkdir(parents=True)
+    try:
+        wanted = sorted(map(int, sizes))
+        paths, per_gigabyte, features = made(scratch, wanted[-1]), [], []
+        say("   GB   CPU s  CPU s/GB   wall s  peak MiB   features  statistics MiB  model MiB")
+        for size in wanted:
+            model = scratch / "model"
+            cost = trained(paths[:size], model)
+            n_features, n_bytes = learned(model)
+            per_gigabyte.append(cost.cpu / size)
+            features.append(n_features)
+            say(
+                f"{size:5} {cost.cpu:7.1f} {per_gigabyte[-1]:9.2f} {cost.wall:8.1f} {cost.memory / MEBIBYTE:9.0f} "
+                f"{n_features:10,} {n_bytes / MEBIBYTE:15.1f} {model.stat().st_size / MEBIBYTE:10.1f}"
+            )
+            if "--cluster" in arguments:
+                by_workers(paths[:size], model, cost)
+            if "--predict" in arguments:
+                answered(paths[:size], model)
+        if "--shards" in arguments:
+            of_shards(paths)
+        if len(wanted) > 1:
+            say(summary(wanted, per_gigabyte, features))
+    finally:
+        shutil.rmtree(scratch)
+
+
+def summary(sizes: list[int], per_gigabyte: list[float], features: list[int]) -> str:
+    """How far time is from proportional to size, and from a line; and how the vocabulary grew."""
+    seconds = np.multiply(sizes, per_gigabyte)
+    slope, fixed = np.polyfit(sizes, seconds, 1, w=1 / seconds)
+    away = np.abs(seconds / (fixed + slope * np.array(sizes)) - 1).max()
+    exponent = np.polyfit(np.log(sizes), np.log(features), 1)[0]
+    return (
+        f"CPU seconds per GB: the most is {max(per_gigabyte) / min(per_gigabyte) - 1:.1%} above the least; "
+        f"{fixed:.2f} s + {slope:.2f} s/GB fits to {away:.1%}\n"
+        f"Heaps' exponent from {sizes[0]} to {sizes[-1]} GB: {exponent:.3f}"
+    )
+
+
+def by_workers(sources: list[str], model: Path, here: Cost) -> None:
+    """Train by Dask's workers on this machine, and compare."""
+    other = model.with_name("by-workers")
+    cost = trained(sources, other, "--cluster", "local")
+    same = "the same bytes" if filecmp.cmp(model, other, shallow=False) else "OTHER BYTES"
+    say(
+        f"      by {JOBS} Dask workers: {same}, {cost.cpu:.1f} CPU s ({cost.cpu / here.cpu - 1:+.0%}), "
+        f"{cost.wall:.1f} s ({cost.wall / here.wall - 1:+.0%}), peak of a process {cost.memory / MEBIBYTE:.0f} MiB"
+    )
+
+
+def answered(sources: list[str], model: Path) -> None:
+    """What it costs to label these files: memory holds the model and a few batches."""
+    output = model.with_name("answers.tsv")
+    command = (*NBTEXT, "predict", *sources, "-m", str(model), "-o", str(output), "-q", "-j", str(JOBS))
+    cost = measure([Step(command)])
+    output.unlink()
+    say(f"      predict: {cost.cpu:.1f} CPU s, {cost.wall:.1f} s, peak {cost.memory / MEBIBYTE:.0f} MiB")
+
+
+def of_shards(sources: list[str]) -> None:
+    """What two shards come to, each by itself and together."""
+    source, counting = open_source(sources, ReadingSettings()), Counting(FeatureSettings(), SAMPLE_SIZE)
+    tallies, begin = [], time.process_time()
+    for shard in source.shards(SHARD_BYTES)[:2]:
+        tally = plain_tally(counting.count(open_shard(shard, source.settings).chunks(), lambda *_: None))
+        size = sum(array.nbytes for array in (*tally["vocabulary"].values(), *tally["statistics"].values()))
+        sampled = sum(array.nbytes for array in tally["sample"].values())
+        taken, begin = time.process_time() - begin, time.process_time()
+        tallies.append(tally)
+        say(
+            f"a shard of {SHARD_BYTES / MEBIBYTE:.0f} MiB: {taken:.2f} CPU s, {size / MEBIBYTE:.1f} MiB of statistics, "
+            f"{sampled / MEBIBYTE:.1f} MiB of its sample"
+        )
+    begin = time.process_time()
+    plain_tally(tally_of(tallies[0]) + tally_of(tallies[1]))
+    say(f"to add two of them: {time.process_time() - begin:.2f} CPU s")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,63 @@
+"""What is said when a cluster fails."""
+
+from __future__ import annotations
+
+from concurrent.futures import CancelledError
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from distributed.scheduler import KilledWorker
+
+from nbtext.cluster.connection import check_paths, explained
+from nbtext.cluster.settings import ClusterSettings
+from nbtext.errors import ClusterError, InputError, SettingsError
+
+KILLED = KilledWorker("count_shard-1", SimpleNamespace(address="tcp://10.0.0.1:1", name="one"), 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (
+            KILLED,
+            "worker after worker ended at the same piece; had they too little memory? try a smaller --shard-bytes",
+        ),
+        (ModuleNotFoundError("No module named 'nbtext'"), "the workers lack nbtext (No module named 'nbtext')"),
+        (TimeoutError("late"), "does not answer (TimeoutError); is the scheduler running, and has it workers?"),
+        (CancelledError("count_shard-1"), "the work failed (CancelledError: count_shard-1)"),
+        (ValueError("a\nb"), "the work failed (ValueError: a)"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_failures_are_a_line(failure: Exception, said: str) -> None:
+    """What Dask raises becomes one line that names the cluster."""
+    with pytest.raises(ClusterError) as raised, explained("tcp://h:1"):
+        raise failure
+    assert str(raised.value).startswith(f"tcp://h:1: {said}")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("failure", [InputError("x"), MemoryError(), BrokenPipeError(), KeyboardInterrupt()], ids=repr)
+def test_what_is_no_failure_of_the_cluster(failure: BaseException) -> None:
+    """Errors of the input, of memory here and of a closed pipe stay what they are."""
+    with pytest.raises(type(failure)) as raised, explained("tcp://h:1"):
+        raise failure
+    assert raised.value is failure
+
+
+def test_paths_mean_the_same_to_all() -> None:
+    """Relative paths are for workers in the same folder; URLs and absolute paths are for all."""
+    there, here = ClusterSettings(cluster="tcp://h:1"), ClusterSettings(cluster="local")
+    check_paths(("/a", "s3://b/c"), there)
+    check_paths(("a", "/a", "s3://b/c"), here)
+    for paths, settings in ((("a",), there), (("-",), here)):
+        with pytest.raises(SettingsError):
+            check_paths(paths, settings)
+
+
+@pytest.mark.parametrize("options", [{"cluster": "h"}, {"shard_bytes": 0}], ids=str)
+def test_settings_that_make_no_sense(options: dict[str, Any]) -> None:
+    """An address has a scheme, and a piece a byte."""
+    with pytest.raises(SettingsError):
+        ClusterSettings(**options)

@@ -1,0 +1,85 @@
+"""What a worker does, without a cluster."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext.classifier.folding import Counting
+from nbtext.classifier.settings import MOST_PROBABLE
+from nbtext.classifier.tally import Tally, TallyBuilder
+from nbtext.cluster.executor import answering_by
+from nbtext.cluster.plain import error_of, plain_tally, report_of, tally_of
+from nbtext.cluster.work import TOKENS_BY, add_up, answer_shard, count_shard
+from nbtext.documents.batch import Batch
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import InputError
+from nbtext.features.settings import FeatureSettings
+
+PLAIN = (bool, int, str, bytes, type(None), np.ndarray)
+
+
+def tally_of_texts(*texts: str, **settings: Any) -> Tally:
+    builder = TallyBuilder(FeatureSettings(**settings), sample_size=2)
+    builder.add(Batch(list(texts), (list(texts),), ["ä", "b"][: len(texts)]))
+    return builder.finish()
+
+
+def leaves(data: Any) -> Any:
+    """Every value of nested dictionaries and lists."""
+    if isinstance(data, dict | list):
+        for each in data.values() if isinstance(data, dict) else data:
+            yield from leaves(each)
+    else:
+        yield data
+
+
+@pytest.mark.parametrize("settings", [{}, {"hash_bits": 5}], ids=str)
+def test_tallies_travel_as_plain_data(settings: dict[str, Any]) -> None:
+    """Numbers, texts and arrays of numbers, from which the same tally is made; one without documents too."""
+    for tally in (tally_of_texts("one two two", "é", **settings), tally_of_texts(**settings)):
+        record = plain_tally(tally)
+        assert all(isinstance(each, PLAIN) for each in leaves(record))
+        assert not any(each.dtype.hasobject for each in leaves(record) if isinstance(each, np.ndarray))
+        again = tally_of(pickle.loads(pickle.dumps(record)))
+        assert (again.labels, again.vocabulary, again.sample_size) == (tally.labels, tally.vocabulary, 2)
+        for mine, theirs in zip(again.statistics.entries, tally.statistics.entries, strict=True):
+            assert mine.dtype == theirs.dtype
+            np.testing.assert_array_equal(mine, theirs)
+        for name in ("indptr", "indices", "counts", "classes", "hashes"):
+            mine, theirs = getattr(again.sample, name), getattr(tally.sample, name)
+            assert mine.dtype == theirs.dtype
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_problem_is_no_failure(tmp_path: Path) -> None:
+    """A worker gives back what is wrong with a document; sums that it would be part of are none."""
+    (tmp_path / "x.txt").write_text("no label\n")
+    source = open_source([str(tmp_path / "x.txt")], ReadingSettings())
+    (shard,) = source.shards(100)
+    counting = Counting(FeatureSettings(), 2)
+    record = count_shard(shard, source.settings, counting, TOKENS_BY)
+    error = error_of(report_of(record["report"]).problem)  # type: ignore[arg-type]
+    assert isinstance(error, InputError)
+    assert str(error).startswith(f"{tmp_path}/x.txt:1: the document has no label; put texts")
+    assert add_up([record, {"tally": plain_tally(tally_of_texts("a"))}]) == {"tally": None}
+
+
+def test_a_worker_of_another_version(tmp_path: Path) -> None:
+    """Workers whose tokens would be other ones refuse to count and to answer."""
+    (tmp_path / "x.txt").write_text("__label__a one\n")
+    source = open_source([str(tmp_path / "x.txt")], ReadingSettings())
+    (shard,) = source.shards(100)
+    others = ("nbtext 0.0.1", "Unicode 1.0")
+    counted = count_shard(shard, source.settings, Counting(FeatureSettings(), 2), others)
+    asked = answering_by(str(tmp_path / "x.txt"), MOST_PROBABLE, "tsv")
+    answered = answer_shard(shard, source.settings, asked, others, None)
+    for record in (counted, answered):
+        said = str(error_of(report_of(record["report"]).problem))  # type: ignore[arg-type]
+        assert said.startswith("a worker counts by nbtext ")
+        assert said.endswith("and the command by nbtext 0.0.1, Unicode 1.0; install the same versions")
