@@ -66,6 +66,11 @@ class ExpectationMaximization:
     weight: float
     steps: int
 
+    @property
+    def name(self) -> str:
+        """What it is called where ways are compared."""
+        return f"unlabelled documents weighted {self.weight:g}" if self.weight > 0 else "labelled documents alone"
+
     def fit(
         self,
         labelled: Statistics,

@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.calibration import fit_calibration
+from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.expectation import Mixture, OnStep
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.sample import Sample
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import Choice
 from nbtext.bayes.statistics import Statistics
 
-WEIGHTS = (1.0, 0.3, 0.1)  # λ of the unlabelled documents; 0, not to learn from them, is tried as well
 N_FOLDS = 5
-METHODS = ("em",)
+METHODS = ("em", "marginals")
 ALWAYS_IN = -1  # the fold of a document that is never held out
-Fit = Callable[[Statistics], LinearScorer]
+
+
+class Way(Protocol):
+    """A way to learn from labelled documents and others; a weight of 0 is to leave the others alone."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def smoothing(self) -> float: ...
+    @property
+    def weight(self) -> float: ...
+    def fit(
+        self, labelled: Statistics, *, run: Run[Any] = ..., on_step: OnStep | None = ..., is_watched: bool = ...
+    ) -> Mixture: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A way to learn, and what held-out documents say of it.
+
+    complete, known  (n_judged, n_classes), scores by all features, and by those that other documents hold too
+    choice           calibrated, with what to expect
+    """
+
+    way: Way
+    complete: Floats
+    known: Floats
+    choice: Choice
+
+    @property
+    def loss(self) -> float:
+        """The log-loss to expect; infinite where there is nothing to judge by."""
+        return self.choice.expectation.log_loss if self.choice.expectation is not None else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +64,7 @@ class Unlabelled:
     method           one of METHODS
     documents        how many there were
     weight           λ, what each of them counts beside a labelled one
-    log_likelihoods  penalized, in nats: before the first step and after each
+    log_likelihoods  of em, penalized, in nats: before the first step and after each
     """
 
     method: str
@@ -77,43 +109,49 @@ class HeldOut:
         """The documents that are held out once."""
         return np.flatnonzero(self.folds != ALWAYS_IN)
 
-    def scores(self, *fits: Fit) -> tuple[Floats, Floats]:
-        """What models without them say of the judged documents, each fitted by one of these.
-
-        returns  scores (n_fits, n_judged, n_classes); and the same without the features that no other document holds
-        """
+    def tried(self, *ways: Way, optimize: str | None = None) -> list[Trial]:
+        """What models say of the judged documents that were made without them in these ways."""
         parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
-        calls = [partial(self._of_part, part, fit) for fit in fits for part in parts if len(part)]
-        answers = iter(self.run(calls))
-        scores = np.zeros((2, len(fits), len(self.folds), self.statistics.n_classes))
-        for number in range(len(fits)):
-            for part in parts:
-                if len(part):
-                    scores[:, number, part] = next(answers)
-        complete, known = scores[:, :, self.judged]
-        return complete, known
+        parts = [part for part in parts if len(part)]
+        answers = iter(self.run([partial(self._of_part, part, way) for way in ways for part in parts]))
+        return [self._trial(way, [(part, next(answers)) for part in parts], optimize) for way in ways]
 
-    def _of_part(self, part: NDArray[np.int64], fit: Fit) -> Floats:
+    def choice(self, trial: Trial, *, optimize: str | None) -> Choice:
+        """The same choice, of a model that is not calibrated."""
+        return self._choice(trial.way.smoothing, trial.complete, trial.known, None, optimize)
+
+    def _of_part(self, part: NDArray[np.int64], way: Way) -> Floats:
         held_out = self.sample.taken(part)
         rest = self.statistics - held_out.statistics(self.statistics.n_features, self.statistics.n_classes)
-        scorer = fit(rest)
+        scorer = way.fit(rest, is_watched=False).scorer
         scores = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
-        n_alone = held_out.sums_of_features(self.is_alone)
+        n_alone = held_out.sums_of_features(self.is_alone)  # what nobody else holds weighs as what no class has used
         return np.stack((scores, scores - n_alone[:, None] * scorer.default))
 
-    def choice(
-        self, smoothing: float, scores: Floats, known: Floats, *, calibrate: bool, optimize: str | None
-    ) -> Choice:
-        """What the held-out documents say of a model: its calibration, what to expect of it, what is an outlier.
+    def _trial(self, way: Way, answers: list[tuple[NDArray[np.int64], Floats]], optimize: str | None) -> Trial:
+        scores = np.zeros((2, len(self.folds), self.statistics.n_classes))
+        for part, answer in answers:
+            scores[:, part] = answer
+        complete, known = scores[:, self.judged]
+        n_known, classes = self._n_known, self.sample.classes[self.judged]
+        calibration = fit_calibration(known, n_known, classes) if len(classes) else None
+        return Trial(way, complete, known, self._choice(way.smoothing, complete, known, calibration, optimize))
 
-        scores, known  (n_judged, n_classes), as `scores` gives them
-        """
-        lengths, classes = self.lengths[self.judged], self.sample.classes[self.judged]
-        n_known = lengths - self.sample.sums_of_features(self.is_alone)[self.judged]
-        calibration = fit_calibration(known, n_known, classes) if calibrate else None
+    @property
+    def _n_known(self) -> Floats:
+        """The tokens of each judged document that other documents hold too."""
+        n_alone = self.sample.sums_of_features(self.is_alone)
+        return np.asarray(self.lengths - n_alone)[self.judged]
+
+    def _choice(
+        self, smoothing: float, complete: Floats, known: Floats, calibration: Calibration | None, optimize: str | None
+    ) -> Choice:
+        classes = self.sample.classes[self.judged]
         choice = Choice(smoothing, calibration)
-        choice = choice.judged_by(known, n_known, classes, n_documents=len(self.sample), optimize=optimize)
-        likelihoods = typical(scores, lengths)
+        if len(classes) == 0:
+            return choice
+        choice = choice.judged_by(known, self._n_known, classes, n_documents=len(self.sample), optimize=optimize)
+        likelihoods = typical(complete, self.lengths[self.judged])
         if likelihoods is None:
             return choice
         return replace(choice, outlier_threshold=threshold(likelihoods), likelihoods=likelihoods)

@@ -30,8 +30,10 @@ class Pair:
     weighting   how their counts are read: as they are, or as presence
     statistics  of the labelled documents, as the model reads them: over the chosen features
     sample      labelled documents, likewise
-    others      the unlabelled documents, likewise
-    is_alone    (n_chosen,), which of these features only one document holds, with a label or without
+    others      the unlabelled documents, likewise, if they were kept
+    everywhere  (n_chosen,), occurrences of each feature in all documents, likewise
+    n_others    the unlabelled documents that there are
+    is_alone    (2, n_chosen), which of these features only one labelled document holds, and which only one of all
     lengths     (n_sampled,), tokens of each labelled document of the sample
     """
 
@@ -41,6 +43,8 @@ class Pair:
     statistics: Statistics
     sample: Sample
     others: Sample
+    everywhere: NDArray[np.int64]
+    n_others: int
     is_alone: NDArray[np.bool_]
     lengths: NDArray[np.float64]
 
@@ -48,26 +52,29 @@ class Pair:
 def paired(labelled: Tally, unlabelled: Tally, features: FeatureSettings, modelling: ModelSettings) -> Pair:
     """Two tallies by the same settings; the limits of document frequency look at both, `select` at labels.
 
-    unlabelled  all of its documents in its sample; the labels are not looked at
+    unlabelled  all of its documents in its sample, or none; the labels are not looked at
     raises      ModelError: no feature is left
     """
     tally, others, both = _united(over_vocabulary(labelled, features), over_vocabulary(unlabelled, features))
     if both.n_features == 0:
         raise ModelError("the documents hold no feature", hint="a word has two letters at least, see --token-pattern")
-    is_alone = both.document_frequencies == 1
+    is_alone = np.stack([each.document_frequencies == 1 for each in (tally.statistics, both)])
     if tally.vocabulary is None or features.vocabulary is not None:
         is_alone[:] = False
     columns = None
     if tally.vocabulary is not None and is_selective(features):
         columns = _columns(tally.statistics, both, features)
-        others, is_alone = others.restricted(columns, both.n_features), is_alone[columns]
+        others, is_alone = others.restricted(columns, both.n_features), is_alone[:, columns]
     read = tally if columns is None else tally.restricted(columns)
     lengths, statistics, sample = read.sample.lengths, read.statistics, read.sample
     sees_presence = modelling.model == "bernoulli" or features.tf == "binary"
     if sees_presence:
         statistics, sample, others = statistics.presence(), sample.presence(), others.presence()
-    weighting = Weighting("binary" if sees_presence else "count")
-    return Pair(tally, columns, weighting, statistics, sample, others, is_alone, lengths)
+    everywhere = both.feature_sums(both.documents if sees_presence else both.occurrences)
+    if columns is not None:
+        everywhere = everywhere[columns]
+    weighting, n_others = Weighting("binary" if sees_presence else "count"), unlabelled.statistics.n_documents
+    return Pair(tally, columns, weighting, statistics, sample, others, everywhere, n_others, is_alone, lengths)
 
 
 def _united(labelled: Tally, unlabelled: Tally) -> tuple[Tally, Sample, Statistics]:

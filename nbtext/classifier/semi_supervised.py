@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbtext.bayes.expectation import PENALTIES, ExpectationMaximization, OnStep
 from nbtext.bayes.leave_one_out import Run, one_by_one
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.marginals import FeatureMarginals
 from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Choice, LeaveOneOut
-from nbtext.bayes.statistics import Statistics
-from nbtext.bayes.unlabelled import WEIGHTS, HeldOut, Unlabelled
+from nbtext.bayes.unlabelled import HeldOut, Trial, Unlabelled, Way
 from nbtext.classifier.folding import Counting, OnBatch, Threads, tally_source, threads
 from nbtext.classifier.pairing import Pair, paired
 from nbtext.classifier.reading import Reading, read, sample_size
@@ -31,35 +29,37 @@ if TYPE_CHECKING:
     from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.source import Chunk, Source
 
-NOT_LEARNED = 0.0  # the weight of unlabelled documents that are left alone
+WEIGHTS = (1.0, 0.3, 0.1)  # λ of the unlabelled documents
+SMOOTHINGS = (0.5, 0.1, 0.02)  # of feature marginals, where none is given
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
     """Who is told how the learning goes on.
 
-    on_trial  of a weight of the unlabelled documents, and what to expect of it
+    on_trial  of a way to learn, and what to expect of it
     on_step   of a step's number, and the log-likelihood after it
     """
 
-    on_trial: Callable[[float, Choice], None] = lambda weight, choice: None
+    on_trial: Callable[[str, Choice], None] = lambda name, choice: None
     on_step: OnStep = lambda step, log_likelihood: None
 
 
-def check_semi_supervised(features: FeatureSettings, modelling: ModelSettings) -> None:
+def check_semi_supervised(features: FeatureSettings, modelling: ModelSettings, settings: UnlabelledSettings) -> None:
     """Raise SettingsError unless such a model can learn from documents without labels."""
-    if modelling.event_model not in PENALTIES:
-        hint = f"use --model {' or '.join(PENALTIES)}"
-        raise SettingsError(f"{modelling.model} gives documents no likelihood to raise", where="--em", hint=hint)
+    where, able = settings.option or "", ("multinomial",) if settings.marginals else tuple(PENALTIES)
+    if modelling.event_model not in able:
+        hint = f"use --model {' or '.join(able)}"
+        raise SettingsError(f"{modelling.model} cannot learn from documents without labels so", where=where, hint=hint)
     if modelling.smoothing == 0:
-        raise SettingsError("without smoothing it would never settle", where="--em", hint="use --smoothing 0.01 or so")
+        raise SettingsError("it needs smoothing", where=where, hint="use --smoothing 0.01 or so")
     if not features.is_counting and modelling.model != "bernoulli":
         hint = "leave out --idf, --norm and --tf relative or log"
-        raise SettingsError("it counts words, and weights are none", where="--em", hint=hint)
+        raise SettingsError("it counts words, and weights are none", where=where, hint=hint)
 
 
 class CountingUnlabelled(Counting):
-    """Counts documents as if they had no labels, and keeps all of them."""
+    """Counts documents as if they had no labels."""
 
     def count(self, chunks: Iterable[Chunk], on_batch: OnBatch, bound: Bound | None = None) -> Tally:
         """The tally of some documents, all of one label."""
@@ -83,14 +83,19 @@ class _Bare:
 
 
 def tally_unlabelled(
-    source: Source, features: FeatureSettings, *, jobs: int = 1, on_batch: OnBatch | None = None
+    source: Source,
+    features: FeatureSettings,
+    settings: UnlabelledSettings,
+    *,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
 ) -> Tally:
-    """Count every document of a source, whatever its label, and keep its counts: 8 bytes a distinct word of each.
+    """Count every document of a source, whatever its label; for --em, keep its counts: 8 bytes a distinct word of each.
 
     raises  InputError: a document cannot be read, or there is none
     """
     features = replace(features, fields=source.field_names)
-    tally = Threads(jobs).tally(source, CountingUnlabelled(features, None), on_batch)
+    tally = Threads(jobs).tally(source, CountingUnlabelled(features, 0 if settings.marginals else None), on_batch)
     if not tally.labels:
         raise InputError("there is no document to learn from", where="--unlabelled")
     return tally
@@ -127,22 +132,22 @@ def fit_with_unlabelled(
 ) -> TextClassifier:
     """Learn from labelled documents, and from unlabelled ones as far as that helps.
 
-    The weight of these is that of WEIGHTS with the least calibrated log-loss on labelled documents that are held
-    out; then less smoothing than leave-one-out finds best without them is tried. Where that is no less than what
-    leave-one-out expects of the labelled documents alone, they learn alone: the model is what training without the
-    others gives, to the byte.
+    How much these count, and how smooth the model is, are chosen for the least calibrated log-loss on labelled
+    documents that are held out. Where the labelled documents alone, held out likewise, have no larger one, they learn
+    alone: the model is what training without the others gives, to the byte.
 
-    unlabelled  all of its documents in its sample; the labels are not looked at
+    unlabelled  what `tally_unlabelled` counts; the labels are not looked at
     raises      SettingsError: such a model cannot learn so; ModelError: no feature is left
     """
     features, modelling = classifier.features, classifier.modelling
-    check_semi_supervised(features, modelling)
+    check_semi_supervised(features, modelling, settings)
     listener = listener or Listener()
     alone = read(labelled, features, replace(modelling, calibrate=True), run=run).choice
-    listener.on_trial(NOT_LEARNED, alone)
     pair = paired(labelled, unlabelled, features, modelling)
-    learner = _Learner(pair, modelling, settings.em or 0, listener, run)
-    reading = learner.reading(alone) if alone.expectation is not None else None
+    learner = _Learner(pair, modelling, settings, listener, run)
+    if alone.expectation is None:
+        listener.on_trial("labelled documents alone", alone)
+    reading = learner.reading(alone.smoothing) if alone.expectation is not None else None
     if reading is None:
         return classifier.fit_tally(labelled, run=run)
     kept = labelled if features.vocabulary is not None else pair.tally
@@ -150,65 +155,67 @@ def fit_with_unlabelled(
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial:
-    """A way to learn, what models made so say of held-out documents (by all features, by known ones), and its worth."""
-
-    em: ExpectationMaximization
-    scores: list[Floats]
-    choice: Choice
-
-
-@dataclass(frozen=True, eq=False)
 class _Learner:
-    """Learns from a pair, and looks for the weight of the unlabelled documents."""
+    """Learns from a pair, and looks for the way that serves best."""
 
     pair: Pair
     modelling: ModelSettings
-    steps: int
+    settings: UnlabelledSettings
     listener: Listener
     run: Run[Any]
 
-    def reading(self, alone: Choice) -> Reading | None:
-        """The model with the weight that foretells most; None where the labelled documents alone foretell as much."""
-        smoothing = self._smoothing()
-        trials = self._tried([self._trial(smoothing, weight) for weight in WEIGHTS])
-        best = min(trials, key=_loss_of)
-        if self.modelling.smoothing is None:  # of documents that are few, leave-one-out may find too much best
-            lower = [10.0**exponent for exponent in range(DECADES[0], DECADES[1] + 1) if 10.0**exponent < smoothing]
-            best = min([best, *self._tried([self._trial(each, best.em.weight) for each in lower])], key=_loss_of)
-        if _loss_of(best) >= (alone.expectation.log_loss if alone.expectation is not None else math.inf):
+    def reading(self, smoothing_alone: float) -> Reading | None:
+        """The model made in the way that foretells most; None where the labelled documents alone foretell as much.
+
+        smoothing_alone  what is best for these
+        """
+        (alone,) = self._tried(self._alone, self._em(smoothing_alone, 0.0))
+        best = self._best_marginals() if self.settings.marginals else self._best_em()
+        if best.loss >= alone.loss:
             return None
-        choice = best.choice if self.modelling.calibrate else self._judged(best.em, *best.scores, calibrate=False)
-        found = best.em.fit(self.pair.statistics, run=self.run, on_step=self.listener.on_step)
-        how = Unlabelled("em", len(self.pair.others), best.em.weight, found.log_likelihoods)
+        choice = best.choice
+        if not self.modelling.calibrate:
+            choice = self._held_out.choice(best, optimize=self.modelling.optimize)
+        found = best.way.fit(self.pair.statistics, run=self.run, on_step=self.listener.on_step)
+        method = "marginals" if self.settings.marginals else "em"
+        how = Unlabelled(method, self.pair.n_others, best.way.weight, found.log_likelihoods)
         vocabulary, columns = self.pair.tally.vocabulary, self.pair.columns
         features = vocabulary.restricted(columns) if vocabulary is not None and columns is not None else vocabulary
         return Reading(features, columns, self.pair.weighting, found.scorer, choice, how)
 
-    def _trial(self, smoothing: float, weight: float) -> ExpectationMaximization:
+    def _best_em(self) -> Trial:
+        """First of some weights, then of less smoothing: of few documents, leave-one-out may find too much best."""
+        smoothing = self._smoothing()
+        best = min(self._tried(self._held_out, *(self._em(smoothing, weight) for weight in WEIGHTS)), key=_loss)
+        if self.modelling.smoothing is not None:
+            return best
+        lower = [10.0**exponent for exponent in range(DECADES[0], DECADES[1] + 1) if 10.0**exponent < smoothing]
+        others = self._tried(self._held_out, *(self._em(each, best.way.weight) for each in lower))
+        return min([best, *others], key=_loss)
+
+    def _em(self, smoothing: float, weight: float) -> Way:
         model, prior = self.modelling.model, self.modelling.effective_prior
-        return ExpectationMaximization(self.pair.others, model, smoothing, prior, weight, self.steps)
+        return ExpectationMaximization(self.pair.others, model, smoothing, prior, weight, self.settings.em or 0)
 
-    def _tried(self, ems: list[ExpectationMaximization]) -> list[_Trial]:
+    def _best_marginals(self) -> Trial:
+        given, prior = self.modelling.smoothing, self.modelling.effective_prior
+        smoothings = SMOOTHINGS if given is None else (given,)
+        ways = [FeatureMarginals(self.pair.everywhere, each, prior) for each in smoothings]
+        return min(self._tried(self._held_out, *ways), key=_loss)
+
+    def _tried(self, held_out: HeldOut, *ways: Way) -> list[Trial]:
         """What held-out documents say of each of these."""
-        scores = self._held_out.scores(*(partial(_fitted, em) for em in ems))
-        trials = [_Trial(em, found, self._judged(em, *found)) for em, *found in zip(ems, *scores, strict=True)]
+        trials = held_out.tried(*ways, optimize=self.modelling.optimize)
         for trial in trials:
-            self.listener.on_trial(trial.em.weight, trial.choice)
+            self.listener.on_trial(trial.way.name, trial.choice)
         return trials
-
-    def _judged(
-        self, em: ExpectationMaximization, complete: Floats, known: Floats, *, calibrate: bool = True
-    ) -> Choice:
-        optimize = self.modelling.optimize
-        return self._held_out.choice(em.smoothing, complete, known, calibrate=calibrate, optimize=optimize)
 
     def _smoothing(self) -> float:
         """The given smoothing, else what leave-one-out finds best for the labelled documents alone."""
         if self.modelling.smoothing is not None:
             return self.modelling.smoothing
         statistics, sample = self.pair.statistics, self.pair.sample
-        n_alone = sample.sums_of_features(statistics.document_frequencies == 1)
+        n_alone = sample.sums_of_features(self.pair.is_alone[0])
         model, prior = self.modelling.model, self.modelling.effective_prior
         left_out = LeaveOneOut(statistics, sample, self.pair.lengths, n_alone, model, prior, self.run)
         return left_out.choose(None, calibrate=True).smoothing
@@ -216,16 +223,18 @@ class _Learner:
     @cached_property
     def _held_out(self) -> HeldOut:
         """The labelled documents that judge, fewer where there are very many labels."""
-        most = np.arange(min(len(self.pair.sample), max(1, MOST_SCORES // self.pair.statistics.n_classes)))
-        sample, lengths = self.pair.sample.taken(most), self.pair.lengths[most]
-        return HeldOut(self.pair.statistics, sample, lengths, self.pair.is_alone, self.run)
+        pair = self.pair
+        most = np.arange(min(len(pair.sample), max(1, MOST_SCORES // pair.statistics.n_classes)))
+        return HeldOut(pair.statistics, pair.sample.taken(most), pair.lengths[most], pair.is_alone[1], self.run)
+
+    @property
+    def _alone(self) -> HeldOut:
+        """The same over the features of labelled documents only."""
+        whole, used = self._held_out, np.flatnonzero(np.diff(self.pair.statistics.indptr))
+        sample = whole.sample.restricted(used, self.pair.statistics.n_features)
+        is_alone = self.pair.is_alone[0][used]
+        return HeldOut(whole.statistics.restricted(used), sample, whole.lengths, is_alone, self.run)
 
 
-def _fitted(trial: ExpectationMaximization, statistics: Statistics) -> LinearScorer:
-    return trial.fit(statistics, is_watched=False).scorer
-
-
-def _loss_of(trial: _Trial) -> float:
-    """The log-loss that is expected; infinite where nothing is."""
-    expected = trial.choice.expectation
-    return expected.log_loss if expected is not None else math.inf
+def _loss(trial: Trial) -> float:
+    return trial.loss

@@ -54,9 +54,24 @@ class UnlabelledSettings:
         },
     )
 
+    marginals: bool = field(
+        default=False,
+        metadata={
+            "help": "With --unlabelled, instead of --em: only make the model use each word as often as they do (Lucas "
+            "and Downey 2013), in one pass and without keeping their counts. Tried on labelled ones likewise."
+        },
+    )
+
     def __post_init__(self) -> None:
         if self.em is not None and self.em < 1:
             raise SettingsError(f"{self.em} is less than 1", where="--em", hint="10 is usual")
+        if self.em is not None and self.marginals:
+            raise SettingsError("these are two ways to the same end", where="--marginals", hint="leave out one")
+
+    @property
+    def option(self) -> str | None:
+        """The one that says how; None where none does."""
+        return "--marginals" if self.marginals else "--em" if self.em is not None else None
 
 
 MOST_PROBABLE = DecisionSettings()

@@ -34,7 +34,8 @@ from nbtext.features.settings import FeatureSettings
     cls=StagedCommand,
     epilog="Example: nbtext train corpora/letters/train -o letters.joblib\n\n"
     "Memory grows with the vocabulary and the labels, not with the corpus; with TF-IDF weights, and for categorical "
-    "and gaussian models, with the corpus too. Of unlabelled documents it holds 20 bytes a distinct word of each.",
+    "and gaussian models, with the corpus too. For --em it holds 20 bytes for each distinct word of an unlabelled "
+    "document.",
 )
 @sources
 @written_option

@@ -37,13 +37,13 @@ def unlabelled_options(command: Command) -> Command:
 
 def wants_unlabelled(options: dict[str, Any]) -> bool:
     """Whether documents without labels are to be learned from; SettingsError where only half of it was asked for."""
-    settings = collected(UnlabelledSettings, options)
-    if not options["unlabelled"] and settings.em is not None:
-        raise SettingsError("there are no unlabelled documents", where="--em", hint="name them with --unlabelled")
-    if options["unlabelled"] and settings.em is None:
-        hint = "say --em 10, for ten steps of expectation-maximization"
+    how = collected(UnlabelledSettings, options).option
+    if how is not None and not options["unlabelled"]:
+        raise SettingsError("there are no unlabelled documents", where=how, hint="name them with --unlabelled")
+    if how is None and options["unlabelled"]:
+        hint = "say --em 10, for ten steps of expectation-maximization, or --marginals"
         raise SettingsError("how should they be learned from?", where="--unlabelled", hint=hint)
-    return bool(options["unlabelled"])
+    return how is not None
 
 
 def learned_from_both(sources: tuple[str, ...], options: dict[str, Any]) -> TextClassifier:
@@ -60,14 +60,14 @@ def learned_from_both(sources: tuple[str, ...], options: dict[str, Any]) -> Text
     settings, quiet, jobs = collected(ReadingSettings, options), options["quiet"], jobs_or_all(options["jobs"])
     _check(sources, options, settings)
     classifier = TextClassifier.of(collected(FeatureSettings, options), collected(ModelSettings, options))
-    check_semi_supervised(classifier.features, classifier.modelling)
+    how = collected(UnlabelledSettings, options)
+    check_semi_supervised(classifier.features, classifier.modelling, how)
     listener = Listener(
-        lambda weight, choice: say(tried(weight, choice), quiet=quiet),
+        lambda name, choice: say(tried(name, choice), quiet=quiet),
         lambda step, found: say(f"step {step}: log-likelihood {found:,.1f}", quiet=quiet),
     )
     with _documents(options["unlabelled"], options) as (source, on_batch):
-        others = tally_unlabelled(source, classifier.features, jobs=jobs, on_batch=on_batch)
-    how = collected(UnlabelledSettings, options)
+        others = tally_unlabelled(source, classifier.features, how, jobs=jobs, on_batch=on_batch)
     with _documents(sources, options) as (source, on_batch):
         fit_source_with_unlabelled(classifier, source, others, how, listener=listener, jobs=jobs, on_batch=on_batch)
     if classifier.reading_.unlabelled is None:

@@ -29,17 +29,17 @@ def trained(classifier: TextClassifier) -> str:
 def learned_from(unlabelled: Unlabelled) -> str:
     """How a model has learned from unlabelled documents."""
     found = unlabelled.log_likelihoods
+    if unlabelled.method == "marginals":
+        return f"{unlabelled.documents:,} documents by their feature marginals"
     return (
         f"{unlabelled.documents:,} documents by {len(found) - 1} steps of EM, weighted {unlabelled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
     )
 
 
-def tried(weight: float, choice: Choice) -> str:
-    """What is expected of a weight of the unlabelled documents."""
-    named = f"unlabelled documents weighted {weight:g}" if weight else "labelled documents alone"
-    named += f", smoothing {choice.smoothing:.4g}"
-    expected = choice.expectation
+def tried(name: str, choice: Choice) -> str:
+    """What is expected of a way to learn."""
+    named, expected = f"{name}, smoothing {choice.smoothing:.4g}", choice.expectation
     if expected is None:
         return f"{named}: nothing to expect; a label needs two documents to be judged by"
     return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"

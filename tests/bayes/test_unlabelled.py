@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from corpora_by_hand import sample_of, statistics_of
 
 from nbtext.bayes.expectation import PENALTIES, ExpectationMaximization
-from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.statistics import Statistics
 from nbtext.bayes.unlabelled import ALWAYS_IN, N_FOLDS, HeldOut
-
-
-def fitted(trial: ExpectationMaximization, statistics: Statistics) -> LinearScorer:
-    return trial.fit(statistics).scorer
 
 
 @pytest.mark.parametrize("model", PENALTIES)
@@ -32,19 +24,20 @@ def test_equals_refits(model: str) -> None:
     is_alone = (counts > 0).sum(axis=0) + (others > 0).sum(axis=0) == 1
     is_alone[4] = True  # as if
     held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.lengths, is_alone)
-    complete, known = held_out.scores(*(partial(fitted, trial) for trial in trials))
+    found = held_out.tried(*trials)
     assert held_out.judged.tolist() == list(range(22))
-    assert complete.shape == known.shape == (2, 22, 4)
+    assert [each.complete.shape for each in found] == [(22, 4)] * 2
+    assert [each.way for each in found] == trials
     for number, trial in enumerate(trials):
         for fold in range(N_FOLDS):
             rest = held_out.folds != fold
             scorer = trial.fit(statistics_of(counts[rest], classes[rest], 4)).scorer
             asked = sample.taken(np.flatnonzero(~rest))
             expected = scorer.scores(asked.indptr, asked.indices, asked.counts)
-            np.testing.assert_allclose(complete[number][~rest[:22]], expected, rtol=1e-12)
+            np.testing.assert_allclose(found[number].complete[~rest[:22]], expected, rtol=1e-12)
             n_alone = counts[~rest][:, is_alone].sum(axis=1)
             expected -= n_alone[:, None] * scorer.default
-            np.testing.assert_allclose(known[number][~rest[:22]], expected, rtol=1e-12)
+            np.testing.assert_allclose(found[number].known[~rest[:22]], expected, rtol=1e-12)
 
 
 def test_no_class_is_taken_out_whole() -> None:
