@@ -2,48 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nbtext.classifier.text_classifier import TextClassifier
 
-LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
-ODD_TEXTS = [
-    "",
-    "!",
-    "zyzzyva",
-    "ΑΣ ΟΔΟΣ parking PARKING Straße STRASSE İstanbul",
-    "naïve café ﬁne x² ½ number_one __proto__ constructor",
-    "the\u00a0bins \u2003 were\x1c\x1dnot\x85emptied \ufeff again \U0001f600 \U0001d400\U0001d401",
-    "a " * 500 + "parking permit",
-]
-KINDS: dict[str, dict[str, Any]] = {
-    "multinomial": {},
-    "uncalibrated": {"calibrate": False, "smoothing": 0.5},
-    "bernoulli": {"model": "bernoulli"},
-    "complement": {"model": "complement"},
-    "complement with a prior": {"model": "complement", "prior": "empirical"},
-    "normalized complement": {"model": "complement", "normalize_weights": True},
-    "nbsvm": {"model": "nbsvm", "idf": "smooth", "norm": "l2"},
-    "logistic": {"model": "logistic", "tf": "binary"},
-    "binary": {"tf": "binary", "prior": "uniform"},
-    "relative": {"tf": "relative", "idf": "plain"},
-    "log": {"tf": "log", "norm": "l1", "idf": "plus-one"},
-    "pairs": {"ngrams": (1, 2), "stop_words": ("the", "and"), "min_df": 2},
-    "long runs only": {"ngrams": (2, 3), "strip_accents": "unicode"},
-    "char": {"analyzer": "char", "ngrams": (1, 3), "lowercase": False},
-    "char_wb": {"analyzer": "char_wb", "ngrams": (2, 4), "strip_accents": "ascii"},
-    "tilted": {"optimize": "log_loss"},
-    "shifted": {"optimize": "macro_f1", "smoothing": 10.0},
-}
-
-
-def documents(half: str) -> tuple[list[str], list[str]]:
-    """The texts and labels of the demo corpus."""
-    paths = sorted((LETTERS / half).glob("*/*"))
-    return [path.read_text(encoding="utf-8") for path in paths], [path.parent.name for path in paths]
+sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are no package
+from demo_models import KINDS, ODD_TEXTS, documents
 
 
 @pytest.fixture(scope="session")
