@@ -24,7 +24,7 @@ def notes_of(command: click.Command) -> str:
 
 def takes_sources(command: click.Command) -> bool:
     """Whether a command reads texts."""
-    return any(parameter.name == "sources" for parameter in command.params)
+    return any("SOURCE" in (parameter.metavar or "") for parameter in command.params)
 
 
 def write_sources(command: click.Command, formatter: click.HelpFormatter) -> None:

@@ -63,7 +63,7 @@ def _parts(found: SideBySide) -> Iterator[RenderableType]:
 
 
 def _verdict_table(found: SideBySide) -> Table:
-    table = new_table("model", "accuracy", "macro F1", "log-loss", "time, size")
+    table = _wrapped(new_table("model", "accuracy", "macro F1", "log-loss", "time, size"))
     for verdict in found.verdicts:
         figures = (_cell(getattr(verdict, name), "") for name in FIGURES)
         name = f"{printable(verdict.name)}\n{verdict.model}"
@@ -72,10 +72,16 @@ def _verdict_table(found: SideBySide) -> Table:
 
 
 def _duel_table(found: SideBySide) -> Table:
-    table = new_table("difference", "accuracy", "macro F1", "log-loss", "p")
+    table = _wrapped(new_table("difference", "accuracy", "macro F1", "log-loss", "p"))
     for duel in found.duels:
         figures = (_cell(getattr(duel, name), "+") for name in FIGURES)
         table.add_row(f"{printable(duel.second)}\nless {printable(duel.first)}", *figures, f"{duel.p_value:.2g}")
+    return table
+
+
+def _wrapped(table: Table) -> Table:
+    """The table with long names on several lines, so that there is room for the figures."""
+    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
     return table
 
 
