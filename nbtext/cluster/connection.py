@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import logging
 import os
-from collections.abc import Iterator, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -56,11 +57,33 @@ def _processes(number: int) -> Iterator[LocalCluster]:
     started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MEMORY
     with (
         dask.config.set({"distributed.nanny.pre-spawn-environ": started_with}),
+        _uninterrupted() as listen,
         LocalCluster(
             n_workers=number, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD
         ) as cluster,
     ):
+        listen()
         yield cluster
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[Callable[[], None]]:
+    """Let Ctrl-C wait until this thread calls what is given; threads and processes started before never hear of it.
+
+    A terminal sends it to every process: workers would each print a traceback, while the command ends them anyway.
+    """
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # started later, it would let the thread that starts it be interrupted
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+    def listen() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    try:
+        yield listen
+    finally:
+        listen()
 
 
 def check_paths(paths: Sequence[str], settings: ClusterSettings) -> None:

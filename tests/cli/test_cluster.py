@@ -108,6 +108,23 @@ def test_processes_of_this_machine(nbtext: Any, texts: Path, tmp_path: Path) -> 
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
+def test_interrupted_with_its_processes(texts: Path, tmp_path: Path) -> None:
+    """Ctrl-C reaches the processes that were started, too; it is answered by one line, and none of them is left."""
+    import psutil
+
+    command = (sys.executable, "-m", "nbtext", "train", str(texts), "-o", str(tmp_path / "m"), "--cluster", "local")
+    environment = os.environ | {"PYTHONPATH": str(TOP)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, start_new_session=True) as process:
+        while len(children := psutil.Process(process.pid).children(recursive=True)) < 2:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.strip()) == (130, b"nbtext: interrupted")
+    psutil.wait_procs(children, timeout=10)
+    assert not any(child.is_running() for child in children)
+    assert not (tmp_path / "m").exists()
+
+
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
 def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, form: str, tmp_path: Path) -> None:
     """A file has the bytes of a local run, line numbers in the ids too; the parts in a folder come to the same."""
