@@ -20,7 +20,7 @@ from nbtext.documents.files import files_chunks, stream_chunk
 from nbtext.documents.formats import EML, format_of, is_mail
 from nbtext.documents.lines import LineChunk, line_chunks, parse_fasttext, parse_lines
 from nbtext.documents.settings import ReadingSettings
-from nbtext.documents.shards import Shard
+from nbtext.documents.shards import IN_RANGES, Shard
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
 from nbtext.documents.urls import is_folder, is_url
 from nbtext.errors import InputError, SettingsError
@@ -129,7 +129,7 @@ class Opener:
 
     def _chunks_of(self, stream: ByteStream, found: str, label: str | None) -> Iterator[Chunk]:
         encoding, settings = self.encoding, self.settings
-        if found in ("jsonl", "lines", "fasttext"):
+        if found in IN_RANGES:
             return line_chunks(stream, _line_parser(found), encoding, settings, label=label, span=self.span)
         if self.span is not None:
             raise InputError(f"the {found} format cannot be read in parts", where=stream.path)
