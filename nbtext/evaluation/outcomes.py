@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,3 +41,15 @@ class Outcomes:
     def losses(self) -> Floats:
         """The log-loss of each document, in nats."""
         return np.asarray(-np.log(np.maximum(self.of_true, LEAST_PROBABILITY)))
+
+
+def joined(parts: Sequence[Outcomes], labels: tuple[str, ...], places: NDArray[np.int64]) -> Outcomes:
+    """Several, one after the other.
+
+    places  where among the labels each one stands that has a number in the parts
+    """
+    names = [field.name for field in fields(Outcomes) if field.name != "labels"]
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    columns["true"] = places[columns["true"]].astype(np.int32)
+    columns["predicted"] = np.append(places, -1)[columns["predicted"]].astype(np.int32)  # no answer stays the last one
+    return Outcomes(labels, **columns)

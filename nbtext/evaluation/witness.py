@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
 from nbtext.classifier.predictions import Predictions
-from nbtext.evaluation.outcomes import Outcomes
+from nbtext.evaluation.outcomes import Outcomes, joined
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 from nbtext.evaluation.seen import Seen
 from nbtext.evaluation.shelves import Noted, Shelf, Worst
@@ -21,11 +21,7 @@ MOST_PROBABILITIES = 1 << 23  # kept for curves: 64 MiB; of more, those of every
 MOST_LISTED = 10_000  # documents that are named, and the surest of their kind
 MOST_STUDIED = 2_000  # wrongly answered documents whose beginning is kept, to see what misled the model
 N_WORST = 25  # of mistakes, and of outliers
-
-COLUMNS = (
-    "true", "predicted", "best", "of_true", "squared_errors", "is_sound", "can_be_answered", "typicality", "is_outlier",
-)  # fmt: skip
-LISTED, EXCERPT, STUDIED, WHOLE = 120, 400, 16_384, 200_000  # characters of a text that are kept
+LISTED, STUDIED, WHOLE = 160, 16_384, 200_000  # characters of a text that are kept
 
 
 class Witness:
@@ -37,7 +33,7 @@ class Witness:
     def __init__(self, *, least: float = 0.0) -> None:
         self._least = least
         self._labels: dict[str, int] = {}
-        self._columns: dict[str, list[NDArray[np.float64]]] = {name: [] for name in COLUMNS}
+        self._parts: list[Outcomes] = []  # labels by the places that they have here
         self._thinned = Thinned(MOST_PROBABILITIES)
         self._before: Reliability | None = None
         self.listed = Shelf(MOST_LISTED)
@@ -53,41 +49,24 @@ class Witness:
             yield each.predictions
 
     def add(self, seen: Seen) -> None:
-        """Note these; documents whose label is not known are left out."""
+        """Note these; a batch is passed over in which a document's label is not known, which the judge refuses."""
         predictions = seen.predictions
         labels = [label for label in predictions.true_labels if label is not None]
         if len(labels) < len(predictions) or not labels:
-            return  # the judge refuses them
-        classes = np.array([self._place(label) for label in predictions.classes], dtype=np.int64)
-        true = np.array([self._place(label) for label in labels], dtype=np.int64)
-        chosen = classes[predictions.chosen]
-        is_read = ~np.isnan(predictions.probabilities[:, 0])
-        probabilities = np.where(is_read[:, None], predictions.probabilities, 1 / len(classes))
-        best = probabilities[np.arange(len(true)), predictions.chosen]
-        is_sound = (chosen == true) & is_read
-        self._note_numbers(predictions, probabilities, (classes, true, chosen, best, is_sound))
+            return
+        classes, true = self._places(predictions.classes), self._places(labels)
+        probabilities = self._by_label(predictions.probabilities, classes)
+        outcomes = self._outcomes(predictions, probabilities, true=true, chosen=classes[predictions.chosen])
+        self._parts.append(outcomes)
+        self._thinned.add(probabilities)
         if seen.scores is not None:
-            self._note_scores(seen.scores, predictions.chosen, is_sound)
-        self._note_documents(seen, labels, best)
+            self._note_scores(seen.scores, predictions.chosen, outcomes.is_sound)
+        self._note_documents(seen, labels, outcomes.best)
         self.n_documents += len(labels)
 
     def outcomes(self, labels: tuple[str, ...]) -> Outcomes:
         """What became of each document; `labels` are all that there are, in the order that their places have."""
-        found = {name: np.concatenate(parts) for name, parts in self._columns.items()}
-        places = self._ordered(labels)
-        predicted = found["predicted"].astype(np.int64)
-        return Outcomes(
-            labels,
-            true=places[found["true"].astype(np.int64)].astype(np.int32),
-            predicted=np.where(predicted >= 0, places[predicted], -1).astype(np.int32),
-            best=found["best"],
-            of_true=found["of_true"],
-            squared_errors=found["squared_errors"],
-            is_sound=found["is_sound"] > 0,
-            can_be_answered=found["can_be_answered"] > 0,
-            typicality=found["typicality"],
-            is_outlier=found["is_outlier"] > 0,
-        )
+        return joined(self._parts, labels, self._ordered(labels))
 
     def probabilities(self, labels: tuple[str, ...]) -> tuple[Floats, int]:
         """Those of all documents, or of every n-th, shape (n_documents, n_labels), and n."""
@@ -101,35 +80,40 @@ class Witness:
         """The reliability of the same answers by probabilities as the model has them itself, and their error."""
         return (self._before.bins(), self._before.error) if self._before is not None else None
 
-    def _place(self, label: str) -> int:
-        return self._labels.setdefault(label, len(self._labels))
+    def _places(self, labels: Iterable[str]) -> NDArray[np.int64]:
+        """The places of labels in the order in which they came."""
+        return np.array([self._labels.setdefault(label, len(self._labels)) for label in labels], dtype=np.int64)
+
+    def _by_label(self, probabilities: Floats, classes: NDArray[np.int64]) -> Floats:
+        """Probabilities by the places of labels; a document that was not read is a uniform guess."""
+        found = np.zeros((len(probabilities), len(self._labels)))
+        found[:, classes] = np.where(np.isnan(probabilities), 1 / len(classes), probabilities)
+        return found
 
     def _ordered(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
         """The place among these labels of each label, by the order in which they came."""
         places = {label: place for place, label in enumerate(labels)}
         return np.array([places[label] for label in self._labels], dtype=np.int64)
 
-    def _note_numbers(
-        self,
-        predictions: Predictions,
-        probabilities: Floats,
-        found: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Floats, NDArray[np.bool_]],
-    ) -> None:
-        classes, true, chosen, best, is_sound = found
-        by_label = np.zeros((len(true), len(self._labels)))
-        by_label[:, classes] = probabilities
-        self._thinned.add(by_label)
-        of_true = by_label[np.arange(len(true)), true]
+    def _outcomes(
+        self, predictions: Predictions, probabilities: Floats, *, true: NDArray[np.int64], chosen: NDArray[np.int64]
+    ) -> Outcomes:
+        rows = np.arange(len(true))
+        best, of_true = probabilities[rows, chosen], probabilities[rows, true]
         is_answered = np.array([label is not None for label in predictions.labels])
-        typicality = predictions.typicality if predictions.typicality is not None else np.full(len(true), np.nan)
-        squared_errors = (probabilities**2).sum(axis=1) - 2 * of_true + 1
-        is_outlier = np.array([bool(flag) for flag in predictions.outliers])
-        values = (
-            true, np.where(is_answered, chosen, -1), best, of_true, squared_errors, is_sound,
-            is_answered | (best < self._least), typicality, is_outlier,
-        )  # fmt: skip
-        for name, value in zip(COLUMNS, values, strict=True):
-            self._columns[name].append(value)
+        typicality = predictions.typicality
+        return Outcomes(
+            (),
+            true=true.astype(np.int32),
+            predicted=np.where(is_answered, chosen, -1).astype(np.int32),
+            best=best,
+            of_true=of_true,
+            squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
+            is_sound=(chosen == true) & ~np.isnan(predictions.probabilities[:, 0]),
+            can_be_answered=is_answered | (best < self._least),
+            typicality=typicality if typicality is not None else np.full(len(true), np.nan),
+            is_outlier=np.array([bool(flag) for flag in predictions.outliers]),
+        )
 
     def _note_scores(self, scores: Floats, chosen: NDArray[np.int64], is_sound: NDArray[np.bool_]) -> None:
         above = scores - scores.max(axis=1, keepdims=True)
@@ -152,7 +136,7 @@ class Witness:
                 self.studied.put(place, probability, cell, partial(document.noted, STUDIED))
                 self.mistakes.put(place, probability, partial(document.noted, WHOLE))
             if is_outlier and predictions.typicality is not None:
-                self.outliers.put(place, -float(predictions.typicality[row]), partial(document.noted, EXCERPT))
+                self.outliers.put(place, -float(predictions.typicality[row]), partial(document.noted, LISTED))
 
 
 class _Document(NamedTuple):

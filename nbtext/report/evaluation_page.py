@@ -46,7 +46,7 @@ def evaluation_page(
         "target": _main_target(diagnosis),
         "areas": {curve.label: curve for curve in diagnosis.curves.labels} if diagnosis.curves is not None else {},
         "mistakes": [_mistake(mistake, locate) for mistake in diagnosis.mistakes],
-        "outliers": [(rank, noted, excerpt(noted, 300)) for rank, noted in _strangest(diagnosis)],
+        "outliers": [(rank, noted, excerpt(noted, EXCERPT)) for rank, noted in _strangest(diagnosis)],
         "model": list(summary_lines(diagnosis.telling)) if diagnosis.telling is not None else [],
     }
     return rendered_page(

@@ -30,8 +30,13 @@ class Visit:
         ]
 
     def marks(self, chart: str) -> int:
-        """How many marks a chart has drawn with data."""
-        return int(self.page.locator(f'figure[data-chart="{chart}"] svg .role-mark path').count())
+        """How many marks a chart has drawn with data that can be seen."""
+        return int(
+            self.page.eval_on_selector_all(
+                f'figure[data-chart="{chart}"] svg .role-mark path',
+                "all => all.map(mark => mark.getBBox()).filter(box => box.width > 1 && box.height > 1).length",
+            )
+        )
 
 
 @pytest.fixture
