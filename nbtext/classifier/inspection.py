@@ -85,6 +85,7 @@ class Inspection:
     confused: tuple[ConfusedView, ...]  # by falling number of documents, either way
     outlier_threshold: float | None  # log-likelihood per token, in nats
     unlabelled: Unlabelled | None  # how unlabelled documents were learned from, if any were
+    approximate: tuple[str, ...]  # what was fitted to other documents than it has learned by now
     settings: dict[str, Any]  # those that are not as they are by default
     has_names: bool  # features are shown as words, and not as the columns that words are hashed to
     by: str
@@ -143,6 +144,7 @@ def inspect(
         _confused(classifier, chosen),
         choice.outlier_threshold,
         classifier.reading_.unlabelled,
+        choice.approximate,
         changed_settings(classifier),
         classifier.features.hash_bits is None or names is not None,
         by,

@@ -96,6 +96,9 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "outliers", f"below {inspection.outlier_threshold:.3f} nats a word"
     if inspection.unlabelled is not None:
         yield "unlabelled", learned_from(inspection.unlabelled)
+    if inspection.approximate:
+        names = ", ".join(inspection.approximate).replace("_", " ")
+        yield "approximate", f"{names}: fitted to other documents than it has learned by now (nbtext calibrate)"
     if inspection.settings:
         yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
     if not inspection.has_names:

@@ -76,6 +76,21 @@ def test_a_word(nbtext: Any, model: str) -> None:
     assert "zebra  the model does not know it" in shown
 
 
+def test_what_is_approximate(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """A model that learned more without a sample says what was fitted before, and nothing of confusions that it has not
+    measured; after calibration on labelled texts it does."""
+    assert nbtext("update", model, str(letters / "test"), "-q", "-o", "m", cwd=tmp_path).status == 0
+    record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
+    assert (record["expected"], record["confused"]) == (None, [])
+    assert record["approximate"] == ["smoothing", "calibration", "outlier_threshold", "strangeness"]
+    assert "outlier threshold, strangeness: fitted to" in nbtext("inspect", "m", "--to", "markdown", cwd=tmp_path).out
+    assert nbtext("calibrate", "m", str(letters / "test"), "-q", cwd=tmp_path).status == 0
+    record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
+    assert record["approximate"] == []
+    wrong = sum(pair["first_as_second"] + pair["second_as_first"] for pair in record["confused"])
+    assert wrong == round((1 - record["expected"]["accuracy"]) * 84) > 0
+
+
 def test_hashed_words(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """A model does not keep the words that it hashed, and says so; the texts name them, as the words of the same model
     without hashing; with and without the kernel."""
