@@ -101,6 +101,9 @@ def _terms(classifier: TextClassifier) -> list[str]:
     n_bytes = len(features) * (len(classifier.labels) + 3) * 8 + len(features.blob)
     if n_bytes > MOST_BYTES:
         raise ModelError(f"{n_bytes:,} bytes are more than an ONNX file holds", hint="use --to js")
+    if "" in features.terms[:1]:  # sorted, so that it comes first
+        hint = "train with another --token-pattern, or use --to csv"
+        raise ModelError("ONNX cannot tell an empty word from the end of a document", hint=hint)
     for text in (*features.terms, *classifier.labels):
         if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
             raise ModelError("ONNX cannot hold a feature or label that is no Unicode text", hint="use --to js")

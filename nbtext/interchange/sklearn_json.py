@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.priors import log_prior
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import TOKEN_PATTERN
-from nbtext.interchange.portable import check_analyzer, check_dense, named_features
+from nbtext.interchange.portable import check_analyzer, check_dense, log_prior_of, named_features
 from nbtext.interchange.probabilities import probabilities_of
 
 FORMAT = "nbtext scikit-learn pipeline"
@@ -105,12 +104,6 @@ def _check_smoothed(classifier: TextClassifier) -> None:
 
 
 def _bayes(classifier: TextClassifier, name: str, params: dict[str, Any], **attributes: Any) -> Step:
-    """A step of scikit-learn's naive Bayes, with its counts where the model has them as whole numbers."""
-    documents = classifier.tally_.statistics.class_documents
-    return _step(
-        name,
-        {"alpha": classifier.reading_.choice.smoothing, **params},
-        class_count_=documents.astype(np.float64),
-        class_log_prior_=log_prior(documents, classifier.modelling.effective_prior),
-        **attributes,
-    )
+    """A step of scikit-learn's naive Bayes."""
+    params = {"alpha": classifier.reading_.choice.smoothing, **params}
+    return _step(name, params, class_log_prior_=log_prior_of(classifier), **attributes)

@@ -9,29 +9,32 @@ from collections.abc import Iterator
 import numpy as np
 
 from nbtext.classifier.text_classifier import TextClassifier
-from nbtext.interchange.portable import check_dense, named_features
+from nbtext.interchange.portable import check_dense, log_prior_of, named_features
 
-BIAS = ""  # the name of the row that is no feature: none is empty
 ROWS = 4096  # that are made at once
 
 
 def table(classifier: TextClassifier) -> Iterator[bytes]:
-    """CSV with a row for each feature: its name, its idf (1 where there is none), and its weight for each label.
+    """CSV with a column for each label after `kind`, `feature` and `idf`.
 
-    The first row, without a name, is what each label's score begins with. The score of a document is that plus the
-    weights times its counts, weighed by the model's tf, idf and norm. Numbers read back are exact.
+    Of kind `bias` is the row of what each label's score begins with, the prior included; of `log_prior` that prior
+    alone, where the model is one of naive Bayes; of `weight` a row for each feature: its name, its idf (1 where there
+    is none), and its weight for each label. The score of a document is the bias plus the weights times its counts,
+    weighed by the model's tf, idf and norm. Numbers read back are exact.
     """
     features = named_features(classifier)
     check_dense(classifier)
     reading = classifier.reading_
     scorer, idf = reading.scorer, reading.weighting.idf
     idf = np.ones(len(features)) if idf is None else idf
-    yield _lines([["feature", "idf", *classifier.labels], [BIAS, 1.0, *scorer.bias.tolist()]])
+    yield _lines([["kind", "feature", "idf", *classifier.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
+    if not classifier.modelling.is_linear:
+        yield _lines([["log_prior", "", 1.0, *log_prior_of(classifier).tolist()]])
     terms, weights = features.terms, scorer.weights().T
     for start in range(0, len(terms), ROWS):
         part = slice(start, start + ROWS)
         rows = zip(terms[part], idf[part].tolist(), weights[part].tolist(), strict=True)
-        yield _lines([[term, factor, *own] for term, factor, own in rows])
+        yield _lines([["weight", term, factor, *own] for term, factor, own in rows])
 
 
 def _lines(rows: list[list[str | float]]) -> bytes:

@@ -25,8 +25,8 @@ def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form
 def test_what_is_written(nbtext: Any, model: str, tmp_path: Path) -> None:
     """A table of all features and labels, JSON, and a graph that onnxruntime opens."""
     rows = list(csv.reader(io.StringIO(nbtext("export", model, "--to", "csv").out)))
-    assert rows[0] == ["feature", "idf", "noise", "parking", "permits", "streets", "taxes", "trash"]
-    assert {len(row) for row in rows} == {8}
+    assert rows[0] == ["kind", "feature", "idf", "noise", "parking", "permits", "streets", "taxes", "trash"]
+    assert {len(row) for row in rows} == {9}
     assert json.loads(nbtext("export", model, "--to", "sklearn-json").out)["steps"][-1]["class"] == "MultinomialNB"
     assert nbtext("export", model, "--to", "onnx", "-o", "m.onnx", cwd=tmp_path).status == 0
     session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])

@@ -128,9 +128,10 @@ def test_onnx_says_what_it_takes(classifier: TextClassifier) -> None:
 def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     """From the table alone, the scores of every text."""
     rows = list(csv.reader(io.StringIO(b"".join(table(classifier)).decode())))
-    assert rows[0] == ["feature", "idf", *classifier.labels]
-    bias = np.array(rows[1][2:], dtype=np.float64)
-    numbers = {row[0]: np.array(row[1:], dtype=np.float64) for row in rows[2:]}
+    assert rows[0] == ["kind", "feature", "idf", *classifier.labels]
+    assert {row[0] for row in rows[3:]} == {"weight"}
+    (bias,) = (np.array(row[3:], dtype=np.float64) for row in rows if row[0] == "bias")
+    numbers = {row[1]: np.array(row[2:], dtype=np.float64) for row in rows if row[0] == "weight"}
     assert list(numbers) == list(classifier.reading_.features or ())
     weighting, counted = classifier.reading_.weighting, classifier.rows((texts,))
     weights = weighting.weights(counted.indptr, counted.indices, counted.counts)
@@ -142,6 +143,27 @@ def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     np.testing.assert_allclose(found, classifier.scored((texts,))[0], rtol=1e-12, atol=1e-9)
     if weighting.idf is not None:
         assert [row[0] for row in numbers.values()] == weighting.idf.tolist()
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "logistic"])
+def test_csv_has_the_prior(model: str) -> None:
+    """In a row for itself, also where the bias is more; a discriminative model has none."""
+    texts, labels = ["red round", "red", "yellow long"], ["apple, red", "apple, red", 'the "banana"\n']
+    classifier = TextClassifier(model=model, **({"prior": (3.0, 1.0)} if model != "logistic" else {})).fit(
+        texts, labels
+    )
+    rows = list(csv.DictReader(io.StringIO(b"".join(table(classifier)).decode(), newline="")))
+    found = [[float(row[label]) for label in classifier.labels] for row in rows if row["kind"] == "log_prior"]
+    np.testing.assert_allclose(np.exp(found), [[0.75, 0.25]] if model != "logistic" else [], atol=1e-12)
+
+
+def test_a_word_of_no_letters() -> None:
+    """A token pattern can find nothing, and that is a feature: of the table, not of ONNX, which fills up with it."""
+    classifier = TextClassifier(token_pattern=r"\w*").fit(["one two", "three, four"], ["a", "b"])
+    rows = list(csv.reader(io.StringIO(b"".join(table(classifier)).decode())))
+    assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["log_prior", ""], ["weight", ""]]
+    with pytest.raises(ModelError, match="empty word"):
+        list(onnx_graph(classifier))
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from demo_models import documents
 from sklearn.base import clone
 
 from nbtext.classifier.text_classifier import TextClassifier
@@ -55,3 +57,21 @@ def test_pipeline_of_own_tokens(texts: list[str], tmp_path: Path, loader: dict[s
     """scikit-learn reads token patterns as nbtext does."""
     classifier = TextClassifier(token_pattern=r"(?u)#?\b\w+\b").fit(texts[:40], ["a", "b"] * 20)
     check(classifier, texts, tmp_path / "model.json", loader)
+
+
+@pytest.mark.parametrize("options", [{"model": "logistic"}, {"model": "complement", "prior": (1.0, 2.0)}], ids=str)
+def test_long_texts(options: dict[str, Any], texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
+    """Calibrated by the scores: of a long text, probabilities that have not been cooled yet may be 0."""
+    corpus, labels = documents("train")
+    classifier = TextClassifier(smoothing=None, **options).fit(corpus, [str(label == labels[0]) for label in labels])
+    check(classifier, [*texts, " ".join(corpus) * 5, " ".join(corpus[:56]) * 20], tmp_path / "model.json", loader)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_prior_that_unlabelled_texts_have_moved(model: str, tmp_path: Path, loader: dict[str, Any]) -> None:
+    """What is exported is the prior that the model scores by, not the share of the labelled documents."""
+    corpus, labels = documents("train")
+    classifier = TextClassifier(model=model).fit(corpus, labels)
+    reading, tally = classifier.reading_, classifier.tally_
+    reading = replace(reading, scorer=reading.scorer.with_prior(np.log(6 * np.arange(1.0, 7.0) / 21)))
+    check(classifier.restore(classifier.labels, reading, lambda: tally), corpus, tmp_path / "m", loader)
