@@ -7,7 +7,8 @@ from pathlib import Path
 
 HOUSE = Path(__file__).parents[1] / "nbtext"
 ROOMS = (
-    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "classifier", "interchange", "artifact",
+    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "classifier", "estimators",
+    "interchange", "artifact",
     "evaluation", "report", "cluster", "cli", "__main__",
 )  # fmt: skip
 HOMES = {

@@ -44,6 +44,12 @@ class Reading:
     choice: Choice
     unlabelled: Unlabelled | None = None
 
+    def log_probabilities(self, documents: Sample) -> NDArray[np.float64]:
+        """What the model says of documents over its features, shape (n_documents, n_classes)."""
+        weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
+        scores = self.scorer.scores(documents.indptr, documents.indices, weights)
+        return self.choice.log_posterior(scores, documents.lengths)
+
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
     """How many documents a tally must keep to be read like this; None: all of them."""

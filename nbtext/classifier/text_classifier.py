@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unknown_tokens
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.settings import ModelSettings
+from nbtext.classifier.conventions import classifier_tags, listed_texts, named_labels, refuse_unfitted
 from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import Counting, Executor, OnBatch, Threads, threads
 from nbtext.classifier.predictions import Predictions
@@ -38,7 +39,9 @@ NO_TOKEN = "the document holds no token"
 class TextClassifier:
     """Learns labels from texts, and says how far each answer can be trusted.
 
-    A scikit-learn classifier over texts. Its parameters are the fields of FeatureSettings and ModelSettings.
+    A scikit-learn classifier over texts. Its parameters are the fields of FeatureSettings and ModelSettings. Texts are
+    any sequence of str: a list, an array, a column of pandas or polars. Labels that are no texts (numbers, say) are
+    given back as they were; a model file holds them as texts.
 
     classes_    (n_classes,), the labels, sorted
     tally_      the counts it learned
@@ -51,6 +54,7 @@ class TextClassifier:
 
     reading_: Reading
     labels: tuple[str, ...]
+    _values: Mapping[str, Any] = {}  # of labels that are no texts: what each was
 
     def __init__(self, **options: Any) -> None:
         self.features = FeatureSettings()
@@ -80,15 +84,20 @@ class TextClassifier:
         return self
 
     def fit(self, X: Iterable[str], y: Sequence[str]) -> TextClassifier:
-        """Learn from texts X and their labels y, of the same length."""
+        """Learn from texts X and their labels y, of the same length; InputError where they are not."""
+        self._values = {}
         return self.fit_tally(self._tallied(X, y, sample_size(self.features, self.modelling)))
 
-    def _tallied(self, X: Iterable[str], y: Sequence[str], size: int | None) -> Tally:
+    def _tallied(self, X: Iterable[str], y: Sequence[Any], size: int | None) -> Tally:
         """The tally of texts and their labels, with a sample of this size."""
-        texts = list(X)
+        texts = listed_texts(X)
+        labels, values = named_labels(y)
+        if len(texts) != len(labels):
+            raise InputError(f"{len(texts):,} texts and {len(labels):,} labels do not belong together")
         ids = [str(number) for number in range(1, len(texts) + 1)]
         builder = TallyBuilder(self.features, sample_size=size)
-        builder.add(Batch(ids, (texts,), [str(label) for label in y]))
+        builder.add(Batch(ids, (texts,), list(labels)))
+        self._values = {**self._values, **values}
         return builder.finish()
 
     def fit_source(
@@ -151,8 +160,29 @@ class TextClassifier:
         return self._tally()
 
     @property
-    def classes_(self) -> NDArray[np.str_]:
-        return np.array(self.labels)
+    def classes_(self) -> NDArray[Any]:
+        return np.asarray(self._label_values[self._order])
+
+    @property
+    def _label_values(self) -> NDArray[Any]:
+        """What each of the labels stands for."""
+        self._require_fitted()
+        return np.array([self._values.get(label, label) for label in self.labels])
+
+    @property
+    def _order(self) -> NDArray[np.int64] | slice:
+        """The places of the classes among the labels: texts and numbers are not sorted alike."""
+        return np.argsort(self._label_values) if self._values else slice(None)
+
+    def _require_fitted(self) -> None:
+        if "reading_" not in self.__dict__:
+            refuse_unfitted(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "reading_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        return classifier_tags(takes_texts=True)
 
     @cached_property
     def _counter(self) -> Counter:
@@ -208,7 +238,8 @@ class TextClassifier:
 
     def predict(self, X: Iterable[str]) -> NDArray[np.str_]:
         """The label of each text, shape (n_documents,): the most probable one unless `optimize` shifts the decision."""
-        return np.asarray(self.classes_[self.reading_.choice.decided(self.predict_log_proba(X))])
+        log_posterior = self._log_posterior(X)
+        return np.asarray(self._label_values[self.reading_.choice.decided(log_posterior)])
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """The probability of each label, shape (n_documents, n_classes), in the order of `classes_`."""
@@ -216,7 +247,12 @@ class TextClassifier:
 
     def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """The natural logarithm of each label's probability, shape (n_documents, n_classes)."""
-        return self.reading_.choice.log_posterior(*self.scored((list(X),)))
+        return np.asarray(self._log_posterior(X)[:, self._order])
+
+    def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """The same in the order of the labels."""
+        self._require_fitted()
+        return self.reading_.choice.log_posterior(*self.scored((listed_texts(X),)))
 
     def scored(self, columns: tuple[list[str], ...]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The scores of texts by their fields, shape (n_documents, n_classes), and the known tokens of each."""

@@ -15,7 +15,7 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import MOST_PROBABILITIES, OnBatch, in_order, tally_source
 from nbtext.classifier.predictions import Predictions
-from nbtext.classifier.reading import Reading, over_vocabulary, read, sample_size
+from nbtext.classifier.reading import over_vocabulary, read, sample_size
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally
 from nbtext.evaluation.dealing import dealt
@@ -95,16 +95,9 @@ def tried(
     if reading.columns is not None:
         held_out = held_out.restricted(reading.columns, training.statistics.n_features)
     for part in held_out.parts(max(1, MOST_PROBABILITIES // len(training.labels))):
-        found = _log_probabilities(reading, part)
+        found = reading.log_probabilities(part)
         answers = _predictions(found, reading.choice.decided(found), training.labels, [labels[k] for k in part.classes])
         yield decided(answers, reading.choice, decisions)
-
-
-def _log_probabilities(reading: Reading, documents: Sample) -> NDArray[np.float64]:
-    """What a model says of documents, shape (n_documents, n_classes)."""
-    weights = reading.weighting.weights(documents.indptr, documents.indices, documents.counts)
-    scores = reading.scorer.scores(documents.indptr, documents.indices, weights)
-    return reading.choice.log_posterior(scores, documents.lengths)
 
 
 def _predictions(

@@ -1,0 +1,84 @@
+"""What scikit-learn expects of an estimator, said without importing it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, NoReturn
+
+from nbtext.errors import InputError, NbtextError
+
+MISSING = ("nan", "<NA>", "NaT")  # how tables say that there is no value
+
+
+class NotFittedError(NbtextError, ValueError, AttributeError):
+    """A model that has learned nothing yet was asked."""
+
+
+def refuse_unfitted(estimator: object) -> NoReturn:
+    """Raise NotFittedError, which is also scikit-learn's where that is at work."""
+    theirs = sys.modules.get("sklearn.exceptions")
+    kinds = (NotFittedError,) if theirs is None else (NotFittedError, theirs.NotFittedError)
+    what = f"this {type(estimator).__name__} has learned nothing yet"
+    raise type("NotFittedError", kinds, {})(what, hint="call fit first")
+
+
+def warn_of_column() -> None:
+    """Say that labels came as a matrix of one column, by scikit-learn's warning where that is at work."""
+    theirs = sys.modules.get("sklearn.exceptions")
+    category = UserWarning if theirs is None else theirs.DataConversionWarning
+    warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=4)
+
+
+def listed_texts(X: Any) -> list[str]:
+    """Texts as a list, from whatever column they come in.
+
+    raises  InputError: it is a table or one text, or holds something else than texts
+    """
+    if isinstance(X, str | bytes):
+        raise InputError("one text was given", hint="give a list of texts")
+    if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
+        raise InputError("a table was given", hint="give its column of texts, as in table['text']")
+    texts = list(X)
+    for place, text in enumerate(texts):
+        if _is_missing(text):
+            raise InputError(f"text {place} is missing", hint="leave out what has no text")
+        if not isinstance(text, str):
+            raise InputError(f"text {place} is {type(text).__name__}, not str")
+    return texts
+
+
+def _is_missing(value: Any) -> bool:
+    return not isinstance(value, str) and (value is None or str(value) in MISSING)
+
+
+def named_labels(y: Any) -> tuple[list[str], dict[str, Any]]:
+    """Labels as texts, and what each was where it is none.
+
+    raises  InputError: one is missing
+    """
+    given = list(y)
+    for place, label in enumerate(given):
+        if _is_missing(label):
+            raise InputError(f"label {place} is missing", hint="leave out what has no label")
+    values = {str(value): value for value in given if not isinstance(value, str)}
+    return list(map(str, given)), values
+
+
+def classifier_tags(
+    *, takes_texts: bool = False, takes_sparse: bool = False, positive_only: bool = False, poor_score: bool = False
+) -> Any:
+    """The tags of a classifier. Only scikit-learn asks for them, and so is there."""
+    utils = sys.modules["sklearn.utils"]
+    return utils.Tags(
+        estimator_type="classifier",
+        target_tags=utils.TargetTags(required=True),
+        classifier_tags=utils.ClassifierTags(poor_score=poor_score),
+        input_tags=utils.InputTags(
+            one_d_array=takes_texts,
+            two_d_array=not takes_texts,
+            string=takes_texts,
+            sparse=takes_sparse,
+            positive_only=positive_only,
+        ),
+    )

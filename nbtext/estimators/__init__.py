@@ -1,0 +1,28 @@
+"""The models over matrices, by scikit-learn's conventions and without importing it.
+
+>>> import numpy as np
+>>> from nbtext.estimators import ComplementNB
+>>> X, y = np.array([[2, 0, 1], [0, 3, 1], [1, 0, 0], [0, 1, 2]]), ["round", "long", "round", "long"]
+>>> ComplementNB(smoothing=1).fit(X, y).predict([[1, 0, 0]]).tolist()
+['round']
+"""
+
+from nbtext.estimators.models import (
+    NBSVM,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    LogisticRegression,
+    MultinomialNB,
+)
+
+__all__ = [
+    "NBSVM",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianNB",
+    "LogisticRegression",
+    "MultinomialNB",
+]

@@ -1,0 +1,246 @@
+"""Each model as an estimator over a matrix of counts or weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.sample import Sample, concatenated
+from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.statistics import Statistics
+from nbtext.classifier.conventions import classifier_tags, refuse_unfitted
+from nbtext.classifier.reading import Reading, read, sample_size
+from nbtext.classifier.tally import Tally
+from nbtext.estimators.validation import checked_labels, checked_matrix
+from nbtext.features.hashing import bucket_hashes, document_hashes
+from nbtext.features.rows import Rows
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.weighting import Weighting
+
+HASHED = FeatureSettings(hash_bits=1)  # columns without names
+LARGEST_COUNT = np.iinfo(np.int32).max
+
+
+class MatrixClassifier:
+    """A scikit-learn classifier over a matrix (n_samples, n_features), dense or sparse.
+
+    Its parameters are those fields of ModelSettings that its model has a use for, by the same names; they are checked
+    by `fit`.
+
+    classes_        (n_classes,), the labels, sorted
+    n_features_in_  columns
+    reading_        the scorer, and what leave-one-out says of it
+    """
+
+    model: ClassVar[str]
+    is_positive: ClassVar[bool] = True  # whether it takes no number below zero
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    reading_: Reading
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from samples X and their labels y; MatrixError (a ValueError) where they cannot be learned from."""
+        sample, labels = self._counted(X, y, n_features=None)
+        self.classes_ = np.unique(labels)
+        return self._learn(sample, sample.statistics(self.n_features_in_, len(self.classes_)))
+
+    def _counted(self, X: Any, y: Any, *, n_features: int | None) -> tuple[Sample, NDArray[Any]]:
+        """The samples, their classes numbered among their own labels, and these labels."""
+        name = type(self).__name__
+        rows = checked_matrix(X, n_features=n_features, is_positive=self.is_positive, name=name)
+        labels = checked_labels(y, n_samples=rows.shape[0], name=name)
+        self.n_features_in_ = rows.shape[1]
+        return self._sample(rows, np.unique(labels, return_inverse=True)[1]), labels
+
+    def _sample(self, rows: Any, classes: NDArray[Any]) -> Sample:
+        """The samples; whole numbers as such, so that their sums are exact."""
+        rows.data = self._cells(rows.data)
+        rows.eliminate_zeros()
+        data: NDArray[Any] = rows.data
+        indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+        hashes = np.arange(rows.shape[0], dtype=np.uint64)
+        if self.is_positive and data.max(initial=0) <= LARGEST_COUNT and (data == np.floor(data)).all():
+            data = data.astype(np.int32)
+            counted = Rows(indptr, indices, data, np.zeros(len(hashes), dtype=np.int64))
+            hashes = document_hashes(counted, bucket_hashes(np.arange(rows.shape[1], dtype=np.int32))[indices])
+        return Sample(indptr, indices, data, classes.astype(np.int32), hashes)
+
+    def _cells(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
+        return data
+
+    def _learn(self, sample: Sample, statistics: Statistics) -> Self:
+        weighting = None if sample.counts.dtype.kind == "i" else Weighting("count")
+        modelling = ModelSettings(model=self.model, **self.get_params())
+        size = sample_size(HASHED, modelling) if weighting is None else None
+        names = tuple(map(str, self.classes_))
+        self._tally = Tally(names, None, statistics, sample.smallest(size), size, weighting)
+        self.reading_ = read(self._tally, HASHED, modelling)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each sample, shape (n_samples,)."""
+        log_probabilities = self.predict_log_proba(X)
+        return np.asarray(self.classes_[self.reading_.choice.decided(log_probabilities)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each label, shape (n_samples, n_classes), in the order of `classes_`."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The natural logarithms of these."""
+        if not hasattr(self, "reading_"):
+            refuse_unfitted(self)
+        rows = checked_matrix(X, n_features=self.n_features_in_, is_positive=self.is_positive, name=type(self).__name__)
+        return self.reading_.log_probabilities(self._sample(rows, np.zeros(rows.shape[0])))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of samples whose label is predicted right."""
+        predicted = self.predict(X)
+        return float((predicted == checked_labels(y, n_samples=len(predicted), name=type(self).__name__)).mean())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Every parameter by its name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by their names; ValueError where there is none of that name."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise ValueError(f"Invalid parameter {name!r} for estimator {self}. It has {list(self.get_params())}")
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        # what takes cells for counts tells clouds of points badly
+        return classifier_tags(takes_sparse=True, positive_only=self.is_positive, poor_score=self.is_positive)
+
+
+class CountingClassifier(MatrixClassifier):
+    """One that reads nothing but sums, so that it can learn more without what it learned before."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from more samples; of whole counts, the result is that of `fit` on all of them together.
+
+        classes  ignored: new labels may come at any time
+        """
+        if not hasattr(self, "reading_"):
+            return self.fit(X, y)
+        tally, known = self._tally, self.classes_
+        sample, labels = self._counted(X, y, n_features=self.n_features_in_)
+        self.classes_ = np.unique(np.concatenate((known, labels)))
+        more = Tally(
+            (), None, sample.statistics(self.n_features_in_, len(np.unique(labels))), sample, tally.sample_size
+        )
+        before, after = (self._renumbered(*each) for each in ((tally, known), (more, np.unique(labels))))
+        if before[0].counts.dtype != after[0].counts.dtype:
+            before, after = _weights(*before), _weights(*after)
+        return self._learn(concatenated([before[0], after[0]]), before[1] + after[1])
+
+    def _renumbered(self, tally: Tally, known: NDArray[Any]) -> tuple[Sample, Statistics]:
+        """Sample and statistics over all classes."""
+        columns = np.arange(self.n_features_in_, dtype=np.int32)
+        numbers = np.searchsorted(self.classes_, known).astype(np.int32)
+        statistics = tally.statistics.aligned(columns, len(columns), classes=numbers, n_classes=len(self.classes_))
+        return tally.sample.renumbered(columns, numbers), statistics
+
+
+def _weights(sample: Sample, statistics: Statistics) -> tuple[Sample, Statistics]:
+    """Whole counts as weights, which add up to weights only."""
+    return (
+        replace(sample, counts=sample.counts.astype(np.float64)),
+        replace(statistics, occurrences=statistics.occurrences.astype(np.float64)),
+    )
+
+
+@dataclass(eq=False, kw_only=True)
+class MultinomialNB(CountingClassifier):
+    """Multinomial Naive Bayes; its parameters are explained by ModelSettings."""
+
+    smoothing: float | None = None
+    prior: str | tuple[float, ...] | None = None
+    calibrate: bool = True
+    optimize: str | None = None
+    model: ClassVar[str] = "multinomial"
+
+
+@dataclass(eq=False, kw_only=True)
+class BernoulliNB(CountingClassifier):
+    """Bernoulli Naive Bayes: of a count it sees whether it is above zero."""
+
+    smoothing: float | None = None
+    prior: str | tuple[float, ...] | None = None
+    calibrate: bool = True
+    optimize: str | None = None
+    model: ClassVar[str] = "bernoulli"
+
+
+@dataclass(eq=False, kw_only=True)
+class ComplementNB(CountingClassifier):
+    """Complement Naive Bayes (Rennie et al. 2003)."""
+
+    smoothing: float | None = None
+    prior: str | tuple[float, ...] | None = None
+    calibrate: bool = True
+    optimize: str | None = None
+    normalize_weights: bool = False
+    model: ClassVar[str] = "complement"
+
+
+@dataclass(eq=False, kw_only=True)
+class CategoricalNB(MatrixClassifier):
+    """Categorical Naive Bayes over whole numbers, those of `values` - 1 and above taken for one."""
+
+    smoothing: float | None = None
+    prior: str | tuple[float, ...] | None = None
+    calibrate: bool = True
+    optimize: str | None = None
+    values: int = 4
+    model: ClassVar[str] = "categorical"
+
+    def _cells(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Fractions are cut off, as scikit-learn does it."""
+        return np.trunc(np.minimum(data, self.values))
+
+
+@dataclass(eq=False, kw_only=True)
+class GaussianNB(MatrixClassifier):
+    """Gaussian Naive Bayes, of sparse matrices too without filling them up."""
+
+    smoothing: float | None = None
+    prior: str | tuple[float, ...] | None = None
+    calibrate: bool = True
+    optimize: str | None = None
+    model: ClassVar[str] = "gaussian"
+    is_positive: ClassVar[bool] = False
+
+
+@dataclass(eq=False, kw_only=True)
+class LogisticRegression(MatrixClassifier):
+    """Softmax regression with an L2 penalty."""
+
+    penalty: float | str = 1.0
+    calibrate: bool = True
+    optimize: str | None = None
+    folds: int = 5
+    seed: int = 0
+    model: ClassVar[str] = "logistic"
+    is_positive: ClassVar[bool] = False
+
+
+@dataclass(eq=False, kw_only=True)
+class NBSVM(MatrixClassifier):
+    """A linear support vector machine over log-count ratios (Wang and Manning 2012)."""
+
+    penalty: float | str = 1.0
+    loss: str = "squared-hinge"
+    interpolation: float = 1.0
+    ratio_smoothing: float = 1.0
+    calibrate: bool = True
+    optimize: str | None = None
+    folds: int = 5
+    seed: int = 0
+    model: ClassVar[str] = "nbsvm"

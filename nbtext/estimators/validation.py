@@ -1,0 +1,83 @@
+"""Matrices and labels as users of NumPy, SciPy and pandas have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.classifier.conventions import warn_of_column
+from nbtext.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class MatrixError(InputError, ValueError):
+    """A matrix, or its labels, that a model cannot learn from or answer."""
+
+
+def checked_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: str) -> csr_array:
+    """A dense or sparse matrix as compressed sparse rows of float64, with no zero stored.
+
+    n_features   that it must have; None: any number
+    is_positive  whether numbers below zero make no sense
+    name         of the estimator, for messages
+    raises       MatrixError (or TypeError: a cell is no number)
+    """
+    from scipy.sparse import csr_array
+
+    is_sparse = hasattr(X, "tocsr")
+    dense = None if is_sparse else np.asarray(X)
+    if (X if dense is None else dense).dtype.kind == "c":
+        raise MatrixError("Complex data not supported")
+    if dense is not None and dense.ndim != 2:
+        raise MatrixError(
+            f"Expected 2D array, got {dense.ndim}D array instead",
+            hint="Reshape your data: array.reshape(-1, 1) if it has one feature, array.reshape(1, -1) if one sample",
+        )
+    rows: csr_array = csr_array(X if dense is None else dense.astype(np.float64), dtype=np.float64)
+    _check_shape(rows.shape, n_features, name)
+    if not np.isfinite(rows.data).all():
+        raise MatrixError(f"Input X contains {'NaN' if np.isnan(rows.data).any() else 'infinity'}")
+    if is_positive and rows.data.min(initial=0) < 0:
+        raise MatrixError(f"Negative values in data passed to {name}")
+    if is_sparse:
+        rows = rows.copy()
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+    return rows
+
+
+def _check_shape(shape: tuple[int, int], n_features: int | None, name: str) -> None:
+    for number, what in zip(shape, ("sample", "feature"), strict=True):
+        if number == 0:
+            raise MatrixError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required by {name}."
+            )
+    if n_features is not None and shape[1] != n_features:
+        raise MatrixError(f"X has {shape[1]} features, but {name} is expecting {n_features} features as input")
+
+
+def checked_labels(y: Any, *, n_samples: int, name: str) -> NDArray[Any]:
+    """The labels as an array, shape (n_samples,).
+
+    raises  MatrixError: there are none, not as many as samples, or such as are no labels but measurements
+    """
+    if y is None:
+        raise MatrixError(f"{name} requires y to be passed, but the target y is None")
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warn_of_column()
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise MatrixError(f"y should be a 1d array, got an array of shape {labels.shape} instead")
+    if len(labels) != n_samples:
+        raise MatrixError(f"Found input variables with inconsistent numbers of samples: {[n_samples, len(labels)]}")
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise MatrixError(f"Input y contains {'NaN' if np.isnan(labels).any() else 'infinity'}")
+        if (labels != np.floor(labels)).any():
+            raise MatrixError("Unknown label type: continuous", hint="labels are names or whole numbers")
+    return labels
