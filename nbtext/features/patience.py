@@ -15,7 +15,7 @@ from typing import Any
 from nbtext.errors import InputError
 
 LONGEST_TEXT = 5_000_000  # characters that a pattern is tried on: a matcher may need a hundred bytes for each
-LEAST_SECONDS = 10.0  # that some texts may take,
+LEAST_SECONDS = 10.0  # of computing, not waiting for others, that some texts may take,
 SECONDS_PER_CHARACTER = 1e-6  # and so much more for each character: an honest pattern takes a tenth of that
 
 
@@ -35,13 +35,13 @@ def patience(columns: Sequence[list[str]]) -> Iterator[None]:
         return
     n_characters = sum(map(len, (text for texts in columns for text in texts)))
     seconds = LEAST_SECONDS + SECONDS_PER_CHARACTER * n_characters
-    previous = signal.signal(signal.SIGALRM, _give_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    previous = signal.signal(signal.SIGVTALRM, _give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, previous)
 
 
 def _give_up(*_: Any) -> None:

@@ -97,8 +97,8 @@ def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.Monkey
     with pytest.raises(InputError, match="takes too long"):
         counting.rows([["a" * 60]])
     assert time.monotonic() - start < 10
-    assert patience.signal.getsignal(patience.signal.SIGALRM) is patience.signal.SIG_DFL
-    assert patience.signal.getitimer(patience.signal.ITIMER_REAL) == (0.0, 0.0)
+    assert patience.signal.getsignal(patience.signal.SIGVTALRM) is patience.signal.SIG_DFL
+    assert patience.signal.getitimer(patience.signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
 def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
