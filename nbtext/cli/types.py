@@ -43,22 +43,16 @@ def _document_frequency(text: str) -> int | float:
         raise ValueError(f"{text!r} is neither a number of documents nor a share like 0.5") from None
 
 
-def _smoothing(text: str) -> float | None:
-    if text == "auto":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is neither auto nor a number") from None
+def _number_or_auto(auto: str | None) -> Callable[[str], str | float | None]:
+    """A number, or what `auto` stands for."""
 
+    def parse(text: str) -> str | float | None:
+        try:
+            return auto if text == "auto" else float(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is neither auto nor a number") from None
 
-def _penalty(text: str) -> str | float:
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is neither auto nor a number") from None
+    return parse
 
 
 def _prior(text: str) -> str | tuple[float, ...]:
@@ -118,8 +112,8 @@ PARSED = {  # settings' fields whose values are not plain words or numbers
     "ngrams": Parsed("N,N", _ngrams),
     "min_df": Parsed("N", _document_frequency),
     "max_df": Parsed("N", _document_frequency),
-    "penalty": Parsed("auto|N", _penalty),
-    "smoothing": Parsed("auto|N", _smoothing),
+    "penalty": Parsed("auto|N", _number_or_auto("auto")),
+    "smoothing": Parsed("auto|N", _number_or_auto(None)),
     "prior": Parsed("empirical|uniform|N,N…", _prior),
     "select": Parsed("mi:N|chi2:N", _selection),
     "stop_words": Parsed("english|FILE", _stop_words),

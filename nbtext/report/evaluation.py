@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import printable
 from nbtext.evaluation.metrics import Evaluation
+from nbtext.report.fields import markdown_field, tsv_field
 from nbtext.report.heat import fits, heat_map
-from nbtext.report.records import markdown_field, tsv_field
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbtext.classifier.explanation import Explanation, Part
 from nbtext.errors import printable
-from nbtext.report.records import markdown_field, tsv_field
+from nbtext.report.fields import markdown_field, tsv_field
 from nbtext.report.rows import field_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 

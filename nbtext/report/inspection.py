@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.classifier.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
 from nbtext.errors import printable
-from nbtext.report.records import markdown_field
+from nbtext.report.fields import markdown_field
 from nbtext.report.rows import json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 from nbtext.report.training import learned_from

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
@@ -15,11 +14,10 @@ from numpy.typing import NDArray
 
 from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError, printable
+from nbtext.report.fields import TSV_SPECIAL, json_list, markdown_field, tsv_field
 
 FORMS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 DIGITS = 6  # of a probability
-_TSV_SPECIAL = re.compile(r"[\\\t\n\r]")
-_TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def write_predictions(
@@ -49,18 +47,6 @@ def check_written(line: bytes, identity: str, *, form: str, where: str) -> None:
         raise InputError(f"its last record is not that of {identity}", where=where, hint=hint)
 
 
-def tsv_field(text: str) -> str:
-    """Text on one line and in one column: tab, newline, carriage return and backslash as escapes."""
-    if not _TSV_SPECIAL.search(text):
-        return text
-    return _TSV_SPECIAL.sub(lambda match: _TSV_ESCAPES[match[0]], text)
-
-
-def markdown_field(text: str) -> str:
-    """Text in one cell of a Markdown table, its punctuation taken literally."""
-    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", printable(text))
-
-
 def _answers(batch: Predictions) -> Iterator[tuple[str, ...]]:
     """Id, label and probability of each document as text, empty where there is no answer; its set where it has one."""
     sets = [(_set_field(labels),) for labels in batch.label_sets] if batch.label_sets is not None else [()] * len(batch)
@@ -82,7 +68,7 @@ def _header(with_sets: bool) -> tuple[str, ...]:
 def _tsv(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
     for batch in predictions:
         names = "".join((*batch.ids, *batch.classes))
-        if batch.label_sets is None and not _TSV_SPECIAL.search(names):  # one look at all of them is much faster
+        if batch.label_sets is None and not TSV_SPECIAL.search(names):  # one look at all of them is much faster
             yield "".join(f"{identity}\t{label}\t{probability}\n" for identity, label, probability in _answers(batch))
         else:
             yield "".join("\t".join(map(tsv_field, row)) + "\n" for row in _answers(batch))
@@ -153,12 +139,7 @@ def _jsonl(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
 
 def _json(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False).encode
-    separator = "[\n"
-    for batch in predictions:
-        for record in records(batch):
-            yield separator + encode(record)
-            separator = ",\n"
-    yield "\n]\n" if separator == ",\n" else "[]\n"
+    yield from json_list(encode(record) for batch in predictions for record in records(batch))
 
 
 _WRITERS: dict[str, Callable[[Iterable[Predictions], bool], Iterator[str]]] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from nbtext.report.records import markdown_field, tsv_field
+from nbtext.report.fields import markdown_field, tsv_field
 
 Row = Sequence[str | int | float | None]
 DIGITS = 6

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from nbtext.classifier.sampling import DrawnDocument
 from nbtext.errors import printable
-from nbtext.report.records import markdown_field, tsv_field
+from nbtext.report.fields import json_list, markdown_field, tsv_field
 
 Header = tuple[str, ...]
 
@@ -49,16 +49,17 @@ def _table(documents: Iterable[DrawnDocument], _: Header) -> Iterator[str]:
 
 
 def _jsonl(documents: Iterable[DrawnDocument], header: Header) -> Iterator[str]:
-    for label, texts in documents:
-        yield json.dumps(dict(zip(header, (label, *texts), strict=True)), ensure_ascii=False) + "\n"
+    for record in _encoded(documents, header):
+        yield record + "\n"
 
 
 def _json(documents: Iterable[DrawnDocument], header: Header) -> Iterator[str]:
-    separator = "[\n"
-    for line in _jsonl(documents, header):
-        yield separator + line.rstrip("\n")
-        separator = ",\n"
-    yield "\n]\n" if separator == ",\n" else "[]\n"
+    return json_list(_encoded(documents, header))
+
+
+def _encoded(documents: Iterable[DrawnDocument], header: Header) -> Iterator[str]:
+    for label, texts in documents:
+        yield json.dumps(dict(zip(header, (label, *texts), strict=True)), ensure_ascii=False)
 
 
 _WRITERS: dict[str, Callable[[Iterable[DrawnDocument], Header], Iterator[str]]] = {

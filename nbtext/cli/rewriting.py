@@ -1,0 +1,42 @@
+"""What the commands that rewrite a model by the texts of SOURCE have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from nbtext.cli.options import (
+    StagedCommand,
+    collected,
+    model_argument,
+    reading_options,
+    rewrite_option,
+    run_options,
+    sources,
+)
+from nbtext.cli.running import jobs_or_all, reading, rewriting
+from nbtext.documents.settings import ReadingSettings
+
+Work = Callable[..., None]  # (classifier, source, *, jobs, on_batch)
+
+
+def rewriting_command(*, epilog: str) -> Callable[[Work], click.Command]:
+    """Make a command of what is done to a classifier with a source; its name and docstring are those of the command."""
+
+    def decorate(work: Work) -> click.Command:
+        def command(model: str, sources: tuple[str, ...], output: str | None, **options: Any) -> None:
+            quiet, no_progress = options["quiet"], options["no_progress"]
+            settings = collected(ReadingSettings, options)
+            with (
+                rewriting(model, output, quiet=quiet) as classifier,
+                reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch),
+            ):
+                work(classifier, source, jobs=jobs_or_all(options["jobs"]), on_batch=on_batch)
+
+        for add in (run_options, reading_options, rewrite_option, sources, model_argument):
+            command = add(command)
+        return click.command(work.__name__, cls=StagedCommand, help=work.__doc__, epilog=epilog)(command)
+
+    return decorate
