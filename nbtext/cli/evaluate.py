@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 @click.command(
     cls=StagedCommand,
     epilog="Example: nbtext evaluate corpora/letters/test -m letters.joblib --fail-under accuracy=0.8\n\n"
-    "With a model it streams; with --folds and its like it keeps the counts of all documents in memory.",
+    "With a model it streams; with --folds and its like it keeps the counts of all documents in memory. "
+    "--report adds about 600 bytes a document, and of at most 10,000 their names.",
 )
 @sources
 @option("-m", "--model-file", metavar="MODEL", shell_complete=completion.files, help="The model file to judge.")
