@@ -127,13 +127,22 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     from nbtext.classifier.folding import threads
     from nbtext.evaluation.curves import learning_curves
     from nbtext.report.curves import rendered_comparison
+    from nbtext.report.progress import watched
 
     curves = collected(CurveSettings, options)
     modelling = [collected(ModelSettings, options, model=name) for name in curves.models]
     tally, features = _tally(sources, jobs, options)
     others = _tally((test,), jobs, options)[0] if test is not None else None
+    is_wanted = not (options["quiet"] or options["no_progress"])
     with threads(jobs) as run:
-        comparison = learning_curves(tally, curves, features=features, modelling=modelling, test=others, run=run)
+        comparison = learning_curves(
+            tally,
+            curves,
+            features=features,
+            modelling=modelling,
+            test=others,
+            run=watched(run, unit="parts", is_wanted=is_wanted),
+        )
     if options["report"] is not None:
         from nbtext.report.comparison_page import curves_page
         from nbtext.report.page.rendering import write_page

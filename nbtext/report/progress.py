@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
+
+    from nbtext.bayes.leave_one_out import Run
 
 
 @contextmanager
@@ -27,6 +30,22 @@ def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Calla
     with Progress(*_columns(unit), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=total)
         yield lambda amount: bar.advance(task, amount)
+
+
+def watched(run: Run[Any], *, unit: str, is_wanted: bool) -> Run[Any]:
+    """The same way of making some calls, with a bar that moves on with each that has returned."""
+
+    def go(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        with progress(len(calls), unit=unit, is_wanted=is_wanted) as advance:
+
+            def told(call: Callable[[], Any]) -> Any:
+                result = call()
+                advance(1)
+                return result
+
+            return run([partial(told, call) for call in calls])
+
+    return go
 
 
 def _columns(unit: str) -> list[ProgressColumn]:

@@ -56,6 +56,13 @@ def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
     assert re.search(r"[0-9.]+ .?B.*[0-9.]+ .?B/s.*\d:\d\d:\d\d", shown)
 
 
+def test_progress_of_training(on_a_terminal: Any, letters: Path) -> None:
+    """Learning curves have a bar for their parts, of which there are sizes times seeds; it can be refused."""
+    command = [*NBTEXT, "compare", str(letters / "train"), "--sizes", "25,50,100", "--seeds", "3"]
+    assert re.search(r"9/9.*[0-9,]+ parts/s.*\d:\d\d:\d\d", on_a_terminal(command))
+    assert "parts/s" not in on_a_terminal([*command, "--no-progress"])
+
+
 @pytest.mark.parametrize(
     ("options", "variables"),
     [(["--no-progress"], {}), (["--quiet"], {}), ([], {"TERM": "dumb"}), ([], {"NO_COLOR": "1"})],
