@@ -105,7 +105,9 @@ class Tally:
         size = 0 if other.sample_size == 0 else self.sample_size
         below = min(self.below, other.below)
         # first the sample: the copies that it takes are gone when the statistics come
-        sample = concatenated([sample.below(below) for sample in union.samples(self, other)]).smallest(size)
+        bound = _bound(size, self.sample.hashes, other.sample.hashes)
+        few = (replace(tally, sample=tally.sample.below(min(below, bound))) for tally in (self, other))
+        sample = concatenated(union.samples(*few)).smallest(size)
         mine, theirs = union.statistics(self, other)
         tally = Tally(union.labels, union.vocabulary, mine + theirs, sample, size, below=below)
         return tally.with_known_bound()
@@ -176,6 +178,14 @@ class _Union:
             tally.statistics.aligned(columns, self.n_features, classes=classes, n_classes=len(self.labels))
             for tally, columns, classes in zip(tallies, self.columns, self.classes, strict=True)
         ]
+
+
+def _bound(size: int | None, *hashes: NDArray[np.uint64]) -> int:
+    """What is above the smallest hashes, of which so many are wanted: None wants all."""
+    together = np.concatenate(hashes)
+    if size is None or size >= len(together):
+        return ALL_HASHES
+    return int(np.partition(together, size - 1)[size - 1]) + 1 if size else 0
 
 
 def _union(a: Tally, b: Tally) -> _Union:

@@ -22,6 +22,15 @@ PATIENCE = "10s"  # until a scheduler answers, and until it has a worker; Dask's
 
 # the memory of one batch is kept for the next; by Dask's own settings the system gives and takes every large piece
 MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
+# nobody looks on, and each look takes time: three seconds of a hundred from every process, by Dask's own settings
+UNWATCHED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.profile.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.tick.limit": "60s",
+}
 NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # any port, so that two commands may run
 
 
@@ -56,7 +65,7 @@ def _processes(number: int) -> Iterator[LocalCluster]:
 
     started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MEMORY
     with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": started_with}),
+        dask.config.set({"distributed.nanny.pre-spawn-environ": started_with} | UNWATCHED),
         _uninterrupted() as listen,
         LocalCluster(
             n_workers=number, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD
