@@ -59,7 +59,10 @@ class TextClassifier:
     def __init__(self, **options: Any) -> None:
         self.features = FeatureSettings()
         self.modelling = ModelSettings()
-        self.set_params(**options)
+        try:
+            self.set_params(**options)
+        except ValueError as error:
+            raise TypeError(str(error)) from None
 
     @classmethod
     def of(cls, features: FeatureSettings, modelling: ModelSettings) -> TextClassifier:
@@ -77,7 +80,10 @@ class TextClassifier:
         }
 
     def set_params(self, **options: Any) -> TextClassifier:
-        """Change settings by their names; TypeError where there is none of that name."""
+        """Change settings by their names; ValueError where there is none of that name, as in scikit-learn."""
+        for name in options:
+            if name not in self.get_params():
+                raise ValueError(f"Invalid parameter {name!r} for estimator TextClassifier: it has no such setting")
         names = {field.name for field in fields(self.features)}
         self.features = replace(self.features, **{name: options[name] for name in options if name in names})
         self.modelling = replace(self.modelling, **{name: options[name] for name in options if name not in names})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -13,7 +16,7 @@ import sklearn.naive_bayes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csc_matrix, csr_array
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -33,8 +36,10 @@ FRUITS = ["apple", "banana", "apple", "banana", "apple", "banana"]
 
 with warnings.catch_warnings():  # that they do not inherit from what they do not import
     warnings.filterwarnings("ignore", message=".*does not inherit from")
+    # of a classifier of texts scikit-learn checks what does not need a matrix, and says that it cannot check the rest
+    warnings.filterwarnings("ignore", message="Can't test estimator TextClassifier which requires input  of type")
     # no check is expected to fail, so that there is no list of exceptions
-    with_checks = parametrize_with_checks(EVERY)
+    with_checks = parametrize_with_checks([*EVERY, TextClassifier()])
 
 
 @with_checks
@@ -62,6 +67,34 @@ def test_the_same_as_scikit_learn(name: str, options: Any, their_options: Any, s
     theirs = getattr(sklearn.naive_bayes, name)(**their_options).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
     np.testing.assert_array_equal(ours.predict_proba(csr_array(X)), ours.predict_proba(X))
+
+
+@pytest.mark.parametrize(("name", "alpha"), [("MultinomialNB", 0.3), ("BernoulliNB", 0.3), ("ComplementNB", 0.3)])
+def test_the_same_of_weights(name: str, alpha: float) -> None:
+    """Probabilities of rows that are weighed, learned at once and in parts."""
+    chance = np.random.default_rng(8)
+    X, y = chance.random((60, 7)) * chance.integers(0, 2, (60, 7)), chance.choice(["a", "b", "c"], 60)
+    theirs = getattr(sklearn.naive_bayes, name)(alpha=alpha).fit(X, y).predict_proba(X)
+    made = getattr(estimators, name)
+    ours = made(smoothing=alpha, calibrate=False)
+    np.testing.assert_allclose(ours.fit(X, y).predict_proba(X), theirs, rtol=0, atol=1e-9)
+    parts = made(smoothing=alpha, calibrate=False).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    np.testing.assert_allclose(parts.predict_proba(X), theirs, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=str)
+def test_matrices_of_any_kind(estimator: Any) -> None:
+    """Dense or sparse, of NumPy, SciPy, pandas and polars, give the same answers, and stay as they were."""
+    chance = np.random.default_rng(8)
+    X, y = chance.integers(0, 4, (60, 7)), chance.choice(["a", "b", "c"], 60)
+    with_zeros = csr_array(X + 1)
+    with_zeros.data -= 1  # zeros that are written out
+    expected = clone(estimator).fit(X, y).predict_proba(X)
+    for matrix in (csc_matrix(X), coo_array(X), with_zeros, X.tolist(), pd.DataFrame(X), pl.DataFrame(X)):
+        before = pickle.dumps(matrix)
+        found = clone(estimator).fit(matrix, pl.Series(y)).predict_proba(matrix)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+        assert pickle.dumps(matrix) == before
 
 
 @settings(max_examples=50, deadline=None)
@@ -143,3 +176,31 @@ def test_nothing_learned_yet() -> None:
         with pytest.raises(NotFittedError, match="has learned nothing yet; call fit first") as caught:
             estimator.predict([[1.0]] if isinstance(estimator, estimators.GaussianNB) else ["a text"])
         assert isinstance(caught.value, sklearn.exceptions.NotFittedError)
+
+
+def test_parameters_are_refused_as_scikit_learn_does() -> None:
+    """By a TypeError of the constructor, and by a ValueError of set_params, which names the parameter."""
+    with pytest.raises(TypeError, match="mindf"):
+        TextClassifier(mindf=2)
+    with pytest.raises(ValueError, match="Invalid parameter 'mindf'"):
+        TextClassifier().set_params(mindf=2)
+
+
+PROGRAM = """
+import sys
+from nbtext.classifier.conventions import NotFittedError
+from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.estimators import MultinomialNB
+try:
+    TextClassifier().predict(["a text"])
+except NotFittedError:
+    MultinomialNB().fit([[1, 0], [0, 2]], ["a", "b"]).predict([[1, 1]])
+    TextClassifier().fit(["one two", "three"], ["a", "b"]).predict(["three"])
+    print(sorted({"sklearn", "pandas", "polars"} & set(sys.modules)))
+"""
+
+
+def test_nothing_is_imported() -> None:
+    """Neither scikit-learn nor pandas nor polars; the error of what has learned nothing is our own then."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
