@@ -1,15 +1,22 @@
-"""The house stands as its page says: who may import whom, and where each library lives."""
+"""The house stands as its page says: who imports whom, where each library lives, and how large things may get.
+
+`python tests/test_house.py` draws the imports anew in nbtext/README.md.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
-HOUSE = Path(__file__).parents[1] / "nbtext"
+TOP = Path(__file__).parents[1]
+HOUSE = TOP / "nbtext"
+PAGE = HOUSE / "README.md"
+PICTURE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
 ROOMS = (
-    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "classifier", "estimators",
-    "interchange", "artifact",
-    "evaluation", "report", "cluster", "cli", "__main__",
+    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "classifier", "interchange",
+    "estimators", "artifact", "evaluation", "report", "cluster", "cli", "__main__",
 )  # fmt: skip
 HOMES = {
     "click": {"cli"},
@@ -25,17 +32,23 @@ HOMES = {
     "polars": set(),
     "numpy": set(ROOMS) - {"cli"},
 }
+LONGEST_FILE, LONGEST_FUNCTION = 400, 60  # lines
 
 
 def imports(path: Path) -> list[str]:
     """Every module that a file imports, at its top or in a function."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            found.append(node.module or "")
-    return found
+    return [module for module, _ in _imports(ast.parse(path.read_text(encoding="utf-8")), is_run=True)]
+
+
+def _imports(node: ast.AST, *, is_run: bool) -> Iterator[tuple[str, bool]]:
+    """Every module that is imported below a node, and whether when the program runs or for the type checker alone."""
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, is_run) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield node.module or "", is_run
+    for child in ast.iter_child_nodes(node):
+        is_checked = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and child in node.body
+        yield from _imports(child, is_run=is_run and not is_checked)
 
 
 def room_of(module: str) -> str:
@@ -67,3 +80,74 @@ def test_libraries_stay_in_their_homes() -> None:
         and path.relative_to(HOUSE).parts[0].removesuffix(".py") not in HOMES[library]
     ]
     assert culprits == []
+
+
+def code(*suffixes: str) -> list[Path]:
+    """The files of code, compiled or not, that are ours."""
+    rooms = (HOUSE, TOP / "tests", TOP / "corpora")
+    return sorted(path for room in rooms for suffix in suffixes for path in room.rglob(f"*{suffix}"))
+
+
+def test_files_fit_in_the_head() -> None:
+    """None is longer than 400 lines."""
+    lengths = {path: path.read_text(encoding="utf-8").count("\n") for path in code(".py", ".pyi", ".pyx", ".pxi")}
+    assert {str(path.relative_to(TOP)): n for path, n in lengths.items() if n > LONGEST_FILE} == {}
+
+
+def test_functions_fit_on_a_screen() -> None:
+    """None is longer than 60 lines, its docstring included."""
+    long = [
+        f"{path.relative_to(TOP)}:{node.lineno} {node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for path in code(".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
+        if node.end_lineno - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    """Not even those within functions; a name that only the type checker sees is no import when the program runs."""
+    files = {".".join(path.relative_to(TOP).with_suffix("").parts): path for path in HOUSE.rglob("*.py")}
+    left = {name: {module for module in run_by(path) if module in files} - {name} for name, path in files.items()}
+    while free := [name for name, needed in left.items() if not needed & left.keys()]:
+        for name in free:
+            del left[name]
+    assert sorted(left) == [], "these import each other"
+
+
+def run_by(path: Path) -> set[str]:
+    """The modules that a file imports when it runs; of `from room import file` the file as well."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    files = {
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    modules = {module for module, is_run in _imports(tree, is_run=True) if is_run}
+    return modules | {file for file in files if file.rpartition(".")[0] in modules}
+
+
+def drawn() -> str:
+    """Which room imports which: a row for each, a column for each above it."""
+    rooms = [room for room in ROOMS if not room.startswith("__")]
+    width = max(map(len, rooms)) + 7
+    lines = [" " * width + "".join(f"{number:>3}" for number in range(1, len(rooms)))]
+    for number, room in enumerate(rooms, 1):
+        paths = [path for path in HOUSE.rglob("*.py") if path.relative_to(HOUSE).parts[0].removesuffix(".py") == room]
+        met = {room_of(module) for path in paths for module in imports(path) if module.startswith("nbtext.")}
+        row = "".join("  ●" if other in met else "  ·" for other in rooms[: number - 1])
+        lines.append(f"    {number:>2} {room:<{width - 7}}{row}".rstrip())
+    return "\n".join(lines)
+
+
+def test_the_page_shows_the_imports_as_they_are() -> None:
+    """Its table has the rooms in their order, and its picture is drawn from the code."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)/?` \|", page, re.MULTILINE) == [room for room in ROOMS if room[0] != "_"]
+    assert PICTURE.findall(page) == [drawn()], "python tests/test_house.py draws it anew"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(PICTURE.sub(lambda _: drawn(), PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,121 @@
+"""What is no model of ours is refused in one line that says what it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+
+from nbtext.artifact.record import checksum
+from nbtext.artifact.storage import load
+from nbtext.errors import ArtifactError
+
+HEADER = {"format": "nbtext model", "version": 1}
+
+FOREIGN = {
+    "nothing": (b"", "is empty"),
+    "text": (b"hello world\n", "looks like text"),
+    "text in UTF-8, cut in a character": (("é" * 40).encode()[:-1] + b"x", "looks like text"),
+    "words": (b"cats\ndogs\nowls\n", "looks like text"),
+    "JSON": (b'{"text": "a"}\n', "looks like JSON"),
+    "HTML": (b"<!DOCTYPE html><html>", "web page"),
+    "matrix file": (b"PK\x03\x04" + bytes(100), "matrix file (.npz)"),
+    "array file": (b"\x93NUMPY\x01\x00", "NumPy array"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd"),
+    "lz4": (b"\x04\x22\x4d\x18" + bytes(20), "lz4"),
+    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"),
+    "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "is damaged"),
+    "zeros": (bytes(1000), "is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_something_else_is_named(name: str, is_packed: bool, tmp_path: Path) -> None:
+    """A file that is no model is refused in a line that says what it looks like, compressed or not."""
+    import gzip
+
+    data, message = FOREIGN[name]
+    path = tmp_path / "model.joblib"
+    path.write_bytes(gzip.compress(data) if is_packed else data)
+    with pytest.raises(ArtifactError) as caught:
+        load(str(path))
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+
+
+def test_other_plain_data_is_named(tmp_path: Path) -> None:
+    """Plain data of another program is no model, nor is a list."""
+    for value in (
+        {"a": 1},
+        [1, 2],
+        {"version": 1, "format": "nbtext model"},
+        {"format": np.arange(3), "version": 1},
+        5,
+    ):
+        joblib.dump(value, tmp_path / "other")
+        with pytest.raises(ArtifactError, match="no nbtext model"):
+            load(str(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"a": np.zeros(3, dtype=np.complex128)}, {"a": {1, 2}}, {"a": joblib.Parallel}]
+)
+def test_a_newer_version_says_so(content: dict[str, Any], tmp_path: Path) -> None:
+    """A newer version is refused with a sentence that says so, even where what it holds cannot be read any more."""
+    joblib.dump({**HEADER, "version": 7, **content}, tmp_path / "model")
+    with pytest.raises(ArtifactError, match=r"written in version 7 .* reads no newer one than 1; update nbtext"):
+        load(str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("version", [0, -1, True, "1", 1.0, None, [1], np.arange(2)])
+def test_no_version(version: Any, tmp_path: Path) -> None:
+    """What is no version number is not taken for one."""
+    record = {"format": "nbtext model", "version": version}
+    joblib.dump({**record, "checksum": checksum(record)}, tmp_path / "model")
+    with pytest.raises(ArtifactError, match="does not say which version"):
+        load(str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("found", ["", "0" * 64, None, 5, np.arange(3), ["x"]])
+def test_wrong_checksum(found: Any, tmp_path: Path) -> None:
+    """A record whose checksum is missing or another one is damaged."""
+    for record in ({**HEADER, "a": 1, "checksum": found}, {**HEADER, "a": 1}):
+        joblib.dump(record, tmp_path / "model")
+        with pytest.raises(ArtifactError, match="checksum does not match"):
+            load(str(tmp_path / "model"))
+
+
+def test_unreadable_paths(tmp_path: Path) -> None:
+    """A missing file, a directory and a device are refused in a line that names them."""
+    for path, message in (
+        (tmp_path / "no", "does not exist"),
+        (tmp_path, "is a directory"),
+        (Path("/dev/zero"), "damaged"),
+    ):
+        with pytest.raises(ArtifactError, match=message) as caught:
+            load(str(path))
+        assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_forbidden_file(tmp_path: Path) -> None:
+    """A file that may not be read is named."""
+    (tmp_path / "model").touch(mode=0o000)
+    with pytest.raises(ArtifactError, match="permission denied"):
+        load(str(tmp_path / "model"))
+
+
+def test_closed_standard_input() -> None:
+    """Without a standard input, - is an error, not a crash."""
+    code = "from nbtext.artifact.storage import load\ntry:\n    load('-')\nexcept Exception as error:\n    print(error)"
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{sys.executable}" -c "$0" <&-', code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("standard input: ")

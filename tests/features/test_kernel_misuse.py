@@ -1,0 +1,81 @@
+"""The compiled kernel, asked for what cannot be: an error, never a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.rows import Rows
+from nbtext.features.vocabulary import Vocabulary
+
+kernel = pytest.importorskip("nbtext.features._kernel", reason="the kernel is not compiled")
+pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
+
+
+def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
+    return Rows(
+        np.array(indptr, np.int64), np.array(indices, np.int32), np.array(counts, np.int32), np.zeros(1, np.int64)
+    )
+
+
+@pytest.mark.parametrize(
+    ("misuse", "error"),
+    [
+        (lambda: kernel.Counter(analyzer="line"), ValueError),
+        (lambda: kernel.Counter(ngrams=(2, 1)), ValueError),
+        (lambda: kernel.Counter(ngrams=(0, 1)), ValueError),
+        (lambda: kernel.Counter(hash_bits=31), ValueError),
+        (lambda: kernel.Counter(hash_bits=8, vocabulary=Vocabulary.from_terms([])), ValueError),
+        (lambda: kernel.Counter(fields=("a", "a")), ValueError),
+        (lambda: kernel.Counter(fields=("a", "a:b")), ValueError),
+        (lambda: kernel.Counter().rows([[b"bytes"]]), TypeError),
+        (lambda: kernel.Counter().rows([["a"], ["b"]]), ValueError),
+        (lambda: kernel.Counter().rows([]), ValueError),
+        (lambda: kernel.Counter(fields=("a", "b")).rows([["a"], []]), ValueError),
+        (lambda: kernel.Counter().tally([["a"]], np.zeros(2, np.int32), 0), ValueError),
+        (lambda: kernel.Counter().tally([["a"]], np.full(1, 2**24, np.int32), 0), OverflowError),
+        (lambda: kernel.Counter().tally([["a"]], np.zeros(1, np.int64), 0), ValueError),
+        (lambda: kernel.Counter().tally([["a"]], np.zeros(1, np.int32), -1), OverflowError),
+        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 2, 1, 3]))), ValueError),
+        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 9]))), ValueError),
+        (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([], np.int64))), ValueError),
+        (lambda: kernel.arrange(no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange(no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange(no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange(no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: kernel.arrange(no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
+    ],
+)
+def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:
+    """Never a crash."""
+    with pytest.raises(error):
+        misuse()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"indices": [9]}, {"indices": [-1]}, {"indptr": [0, 2]}, {"indptr": [1, 1]}, {"values": []},
+        {"default": [0.0]}, {"base": [0.0]}, {"base": [0.0], "base_scale": [0.0, 0.0]}, {"w_indptr": []},
+        {"w_indptr": [0, 2, 9]}, {"w_indptr": [0, 2, 1]}, {"w_indptr": [-1, 2, 2]}, {"w_classes": [0]},
+        {"w_classes": [0, 2]}, {"w_classes": [-1, 0]}, {"bias": [0.0]},
+    ],
+)  # fmt: skip
+def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) -> None:
+    """Columns, classes and bounds that point elsewhere are found before they are followed."""
+    arguments = {
+        "indptr": [0, 2], "indices": [0, 1], "values": [1.0, 1.0], "bias": [0.0, 0.0], "default": [0.0, 0.0],
+        "base": None, "base_scale": None, "w_indptr": [0, 2, 2], "w_classes": [0, 1], "w_deltas": [1.0, 1.0],
+    }  # fmt: skip
+    types = {"indptr": np.int64, "w_indptr": np.int64, "indices": np.int32, "w_classes": np.int32}
+    if change == {"indptr": [0, 2]}:
+        arguments["indices"] = [0]
+    arrays = {
+        name: value if value is None else np.array(value, dtype=types.get(name, np.float64))
+        for name, value in (arguments | change).items()
+    }
+    with pytest.raises(ValueError, match="fit"):
+        kernel.score_rows(*arrays.values())
