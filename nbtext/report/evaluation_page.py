@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtext.errors import printable
 from nbtext.evaluation.diagnosis import Diagnosis, Mistake, Target
+from nbtext.evaluation.metrics import Evaluation, LabelScore
 from nbtext.evaluation.shelves import Noted
 from nbtext.features.occurrences import Locator
 from nbtext.report.evaluation_charts import evaluation_charts
@@ -24,6 +25,7 @@ TILES = (
 )
 MOST_SHOWN = 2_500  # characters of a mistake's text
 MOST_WORDS = 8  # of a mistake's, for the answer and against it
+MOST_SCORES = 1_000  # labels whose figures are listed: the most frequent
 EXCERPT = 110  # characters of a document in a list
 
 
@@ -43,6 +45,7 @@ def evaluation_page(
         "diagnosis": diagnosis,
         "evaluation": diagnosis.evaluation,
         "tiles": _tiles(diagnosis),
+        "scores": _scores(diagnosis.evaluation),
         "target": _main_target(diagnosis),
         "areas": {curve.label: curve for curve in diagnosis.curves.labels} if diagnosis.curves is not None else {},
         "mistakes": [_mistake(mistake, locate) for mistake in diagnosis.mistakes],
@@ -66,6 +69,12 @@ def _tiles(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
         low, high = diagnosis.intervals[name]
         value = getattr(diagnosis.evaluation, name)
         yield {"name": title, "value": f"{value:.4f}", "range": f"{low:.4f} to {high:.4f}", "note": note}
+
+
+def _scores(evaluation: Evaluation) -> list[LabelScore]:
+    """The figures of each label, or of the most frequent, sorted by label."""
+    by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
+    return sorted(by_support[:MOST_SCORES], key=lambda score: score.label)
 
 
 def _main_target(diagnosis: Diagnosis) -> Target:

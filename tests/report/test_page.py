@@ -199,8 +199,9 @@ def test_what_is_not_there_is_said(
     assert shown.marks("precision_recall") > 0
 
 
-def test_a_hundred_labels(visit: Visited, tmp_path: Path) -> None:
-    """The matrix fits the screen, can be zoomed until its numbers can be read, and put in order."""
+def test_a_hundred_labels(visit: Visited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The matrix fits the screen, can be zoomed until its numbers can be read, and put in order; tables stay short."""
+    monkeypatch.setattr("nbtext.report.evaluation_page.MOST_SCORES", 110)
     subjects = {f"label {number:03}": f"word{number} more{number} other{number // 2}" for number in range(120)}
     learned, asked = documents_of(subjects, 3, 1), documents_of(subjects, 2, 2)
     classifier = TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])
@@ -208,6 +209,8 @@ def test_a_hundred_labels(visit: Visited, tmp_path: Path) -> None:
     size = "document.querySelector('#matrix tbody td').getBoundingClientRect().width"
     first = "document.querySelector('#matrix tbody th').innerText"
     assert shown.page.locator("#matrix tbody td").count() == 100 * 100
+    assert shown.page.locator("#labels tbody tr").count() == 110
+    assert "110 most frequent of 120 labels" in shown.page.locator("#labels").inner_text()
     assert shown.page.evaluate("matrix.scrollWidth <= matrix.clientWidth")
     assert shown.page.evaluate(size) <= 14
     shown.page.locator("#order").select_option("name")
