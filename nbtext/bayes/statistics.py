@@ -81,6 +81,11 @@ class Statistics:
         return self.class_sums(self.occurrences)
 
     @property
+    def knows_documents(self) -> bool:
+        """Whether documents were counted, and not only how often each feature occurs, as scikit-learn does."""
+        return bool(self.documents.any() or not self.occurrences.any())
+
+    @property
     def document_frequencies(self) -> NDArray[np.int64]:
         """Documents that hold each feature: shape (V,)."""
         return self.feature_sums(self.documents)

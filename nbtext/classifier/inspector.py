@@ -16,6 +16,7 @@ from nbtext.bayes.statistics import Statistics
 from nbtext.bayes.weights import ClassWeights
 from nbtext.classifier.naming import Names
 from nbtext.classifier.reading import over_vocabulary
+from nbtext.errors import ModelError
 from nbtext.features.selection import chi_squared, mutual_information
 
 if TYPE_CHECKING:
@@ -32,10 +33,10 @@ class FeatureView:
     feature: str
     log_odds: float  # what one of it adds to the score of the class, less the mean of what it adds to the others'
     z: float  # the log-odds ratio of its counts in the class and in all others, in standard deviations
-    mutual_information: float  # of its presence and the label, in nats; of the feature, whatever the class
+    mutual_information: float | None  # of its presence and the label, in nats; of the feature, whatever the class
     chi_squared: float  # the same of its occurrences
     occurrences: float  # in the class
-    documents: int  # of the class that hold it
+    documents: int | None  # of the class that hold it; None where they were not counted
 
 
 class Inspector:
@@ -85,6 +86,12 @@ class Inspector:
 
     def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
         """The columns of the features that tell most of a class, best first; equal ones in their order."""
+        if by == "mi" and not self.statistics.knows_documents:
+            raise ModelError(
+                "the model does not know how many documents hold a feature",
+                where="--by mi",
+                hint="use --by z, or train on the texts",
+            )
         if by in ("mi", "chi2"):
             scores = np.where(self._prefers == k, self.chi_squared if by == "chi2" else self.mutual_information, -1.0)
         elif by == "frequency":
@@ -98,10 +105,12 @@ class Inspector:
         """What the model knows of these columns in a class."""
         log_odds, z = self.log_odds(k), self.z(k)
         occurrences, documents = self.frequencies(k), self._of_class(k, self.statistics.documents)
+        is_known = self.statistics.knows_documents
         for j in map(int, columns):
             yield FeatureView(
-                self.name(j), float(log_odds[j]), float(z[j]), float(self.mutual_information[j]),
-                float(self.chi_squared[j]), occurrences[j].item(), int(documents[j]),
+                self.name(j), float(log_odds[j]), float(z[j]),
+                float(self.mutual_information[j]) if is_known else None, float(self.chi_squared[j]),
+                occurrences[j].item(), int(documents[j]) if is_known else None,
             )  # fmt: skip
 
     @property
@@ -120,9 +129,11 @@ class Inspector:
 
     @cached_property
     def _prefers(self) -> NDArray[np.int64]:
-        """The class that each feature speaks for most: where it is in the largest share of the documents."""
+        """The class that each feature speaks for most: where it is in the largest share of the documents, or occurs
+        most often by document where that is all that is known."""
         statistics = self.statistics
-        share = statistics.documents / np.maximum(statistics.class_documents, 1)[statistics.classes]
+        sightings = statistics.documents if statistics.knows_documents else statistics.occurrences
+        share = sightings / np.maximum(statistics.class_documents, 1)[statistics.classes]
         order = np.lexsort((statistics.classes, -share, statistics.entry_features))
         preferred = np.full(statistics.n_features, -1, dtype=np.int64)
         used = np.flatnonzero(np.diff(statistics.indptr))

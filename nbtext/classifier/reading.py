@@ -185,7 +185,7 @@ def over_vocabulary(tally: Tally, features: FeatureSettings) -> Tally:
 def _weighting(tally: Tally, features: FeatureSettings, event_model: EventModel) -> Weighting:
     """What the settings ask for, or as much of it as the event model can read."""
     if event_model.reads_presence:
-        if not tally.statistics.documents.any() and tally.statistics.occurrences.any():
+        if not tally.statistics.knows_documents:
             raise ModelError(
                 "the counts tell how often each feature occurs, and not in how many documents",
                 hint="train on the texts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ def from_sklearn(pipeline: Any) -> TextClassifier:
     counts = np.asarray(estimator.feature_count_)[np.ix_(classes, columns)]
     is_presence = features.tf == "binary" and transformer is None
     _require(modelling.model != "bernoulli" or _sees_presence(estimator, is_presence), "a BernoulliNB of other values")
-    is_presence = is_presence or modelling.model == "bernoulli"
+    if modelling.model == "bernoulli":  # whatever its features weigh, it looks at presence, and keeps that alone
+        features, is_presence = replace(features, tf="binary", idf="none", norm="none"), True
     statistics = _statistics(counts, np.asarray(estimator.class_count_)[classes], is_presence=is_presence)
     weighting = None if is_presence else _weighting(features, transformer, columns)
     tally = Tally(

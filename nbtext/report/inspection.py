@@ -195,6 +195,11 @@ def _words(pairs: list[tuple[str, str]], width: int) -> Text:
     return lines
 
 
+def _known(number: float | None, form: str) -> str:
+    """A number, or a dash where the model does not know it."""
+    return "–" if number is None else format(number, form)
+
+
 def _word_parts(word: WordView) -> Iterator[RenderableType]:
     from rich.text import Text
 
@@ -204,14 +209,14 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
     feature = word.classes[0][1]
     yield Text.assemble(
         (printable(word.feature), "bold"),
-        f"  mutual information {feature.mutual_information:.6f}, chi-squared {feature.chi_squared:,.1f}",
+        f"  mutual information {_known(feature.mutual_information, '.6f')}, chi-squared {feature.chi_squared:,.1f}",
     )
     table = new_table("label", "occurrences", "documents", "log-odds", "z")
     for label, view in word.classes:
         table.add_row(
             printable(label),
             f"{view.occurrences:,.6g}",
-            f"{view.documents:,}",
+            _known(view.documents, ","),
             f"{view.log_odds:+.3f}",
             f"{view.z:+.1f}",
         )

@@ -14,9 +14,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from nbtext.artifact.model import load_model, save_model
 from nbtext.classifier.growth import read_again
+from nbtext.classifier.inspection import inspect
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.interchange import from_sklearn
+from nbtext.report.inspection import rendered_inspection
 
 VECTORIZERS: dict[str, Any] = {
     "counts": CountVectorizer(),
@@ -140,3 +142,28 @@ def test_sample_weights() -> None:
     )
     with pytest.raises(ModelError, match="sample weights"):
         from_sklearn(pipeline)
+
+
+def test_presence_is_all_that_a_bernoulli_model_counts(texts: list[str]) -> None:
+    """Also over a vectorizer of counts or weights: read again, it is a model of presence."""
+    expected = fitted(CountVectorizer(binary=True), MultinomialNB())
+    for vectorizer in (CountVectorizer(), TfidfVectorizer()):
+        classifier = from_sklearn(fitted(vectorizer, BernoulliNB()))
+        check(expected, read_again(classifier, {"model": "multinomial"}), texts)
+
+
+def test_inspection_of_what_was_not_counted() -> None:
+    """The documents of a word, and with them its mutual information, are unknown, not 0; the rest is as for a model
+    that has counted them."""
+    classifier = from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
+    counted = TextClassifier(smoothing=1.0, calibrate=False).fit(*documents("train"))
+    with pytest.raises(ModelError, match=r"--by mi: .* how many documents"):
+        inspect(classifier, by="mi")
+    for by in ("z", "log-odds", "frequency"):
+        found, expected = inspect(classifier, by=by), inspect(counted, by=by)
+        for label, other in zip(found.labels, expected.labels, strict=True):
+            assert [view.feature for view in label.features] == [view.feature for view in other.features]
+            assert {(view.documents, view.mutual_information) for view in label.features} == {(None, None)}
+    prefers = {view.feature: label.label for label in inspect(classifier, by="chi2").labels for view in label.features}
+    assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
+    assert "mutual information –" in rendered_inspection(inspect(classifier, words=("parking",)), form="table")
