@@ -28,6 +28,15 @@ def test_speed() -> None:
     assert (RESULTS / "speed.svg").is_file()
 
 
+def test_accuracy() -> None:
+    """Each figure of four digits is one of the table's."""
+    _, section = (TOP / "README.md").read_text(encoding="utf-8").split("## How right it is\n")
+    measured = (RESULTS / "accuracy.md").read_text(encoding="utf-8")
+    figures = re.findall(r"0\.\d{3,4}", section.split("\n## ")[0])
+    assert len(figures) > 20
+    assert [figure for figure in figures if figure not in measured] == []
+
+
 def test_the_picture(tmp_path: Path) -> None:
     """What a terminal shows now is what it shows there; `python tests/docs/picture.py` draws it anew."""
     script = TOP / "tests" / "docs" / "picture.py"
