@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 TOP = Path(__file__).parents[1]
@@ -37,7 +38,12 @@ LONGEST_FILE, LONGEST_FUNCTION = 400, 60  # lines
 
 def imports(path: Path) -> list[str]:
     """Every module that a file imports, at its top or in a function."""
-    return [module for module, _ in _imports(ast.parse(path.read_text(encoding="utf-8")), is_run=True)]
+    return [module for module, _ in _imports(tree_of(path), is_run=True)]
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _imports(node: ast.AST, *, is_run: bool) -> Iterator[tuple[str, bool]]:
@@ -46,9 +52,12 @@ def _imports(node: ast.AST, *, is_run: bool) -> Iterator[tuple[str, bool]]:
         yield from ((alias.name, is_run) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         yield node.module or "", is_run
+    checked: list[ast.stmt] = []
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        checked = node.body
     for child in ast.iter_child_nodes(node):
-        is_checked = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and child in node.body
-        yield from _imports(child, is_run=is_run and not is_checked)
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from _imports(child, is_run=is_run and child not in checked)
 
 
 def room_of(module: str) -> str:
@@ -99,7 +108,7 @@ def test_functions_fit_on_a_screen() -> None:
     long = [
         f"{path.relative_to(TOP)}:{node.lineno} {node.name}: {node.end_lineno - node.lineno + 1} lines"
         for path in code(".py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
         if node.end_lineno - node.lineno >= LONGEST_FUNCTION
     ]
@@ -118,7 +127,7 @@ def test_no_imports_go_in_a_circle() -> None:
 
 def run_by(path: Path) -> set[str]:
     """The modules that a file imports when it runs; of `from room import file` the file as well."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     files = {
         f"{node.module}.{alias.name}"
         for node in ast.walk(tree)
