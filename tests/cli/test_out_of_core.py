@@ -1,0 +1,51 @@
+"""Memory holds a model and a few batches, however large the input is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+MEBIBYTE = 1 << 20
+
+
+def peak(*arguments: str) -> int:
+    """The most memory that a command held at once, in bytes."""
+    command = [sys.executable, "-m", "nbtext", *arguments, "-q", "-j", "2"]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(TOP)}) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss * 1024
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory, letters: Path) -> dict[int, Path]:
+    """Files of 10 and 40 MB, of the letters over and over, by their megabytes."""
+    folder = tmp_path_factory.mktemp("large")
+    labelled = [(path.parent.name, path.read_text()) for path in sorted((letters / "train").glob("*/*"))]
+    once = "".join(f"__label__{label} {' '.join(text.split())}\n" for label, text in labelled).encode()
+    for size in (10, 40):
+        (folder / f"{size}.txt").write_bytes(once * (size * 1_000_000 // len(once)))
+    return {size: folder / f"{size}.txt" for size in (10, 40)}
+
+
+def test_predict(lines: dict[int, Path], model: str, tmp_path: Path) -> None:
+    """Answering four times as many documents takes no more memory, nor does going on with the answers."""
+    ask = ("predict", "-m", model, "--to", "tsv", "-o", str(tmp_path / "out"))
+    small, large = (peak(*ask, str(path)) for path in lines.values())
+    assert large < small + 20 * MEBIBYTE
+    answers = (tmp_path / "out").read_bytes()
+    (tmp_path / "out").write_bytes(answers[: len(answers) // 2])
+    assert peak(*ask, str(lines[40]), "--resume") < small + 20 * MEBIBYTE
+    assert (tmp_path / "out").read_bytes() == answers
+
+
+def test_train(lines: dict[int, Path], tmp_path: Path) -> None:
+    """Learning four times as many documents of the same words takes no more memory, once the sample is full."""
+    small, large = (peak("train", str(path), "-o", str(tmp_path / "m")) for path in lines.values())
+    assert large < small + 20 * MEBIBYTE
