@@ -47,17 +47,17 @@ class Workers:
     """An Executor: those of a Dask cluster.
 
     client       a connection to its scheduler
-    shard_bytes  of a piece that one of them gets
+    shard_bytes  of a piece that one of them gets; None: what suits their number
     """
 
     client: Client
-    shard_bytes: int
+    shard_bytes: int | None
 
     def tally(self, source: Source, counting: Counting, on_batch: OnBatch | None = None) -> Tally:
         """Count every document of a source; see nbtext.classifier.folding.Executor."""
         if has_own_pattern(counting.settings):
             raise SettingsError("a worker could not stop one that takes for ever", where="--token-pattern")
-        shards = source.shards(self.shard_bytes)
+        shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         counted = [self._submit(count_shard, shard, source.settings, counting, TOKENS_BY) for shard in shards]
         reports = [self._submit(report_of_work, each, priority=1) for each in counted]
         total = self._added_up(counted)
@@ -123,7 +123,7 @@ class Workers:
 
     def _numbered(self, source: Source) -> list[Shard]:
         """The shards of a source, which know the numbers of their lines."""
-        shards = source.shards(self.shard_bytes)
+        shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         if all(shard.span is None for shard in shards):
             return shards
         found = [
@@ -134,7 +134,7 @@ class Workers:
 
     def _in_order(self, work: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """What each piece of work comes to, in order; only some are begun before the first has been taken."""
-        n_ahead = AHEAD * max(1, sum(self.client.nthreads().values()))
+        n_ahead = AHEAD * self._n_threads()
         begun: deque[Future] = deque()
         for each in work:
             begun.append(self._submit(*each))
@@ -142,6 +142,9 @@ class Workers:
                 yield begun.popleft().result()
         while begun:
             yield begun.popleft().result()
+
+    def _n_threads(self) -> int:
+        return max(1, sum(map(int, self.client.nthreads().values())))
 
     def _submit(self, function: Callable[..., Any], *arguments: Any, priority: int = 0) -> Future:
         return self.client.submit(function, *arguments, pure=False, priority=priority)

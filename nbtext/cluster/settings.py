@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from nbtext.documents.shards import SHARD_BYTES
 from nbtext.errors import SettingsError
 
 LOCAL = "local"
@@ -21,8 +20,12 @@ class ClusterSettings:
             "scheduler, as in tcp://HOST:8786, or `local` for processes here."
         },
     )
-    shard_bytes: int = field(
-        default=SHARD_BYTES, metadata={"help": "How large a piece of SOURCE a worker is given, with --cluster."}
+    shard_bytes: int | None = field(
+        default=None,
+        metadata={
+            "help": "How large a piece of SOURCE a worker is given, with --cluster.  [default: two for each thread, if "
+            "that makes 16 to 512 MiB]"
+        },
     )
 
     def __post_init__(self) -> None:
@@ -30,7 +33,7 @@ class ClusterSettings:
             raise SettingsError(
                 f"{self.cluster!r} is no address", where="--cluster", hint="give tcp://HOST:8786, or local"
             )
-        if self.shard_bytes < 1:
+        if self.shard_bytes is not None and self.shard_bytes < 1:
             raise SettingsError("a piece needs a byte at least", where="--shard-bytes")
 
     @property

@@ -13,7 +13,7 @@ from nbtext.documents.streams import STANDARD_INPUT, file_size, open_stream
 from nbtext.documents.urls import has_ranges, is_url
 from nbtext.errors import InputError
 
-SHARD_BYTES = 256 << 20
+LEAST_BYTES, MOST_BYTES = 16 << 20, 512 << 20  # of a shard: each has a sample of its own, and must fit into memory
 FILE_BYTES = 32 << 10  # that a file of a directory is taken to have: to look at each would cost as much as to read it
 IN_RANGES = ("jsonl", "lines", "fasttext")  # formats of which any line is a document by itself
 
@@ -32,6 +32,13 @@ class Shard:
     paths: tuple[str, ...]
     labels: tuple[str | None, ...]
     span: Span | None = None
+
+
+def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
+    """How large shards should be for so many readers of so many bytes: two for each, unless that makes extreme ones."""
+    if n_bytes is None:
+        return MOST_BYTES
+    return min(max(-(-n_bytes // (2 * n_readers)), LEAST_BYTES), MOST_BYTES)
 
 
 def cut(whole: Shard, n_bytes: int, *, encoding: Encoding, settings: ReadingSettings) -> Iterator[Shard]:

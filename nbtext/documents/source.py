@@ -11,7 +11,7 @@ from nbtext.documents.blocks import Span
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.parts import Opener, Part
 from nbtext.documents.settings import FORMATS, ReadingSettings
-from nbtext.documents.shards import Shard, cut
+from nbtext.documents.shards import FILE_BYTES, Shard, cut, suitable_bytes
 from nbtext.errors import InputError, SettingsError
 
 
@@ -58,12 +58,16 @@ class Source:
         for part in self._parts:
             yield from part.chunks()
 
-    def shards(self, n_bytes: int) -> list[Shard]:
+    def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """The same documents in pieces of about so many bytes, in order, for others to read; see `open_shard`.
 
-        raises  InputError: something can be read here only
+        n_bytes  None: what suits so many readers
+        raises   InputError: something can be read here only
         """
         encoding = encoding_of(self.settings)
+        if n_bytes is None:
+            size = self.size * FILE_BYTES if self.size is not None and self.unit == "files" else self.size
+            n_bytes = suitable_bytes(size, n_readers)
         return [
             shard
             for part in self._parts

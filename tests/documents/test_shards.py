@@ -13,7 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.shards import FILE_BYTES, Shard, count_lines, numbered, unnumbered
+from nbtext.documents.shards import (
+    FILE_BYTES,
+    LEAST_BYTES,
+    MOST_BYTES,
+    Shard,
+    count_lines,
+    numbered,
+    suitable_bytes,
+    unnumbered,
+)
 from nbtext.documents.source import Source, open_shard
 from nbtext.errors import InputError
 
@@ -83,3 +92,15 @@ def test_a_stream_is_for_its_reader_alone(opened: Callable[..., Any]) -> None:
     """Standard input cannot be read by others, and the line says so."""
     with pytest.raises(InputError, match="a stream cannot be read by others; save it"):
         opened("-").shards(10)
+
+
+def test_shards_suit_their_readers(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Two for each reader, unless that makes small ones, which cost, or large ones, which need memory."""
+    assert suitable_bytes(1 << 30, 4) == 1 << 27
+    assert suitable_bytes(1000, 4) == LEAST_BYTES
+    assert suitable_bytes(1 << 40, 4) == suitable_bytes(None, 4) == MOST_BYTES
+    (tmp_path / "a").mkdir()
+    for number in range(3 * LEAST_BYTES // FILE_BYTES):
+        (tmp_path / "a" / str(number)).touch()
+    assert len(opened(tmp_path).shards(n_readers=1)) == 2
+    assert len(opened(tmp_path).shards(n_readers=4)) == 3
