@@ -130,6 +130,15 @@ def _whole(record: Record, key: str) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
+def _counts(record: Record, key: str) -> NDArray[Any]:
+    """The counts at `key`, or sums of weights: whole numbers as int64, others as they are; none of them negative."""
+    if audit.require(record, key, np.ndarray).dtype.kind != "f":
+        return _whole(record, key)
+    sums = audit.real_numbers(record, key, None)
+    audit.check_within(key, sums, 0, 2**62)
+    return sums
+
+
 def _vocabulary(record: Record, key: str) -> Vocabulary | None:
     if audit.optional(record, key, dict) is None:
         return None
@@ -176,7 +185,7 @@ def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings
         derivation,
     )
     weighting, choice = _weighting(record, scorer.n_features), choice_of(record, n_classes)
-    return Reading(selected, None, weighting, scorer, choice, unlabelled_of(record))
+    return Reading(selected, None, weighting, scorer, choice, unlabelled_of(record, n_classes))
 
 
 def _weighting(record: Record, n_features: int) -> Weighting:
@@ -196,15 +205,8 @@ def _tally(
     audit.section(record, "statistics", ("indptr", "classes", "documents", "occurrences"))
     indptr, classes = _entries(record, "statistics", len(labels))
     _check_width("statistics", vocabulary, features, len(indptr) - 1)
-    class_documents = _whole(record, "class_documents")
-    documents = _whole(record, "statistics.documents")
-    occurrences: NDArray[Any] = audit.require(record, "statistics.occurrences", np.ndarray)
-    is_weighted = occurrences.dtype.kind == "f"
-    occurrences = (
-        audit.real_numbers(record, "statistics.occurrences", len(classes))
-        if is_weighted
-        else _whole(record, "statistics.occurrences")
-    )
+    class_documents, documents = _counts(record, "class_documents"), _counts(record, "statistics.documents")
+    occurrences = _counts(record, "statistics.occurrences")
     for key, found, expected in (
         ("class_documents", class_documents, len(labels)),
         ("statistics.documents", documents, len(classes)),

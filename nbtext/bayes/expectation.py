@@ -29,10 +29,12 @@ class Mixture:
     """What expectation-maximization found.
 
     scorer           of log P(document, class), the prior included
+    log_prior        (n_classes,), of each class's prior probability
     log_likelihoods  penalized, in nats: of what the labelled documents tell alone, then after each step
     """
 
     scorer: LinearScorer
+    log_prior: Floats
     log_likelihoods: tuple[float, ...]
 
 
@@ -88,7 +90,8 @@ class ExpectationMaximization:
         found: list[float] = []
         statistics, steps = labelled, self.steps if self.weight > 0 else 0
         for step in range(steps + 1):
-            scorer = self._compiled(statistics)
+            believed = log_prior(statistics.class_documents, self.prior)
+            scorer = EVENT_MODELS[self.model].compile(statistics, smoothing=self.smoothing).with_prior(believed)
             if step == steps and not is_watched:
                 break
             posteriors, marginal = self._expected(scorer, run)
@@ -98,11 +101,7 @@ class ExpectationMaximization:
             if step > 0 and found[-1] - found[-2] <= ENOUGH * abs(found[-1]):
                 break
             statistics = self._counted(labelled, posteriors)
-        return Mixture(scorer, tuple(found))
-
-    def _compiled(self, statistics: Statistics) -> LinearScorer:
-        scorer = EVENT_MODELS[self.model].compile(statistics, smoothing=self.smoothing)
-        return scorer.with_prior(log_prior(statistics.class_documents, self.prior))
+        return Mixture(scorer, believed, tuple(found))
 
     def _expected(self, scorer: LinearScorer, run: Run[Any]) -> tuple[csr_array, float]:
         """How probable each label is for each unlabelled document; and the log-likelihood of all of them."""

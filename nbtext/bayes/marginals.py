@@ -78,7 +78,8 @@ class FeatureMarginals:
             np.log(shares),
             np.ones(labelled.n_classes),
         )
-        return Mixture(scorer.with_prior(log_prior(labelled.class_documents, self.prior)), ())
+        believed = log_prior(labelled.class_documents, self.prior)
+        return Mixture(scorer.with_prior(believed), believed, ())
 
     def _in_blocks(self, labelled: Statistics, used: NDArray[np.int64], shares: Floats) -> list[Floats]:
         """log θ of these features, (n_used, n_classes), some of them at a time."""

@@ -173,7 +173,8 @@ class LeaveOneOut:
             return leave_one_out(self.statistics, self.sample, **arguments, run=self.run)
         scores = np.empty((len(smoothings), len(self.sample), self.statistics.n_classes))
         old, new = (self._of(np.flatnonzero(which)).sample for which in (~self.is_new, self.is_new))
-        scores[:, ~self.is_new] = leave_one_out(self.statistics, old, **arguments, run=self.run)
+        if len(old):
+            scores[:, ~self.is_new] = leave_one_out(self.statistics, old, **arguments, run=self.run)
         scores[:, self.is_new] = scores_of_new(self.statistics, new, **arguments)
         return scores
 

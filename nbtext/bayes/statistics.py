@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.counting import combine_entries
+from nbtext.features.twins import combine_entries as combine_real_entries
 
 MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
 NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
+FAINTEST = 1e-300  # the least that is left of a count
 EXACT_FLOAT = 2**53  # float64 holds every whole number up to here
 
 
@@ -25,21 +27,21 @@ class Statistics:
     one for each class that uses it, in ascending order of the class. Sums of whole counts are int64 and exact;
     sums of weights (TF-IDF) are float64 and exact to rounding.
 
-    class_documents  (K,) int64, documents of each class, n_k
+    class_documents  (K,) int64, documents of each class, n_k; float64 where documents weigh less than one
     indptr           (V + 1,) int64
     classes          (n_entries,) int32
-    documents        (n_entries,) int64, documents of class k that hold feature j, d_kj
+    documents        (n_entries,) likewise, documents of class k that hold feature j, d_kj
     occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class k, t_kj
     """
 
-    class_documents: NDArray[np.int64]
+    class_documents: NDArray[Any]
     indptr: NDArray[np.int64]
     classes: NDArray[np.int32]
-    documents: NDArray[np.int64]
+    documents: NDArray[Any]
     occurrences: NDArray[Any]
 
     @property
-    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
         """What was counted feature by feature, as plain arrays."""
         return self.indptr, self.classes, self.documents, self.occurrences
 
@@ -53,7 +55,14 @@ class Statistics:
 
     @property
     def n_documents(self) -> int:
-        return int(self.class_documents.sum())
+        """All documents; where they weigh less than one, the sum of their weights, which need not be whole."""
+        found: int = self.class_documents.sum().item()
+        return found
+
+    @property
+    def is_decayed(self) -> bool:
+        """Whether documents weigh less than one, so that counts of documents are no whole numbers."""
+        return self.documents.dtype.kind == "f" or self.class_documents.dtype.kind == "f"
 
     @property
     def entry_features(self) -> NDArray[np.int64]:
@@ -98,6 +107,12 @@ class Statistics:
         """The statistics of documents whose counts are multiplied by a factor for each feature, shape (V,)."""
         return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)))
 
+    def decayed(self, factor: float) -> Statistics:
+        """The same documents, each of which counts this many times as much, in float64, but never nothing."""
+        counts = self.class_documents, self.documents, self.occurrences
+        class_documents, documents, occurrences = (np.maximum(each * factor, FAINTEST) for each in counts)
+        return replace(self, class_documents=class_documents, documents=documents, occurrences=occurrences)
+
     def restricted(self, columns: NDArray[np.int64]) -> Statistics:
         """The statistics of these features only; `columns` ascends."""
         lengths = np.diff(self.indptr)[columns]
@@ -115,7 +130,7 @@ class Statistics:
         """
         lengths = np.zeros(n_features, dtype=np.int64)
         lengths[columns] = np.diff(self.indptr)
-        class_documents = np.zeros(n_classes, dtype=np.int64)
+        class_documents = np.zeros(n_classes, dtype=self.class_documents.dtype)
         class_documents[classes] = self.class_documents
         return Statistics(
             class_documents,
@@ -141,7 +156,9 @@ def _combined(a: Statistics, b: Statistics, *, sign: int) -> Statistics:
     if sign > 0 and _total(a) + _total(b) > MOST_COUNTED:
         raise ModelError(f"more than {MOST_COUNTED:,} occurrences together are more than can be counted")
     class_documents = a.class_documents + sign * b.class_documents
-    entries = combine_entries(a.entries, b.entries, sign)
+    # the kernel knows whole documents only
+    combine = combine_real_entries if a.is_decayed or b.is_decayed else combine_entries
+    entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError(NEVER_LEARNED)
     combined = Statistics(class_documents, *entries)

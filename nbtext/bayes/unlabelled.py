@@ -64,12 +64,14 @@ class Unlabelled:
     method           one of METHODS
     documents        how many there were
     weight           λ, what each of them counts beside a labelled one
+    log_prior        (n_classes,), what it believes of the classes, which labelled documents' counts do not tell
     log_likelihoods  of em, penalized, in nats: before the first step and after each
     """
 
     method: str
     documents: int
     weight: float
+    log_prior: tuple[float, ...]
     log_likelihoods: tuple[float, ...]
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.weights import bias_of, contributions
 from nbtext.classifier.folding import OnBatch, answered
@@ -161,7 +160,7 @@ class Explainer:
         modelling = self._classifier.modelling
         if modelling.model not in EVENT_MODELS:
             return np.zeros(len(self._classifier.labels))
-        return log_prior(self._classifier.tally_.statistics.class_documents, modelling.effective_prior)
+        return self._classifier.class_log_prior_
 
     def _names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
         """The features in these columns; of hashed ones, those of the document that are hashed into it."""

@@ -15,6 +15,7 @@ from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Choice
+from nbtext.classifier.decay import WHOLE, check_fading, check_whole, faded
 from nbtext.classifier.folding import OnBatch, check_fields, tally_source, threads
 from nbtext.classifier.reading import needs_all_documents, read, sample_size
 from nbtext.classifier.tally import SAMPLE_SIZE, Tally
@@ -30,16 +31,22 @@ ENOUGH = 0.5  # the share of a sample that must be left for a choice to be made 
 
 
 def update_source(
-    classifier: TextClassifier, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+    classifier: TextClassifier,
+    source: Source,
+    *,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+    factor: float = WHOLE,
 ) -> TextClassifier:
     """Learn all documents of a source as well; new words and new labels too.
 
+    factor  what each document learned before weighs from now on, as a share of what it did; see `faded`
     raises  InputError: a document cannot be read, or has no label; ModelError: the model cannot learn more
     """
     check_growth(classifier)
     tally = _counted(classifier, source, jobs=jobs, sample_size=more_sample_size(classifier), on_batch=on_batch)
     with threads(jobs) as run:
-        return learn(classifier, tally, run=run)
+        return learn(classifier, tally, run=run, factor=factor)
 
 
 def forget_source(
@@ -51,6 +58,7 @@ def forget_source(
             counts can show it, or the model cannot forget
     """
     check_growth(classifier)
+    check_whole(classifier)
     size = None if classifier.tally_.sample_size != 0 else 0
     tally = _counted(classifier, source, jobs=jobs, sample_size=size, on_batch=on_batch)
     with threads(jobs) as run:
@@ -69,15 +77,20 @@ def calibrate_source(
         return calibrate(classifier, tally, run=run)
 
 
-def learn(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_by_one) -> TextClassifier:
-    """Learn what was counted by the same settings as well."""
+def learn(
+    classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_by_one, factor: float = WHOLE
+) -> TextClassifier:
+    """Learn what was counted by the same settings as well; what was learned before weighs less by a factor."""
     check_growth(classifier)
-    return _become(classifier, classifier.tally_ + tally, classifier, run)
+    if factor != WHOLE:
+        check_fading(classifier)
+    return _become(classifier, faded(classifier.tally_, factor) + tally, classifier, run)
 
 
 def forget(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_by_one) -> TextClassifier:
     """Forget what was counted by the same settings; all its documents are in its sample if the model keeps one."""
     check_growth(classifier)
+    check_whole(classifier)
     rest = classifier.tally_ - tally
     if rest.statistics.n_documents == 0:
         raise ModelError("no document is left to learn from", hint="delete the model instead")
@@ -94,6 +107,7 @@ def merge(classifiers: Sequence[TextClassifier], *, run: Run[Any] = one_by_one) 
         check_settings(first, other)
     for classifier in classifiers:
         check_growth(classifier)
+        check_whole(classifier)
     largest = max(classifiers, key=_weight)
     return _become(first, reduce(add, (each.tally_ for each in classifiers)), largest, run)
 
@@ -102,14 +116,15 @@ def calibrate(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_b
     """Choose smoothing and calibration by the sample of a tally.
 
     A document that the model's counts could hold is left out of them before it is asked about; one that they cannot
-    hold was never learned, and is asked about as it is.
+    hold was never learned, and is asked about as it is. So is each where documents weigh less with age: nobody knows
+    what to leave out.
     """
     check_growth(classifier)
     if needs_all_documents(classifier.features, classifier.modelling):
         raise ModelError("only models of counts can be calibrated afterwards", hint="train it again")
     whole = classifier.tally_
     judged = replace(whole, sample=_known(tally, whole))
-    is_new = ~judged.sample.is_within(whole.statistics)
+    is_new = ~judged.sample.is_within(whole.statistics) | whole.statistics.is_decayed
     reading = read(judged, classifier.features, classifier.modelling, run=run, is_new=is_new)
     return classifier.restore(whole.labels, reading, lambda: whole)
 
@@ -176,7 +191,7 @@ def check_growth(classifier: TextClassifier) -> None:
         raise ModelError("the model has learned from unlabelled documents too, whose counts it has not kept", hint=hint)
     if classifier.modelling.is_linear:
         raise ModelError(f"what a {classifier.modelling.model} model learned does not add up", hint=again)
-    if tally.statistics.occurrences.dtype.kind == "f":
+    if tally.statistics.occurrences.dtype.kind == "f" and not tally.statistics.is_decayed:
         raise ModelError("the model learned weights from a matrix, which do not add up exactly", hint=again)
     if needs_all_documents(classifier.features, classifier.modelling) and not tally.has_all_documents:
         raise ModelError(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.unlabelled import Unlabelled
@@ -73,7 +72,7 @@ class Inspection:
     """A model, as far as it can be told in a page."""
 
     model: str
-    documents: int
+    documents: int  # the sum of their weights, a float, where older ones weigh less
     n_labels: int
     n_features: int
     occurrences: float
@@ -193,10 +192,10 @@ def _chosen_by(classifier: TextClassifier) -> str:
 
 
 def _priors(classifier: TextClassifier) -> Floats | None:
-    """The prior probability of each label, where the model has one and the counts tell it."""
-    if classifier.modelling.model not in EVENT_MODELS or classifier.reading_.unlabelled is not None:
+    """The prior probability of each label, where the model has one."""
+    if classifier.modelling.model not in EVENT_MODELS:
         return None
-    return np.exp(log_prior(classifier.tally_.statistics.class_documents, classifier.modelling.effective_prior))
+    return np.exp(classifier.class_log_prior_)
 
 
 def _label(
@@ -205,7 +204,7 @@ def _label(
     statistics = inspector.statistics
     return LabelView(
         classifier.labels[k],
-        int(statistics.class_documents[k]),
+        statistics.class_documents[k].item(),
         statistics.class_occurrences[k].item(),
         float(priors[k]) if priors is not None else None,
         bias_of(classifier.reading_.scorer, k),

@@ -110,7 +110,7 @@ class Inspector:
             yield FeatureView(
                 self.name(j), float(log_odds[j]), float(z[j]),
                 float(self.mutual_information[j]) if is_known else None, float(self.chi_squared[j]),
-                occurrences[j].item(), int(documents[j]) if is_known else None,
+                occurrences[j].item(), documents[j].item() if is_known else None,
             )  # fmt: skip
 
     @property

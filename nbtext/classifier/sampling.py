@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.bayes.priors import log_prior
 from nbtext.bayes.sampling import STORIES, Columns, Story
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.weights import ClassWeights
@@ -56,7 +55,7 @@ def _draws(
 ) -> Iterator[tuple[int, Columns]]:
     """The class and the features of one document after the other, without end."""
     statistics, scorer = classifier.tally_.statistics, classifier.reading_.scorer
-    shares = np.cumsum(np.exp(log_prior(statistics.class_documents, classifier.modelling.effective_prior)))
+    shares = np.cumsum(np.exp(classifier.class_log_prior_))
     of_classes = ClassWeights(scorer)
     means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1)).astype(int)
 

@@ -178,7 +178,9 @@ class _Learner:
             choice = self._held_out.choice(best, optimize=self.modelling.optimize)
         found = best.way.fit(self.pair.statistics, run=self.run, on_step=self.listener.on_step)
         method = "marginals" if self.settings.marginals else "em"
-        how = Unlabelled(method, self.pair.n_others, best.way.weight, found.log_likelihoods)
+        how = Unlabelled(
+            method, self.pair.n_others, best.way.weight, tuple(found.log_prior.tolist()), found.log_likelihoods
+        )
         vocabulary, columns = self.pair.tally.vocabulary, self.pair.columns
         features = vocabulary.restricted(columns) if vocabulary is not None and columns is not None else vocabulary
         return Reading(features, columns, self.pair.weighting, found.scorer, choice, how)

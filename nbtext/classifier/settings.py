@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from nbtext.classifier.costs import Costs
@@ -72,6 +73,42 @@ class UnlabelledSettings:
     def option(self) -> str | None:
         """The one that says how; None where none does."""
         return "--marginals" if self.marginals else "--em" if self.em is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FadingSettings:
+    """How much less older documents weigh, by how much time has passed: what the clock says is never looked at."""
+
+    half_life: float | None = field(
+        default=None,
+        metadata={
+            "help": "Let what the model knows fade: after so long, as in 30d, 12h or 4w, a document weighs half. "
+            "Needs --elapsed."
+        },
+    )
+    elapsed: float | None = field(
+        default=None,
+        metadata={"help": "With --half-life: how much time has passed since the model learned last, as in 7d."},
+    )
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("--half-life", self.half_life, "more than 0"),
+            ("--elapsed", self.elapsed, "0 or more"),
+        ):
+            if value is not None and not (0 <= value < math.inf and (value > 0 or name == "--elapsed")):
+                raise SettingsError(f"a time of {least} is wanted", where=name, hint="write 30d, 12h or 4w")
+        if (self.half_life is None) != (self.elapsed is None):
+            missing = "--elapsed" if self.elapsed is None else "--half-life"
+            given = "--half-life" if self.elapsed is None else "--elapsed"
+            raise SettingsError(f"{missing} is wanted, too", where=given, hint="as in --half-life 30d --elapsed 7d")
+
+    @property
+    def factor(self) -> float:
+        """What a document that was learned before weighs from now on: 2^(−elapsed / half-life) of what it did."""
+        if self.half_life is None or self.elapsed is None:
+            return 1.0
+        return float(2.0 ** (-self.elapsed / self.half_life))
 
 
 MOST_PROBABLE = DecisionSettings()

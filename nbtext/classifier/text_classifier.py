@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unknown_tokens
+from nbtext.bayes.priors import log_prior
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.conventions import classifier_tags, listed_texts, named_labels, refuse_unfitted
@@ -189,6 +190,13 @@ class TextClassifier:
 
     def __sklearn_tags__(self) -> Any:
         return classifier_tags(takes_texts=True)
+
+    @property
+    def class_log_prior_(self) -> NDArray[np.float64]:
+        """The logarithm of each class's prior probability, of a model of counts: shape (n_classes,)."""
+        if self.reading_.unlabelled is not None:
+            return np.array(self.reading_.unlabelled.log_prior)
+        return log_prior(self.tally_.statistics.class_documents, self.modelling.effective_prior)
 
     @cached_property
     def _counter(self) -> Counter:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.settings import DecisionSettings, UnlabelledSettings
+from nbtext.classifier.settings import DecisionSettings, FadingSettings, UnlabelledSettings
 from nbtext.cli import completion
 from nbtext.cli.help import write_epilog, write_sources
 from nbtext.cli.types import PARSED
@@ -33,6 +33,7 @@ Settings = TypeVar(
     SearchSettings,
     ClusterSettings,
     UnlabelledSettings,
+    FadingSettings,
 )
 
 
@@ -169,6 +170,11 @@ def searching_options(command: Command) -> Command:
         help=f"{model.metadata['help']} `auto` looks for the most accurate counting model, weighting and n-grams, "
         f"`best` among all.  [default: {model.default}]",
     )(command)
+
+
+def fading_options(command: Command) -> Command:
+    """How much less older documents weigh."""
+    return settings_options(FadingSettings, "Fading")(command)
 
 
 def decision_options(command: Command) -> Command:

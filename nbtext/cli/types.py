@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 else:  # before click 8.5 it takes no parameter
     ParamType = click.ParamType
 
+DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # how long each unit is
+
 
 class Parsed(ParamType):
     """A value that a function makes of what was typed; ValueError says what is wrong with it."""
@@ -91,6 +93,14 @@ def _seconds(text: str) -> float:
         raise ValueError(f"{text!r} is no time; write 30s or 5m") from None
 
 
+def _days(text: str) -> float:
+    number, unit = (text[:-1], text[-1]) if text[-1:] in DAYS else (text, "d")
+    try:
+        return float(number) * DAYS[unit]
+    except ValueError:
+        raise ValueError(f"{text!r} is no time; write 30d, 12h or 4w") from None
+
+
 def _costs(text: str) -> Any:
     from nbtext.classifier.costs import read_costs
 
@@ -118,6 +128,8 @@ PARSED = {  # settings' fields whose values are not plain words or numbers
     "select": Parsed("mi:N|chi2:N", _selection),
     "stop_words": Parsed("english|FILE", _stop_words),
     "vocabulary": Parsed("FILE", _vocabulary),
+    "half_life": Parsed("TIME", _days),
+    "elapsed": Parsed("TIME", _days),
     "budget": Parsed("SECONDS", _seconds),
     "cost": Parsed("FILE", _costs),
     "models": Parsed("MODEL,…", _names),

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from nbtext.classifier.settings import FadingSettings
 from nbtext.cli.options import (
     StagedCommand,
     collected,
+    fading_options,
     model_argument,
     reading_options,
     rewrite_option,
@@ -30,6 +32,7 @@ from nbtext.documents.settings import ReadingSettings
 @model_argument
 @sources
 @rewrite_option
+@fading_options
 @reading_options
 @run_options
 def update(
@@ -43,13 +46,14 @@ def update(
 ) -> None:
     """Learn more texts, new words and new labels included.
 
+    With --half-life, what the model learned before weighs less, by the time that has passed since.
     MODEL is rewritten, whole or not at all, unless -o names another file.
     """
     from nbtext.classifier.growth import update_source
 
-    settings = collected(ReadingSettings, options)
+    settings, fading = collected(ReadingSettings, options), collected(FadingSettings, options)
     with (
         rewriting(model, output, quiet=quiet) as classifier,
         reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch),
     ):
-        update_source(classifier, source, jobs=jobs_or_all(jobs), on_batch=on_batch)
+        update_source(classifier, source, jobs=jobs_or_all(jobs), on_batch=on_batch, factor=fading.factor)

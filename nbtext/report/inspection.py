@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.classifier.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
 from nbtext.errors import printable
 from nbtext.report.fields import markdown_field
-from nbtext.report.rows import json_text, row_text
+from nbtext.report.rows import count_text, json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 from nbtext.report.training import learned_from
 
@@ -76,8 +76,9 @@ def _confused_rows(pairs: tuple[ConfusedView, ...]) -> Iterator[tuple[str, str, 
 def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """What there is to say of the model, a line for each."""
     yield "model", inspection.model
-    sizes = f"{inspection.documents:,} documents, {inspection.n_labels:,} labels, {inspection.n_features:,} features"
-    yield "learned", f"{sizes}, {_number(inspection.occurrences)} occurrences of them"
+    sizes = f"{inspection.n_labels:,} labels, {inspection.n_features:,} features"
+    documents, occurrences = count_text(inspection.documents), count_text(inspection.occurrences)
+    yield "learned", f"{documents} documents, {sizes}, {occurrences} occurrences of them"
     if inspection.penalty is None:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     else:
@@ -94,6 +95,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "temperature", "{:.4g} · length^{:.4g}".format(*inspection.calibration)
     if inspection.outlier_threshold is not None:
         yield "outliers", f"below {inspection.outlier_threshold:.3f} nats a word"
+    if isinstance(inspection.documents, float):
+        yield "fading", "older documents weigh less (--half-life); what is counted are weights"
     if inspection.unlabelled is not None:
         yield "unlabelled", learned_from(inspection.unlabelled)
     if inspection.approximate:
@@ -103,11 +106,6 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
     if not inspection.has_names:
         yield "words", "not kept, as features are hashed; --words-from SOURCE finds those of any texts"
-
-
-def _number(value: float) -> str:
-    """A count as it is, and a sum of weights to six digits."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
 def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:
@@ -176,7 +174,7 @@ def _label_line(view: LabelView, by: str) -> Text:
     from rich.text import Text
 
     prior = f", prior {view.prior:.4f}" if view.prior is not None else ""
-    return Text.assemble((printable(view.label), "bold"), f"  {view.documents:,} documents{prior}, by {by}:")
+    return Text.assemble((printable(view.label), "bold"), f"  {count_text(view.documents)} documents{prior}, by {by}:")
 
 
 def _words(pairs: list[tuple[str, str]], width: int) -> Text:
@@ -216,7 +214,7 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
         table.add_row(
             printable(label),
             f"{view.occurrences:,.6g}",
-            _known(view.documents, ","),
+            _known(view.documents, ",.6g" if isinstance(view.documents, float) else ","),
             f"{view.log_odds:+.3f}",
             f"{view.z:+.1f}",
         )

@@ -35,6 +35,11 @@ def field_text(value: str | int | float | None) -> str:
     return f"{value:.{DIGITS}f}" if isinstance(value, float) else str(value)
 
 
+def count_text(value: float) -> str:
+    """A count as it is, and a sum of weights to six digits."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
 def json_text(record: Any, *, form: str = "json") -> str:
     """A record as JSON on many lines, or on one for jsonl."""
     plain = record if isinstance(record, dict) else asdict(record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nbtext.bayes.smoothing import Choice
 from nbtext.bayes.unlabelled import Unlabelled
 from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.report.rows import count_text
 
 FITTED = ("calibration", "strangeness", "shift")  # to documents, by any model that was asked to
 
@@ -13,8 +14,8 @@ def trained(classifier: TextClassifier) -> str:
     """What was learned, which smoothing was chosen, and what leave-one-out expects of new documents."""
     statistics, reading = classifier.tally_.statistics, classifier.reading_
     found = (
-        f"{classifier.modelling.model}: {statistics.n_documents:,} documents, {len(classifier.labels):,} labels, "
-        f"{reading.scorer.n_features:,} features; "
+        f"{classifier.modelling.model}: {count_text(statistics.n_documents)} documents, "
+        f"{len(classifier.labels):,} labels, {reading.scorer.n_features:,} features; "
     )
     choice = reading.choice
     found += f"smoothing {choice.smoothing:.4g}" if choice.penalty is None else f"C {choice.penalty:.4g}"
@@ -59,6 +60,9 @@ def approximated(classifier: TextClassifier) -> str | None:
     whose = "as before" if seen is None else f"by {seen.documents:,} documents that its sample still has"
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
     said += [f"not fitted, for want of documents: {', '.join(missing)}"] if missing else []
-    return "; ".join(said).replace("_", " ") + (
-        "; fit them afresh with nbtext calibrate, or train with --keep-sample N, which keeps what they are fitted to"
-    )
+    afresh = "; fit them afresh with nbtext calibrate, "
+    if classifier.tally_.statistics.is_decayed:
+        afresh += "by texts that the model has not learned"
+    else:
+        afresh += "or train with --keep-sample N, which keeps what they are fitted to"
+    return "; ".join(said).replace("_", " ") + afresh

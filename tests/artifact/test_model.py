@@ -72,7 +72,7 @@ def pair(first: int, second: int, documents: int = 1) -> dict[str, int]:
     return {"first": first, "second": second, "first_as_second": documents, "second_as_first": 0}
 
 
-LEARNED = {"method": "em", "documents": 1, "weight": 1.0, "log_likelihoods": np.zeros(2)}
+LEARNED = {"method": "em", "documents": 1, "weight": 1.0, "log_prior": np.zeros(3), "log_likelihoods": np.zeros(2)}
 WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("labels", set_at("labels", value=["a", "a", "b"])),
     ("scorer.classes", set_at("labels", value=["a"])),
@@ -95,6 +95,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
             ("documents", 0),
             ("weight", 2.0),
             ("log_likelihoods", np.array([np.nan])),
+            ("log_prior", np.zeros(2)),
             ("surprise", 1),
         )
     ),

@@ -136,6 +136,9 @@ def test_unwatched_is_the_same_model(model: str) -> None:
     statistics = labelled(model, counts, classes, 3)
     watched, unwatched = trial.fit(statistics), trial.fit(statistics, is_watched=False)
     np.testing.assert_array_equal(watched.scorer.weights(), unwatched.scorer.weights())
+    assert np.exp(watched.log_prior).sum() == pytest.approx(1)
+    if model == "multinomial":  # a document without words is as likely as its class
+        np.testing.assert_array_equal(watched.log_prior, watched.scorer.bias)
     assert len(unwatched.log_likelihoods) == len(watched.log_likelihoods) - 1
 
 

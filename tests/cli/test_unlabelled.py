@@ -63,6 +63,9 @@ def test_unlabelled_documents_help(nbtext: Any, letters: Path, corpus: Path, mod
     assert both > alone + 0.04
     shown = nbtext("inspect", "both.joblib", "--to", "json", cwd=corpus)
     unlabelled = json.loads(shown.out)["unlabelled"]
+    priors = [view["prior"] for view in json.loads(shown.out)["labels"]]
+    assert sum(priors) == pytest.approx(1)
+    assert len(set(priors)) > 1  # those of the labelled documents are equal
     assert (unlabelled["method"], unlabelled["documents"]) == ("em", 312)
     assert unlabelled["log_likelihoods"][-1] == pytest.approx(found[-1], abs=0.06)
     table = nbtext("inspect", "both.joblib", "--to", "table", cwd=corpus).out
