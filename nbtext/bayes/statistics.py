@@ -109,8 +109,10 @@ class Statistics:
 
     def decayed(self, factor: float) -> Statistics:
         """The same documents, each of which counts this many times as much, in float64, but never nothing."""
-        counts = self.class_documents, self.documents, self.occurrences
-        class_documents, documents, occurrences = (np.maximum(each * factor, FAINTEST) for each in counts)
+        class_documents, documents, occurrences = (
+            np.maximum(counts * factor, np.minimum(counts, FAINTEST))
+            for counts in (self.class_documents, self.documents, self.occurrences)
+        )
         return replace(self, class_documents=class_documents, documents=documents, occurrences=occurrences)
 
     def restricted(self, columns: NDArray[np.int64]) -> Statistics:

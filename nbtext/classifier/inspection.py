@@ -31,7 +31,7 @@ class LabelView:
     """What the model knows of a label."""
 
     label: str
-    documents: int
+    documents: float
     occurrences: float  # of features, in all its documents
     prior: float | None  # a probability; None where the model has none
     bias: float  # the score of a document without features, the prior included
@@ -72,7 +72,7 @@ class Inspection:
     """A model, as far as it can be told in a page."""
 
     model: str
-    documents: int  # the sum of their weights, a float, where older ones weigh less
+    documents: float  # a whole number, or the sum of their weights where older ones weigh less
     n_labels: int
     n_features: int
     occurrences: float

@@ -36,7 +36,7 @@ class FeatureView:
     mutual_information: float | None  # of its presence and the label, in nats; of the feature, whatever the class
     chi_squared: float  # the same of its occurrences
     occurrences: float  # in the class
-    documents: int | None  # of the class that hold it; None where they were not counted
+    documents: float | None  # of the class that hold it; None where they were not counted
 
 
 class Inspector:
