@@ -30,8 +30,9 @@ def from_sklearn(pipeline: Any) -> TextClassifier:
 
     Labels and probabilities are the pipeline's, which are not calibrated; labels become strings. Its counts become the
     model's statistics. BernoulliNB, and models over CountVectorizer(binary=True), know in how many documents of a
-    class each word is, all that there is to know of presence: such models can be updated and merged. The others know
-    how often each word occurs, and not in how many documents: they cannot be updated, nor read as Bernoulli.
+    class each word is, all that there is to know of presence: such models can be updated and merged, and can forget
+    what they have learned since. The others know how often each word occurs, and not in how many documents: they
+    cannot be updated, nor read as Bernoulli.
 
     pipeline  of CountVectorizer or TfidfVectorizer, TfidfTransformer if wanted, and MultinomialNB, BernoulliNB or
               ComplementNB, fitted without sample weights. nbtext loads none from a pickle, which can run any code

@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import unicodedata
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -19,15 +21,21 @@ import onnxruntime
 import pytest
 
 from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.documents.batch import Batch
 from nbtext.errors import MissingExtra, ModelError
 from nbtext.features.analyzer import Analyzer
+from nbtext.features.settings import FeatureSettings
 from nbtext.interchange.formats import FORMATS, export
 from nbtext.interchange.javascript import javascript
 from nbtext.interchange.onnx_graph import onnx_graph
 from nbtext.interchange.sklearn_json import sklearn_json
 from nbtext.interchange.table import table
 
-PAGE = Path(__file__).parents[2] / "nbtext" / "guides" / "python.md"
+PERILOUS = (
+    "aAbBéÉßſıİΣσςΑ \t\n\xa0\x1c\x85\u2003\ufeff_-'0½²x\u0301\u0307\u0345ﬁ漢字"
+    "\U0001f600\U00010400\U0001d400\udfff:\xadΐŉǰ"
+)
+MODELS = ("multinomial", "bernoulli", "complement", "logistic", "nbsvm")
 ASK = """
 import {{ classify, features }} from "{module}";
 import {{ readFileSync }} from "node:fs";
@@ -73,11 +81,22 @@ def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp
     ]
 
 
+def known_to(node: str, characters: list[str]) -> list[str]:
+    """Those that JavaScript's Unicode has."""
+    program = """const all = [...JSON.parse(require("node:fs").readFileSync(0))];
+        console.log(JSON.stringify(all.filter((each) => !/\\p{Cn}/u.test(each)).join("")));"""
+    done = subprocess.run(
+        [node, "-e", program], input=json.dumps("".join(characters)), capture_output=True, text=True, check=True
+    )
+    return list(json.loads(done.stdout))
+
+
 @pytest.mark.parametrize("accents", [None, "unicode", "ascii"])
 def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any) -> None:
-    """For every character that Unicode had assigned when this Python was made, between two letters."""
+    """For every character that Unicode had assigned when this Python was made, and JavaScript, between two letters."""
     characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
-    assigned = [c for c in characters if unicodedata.category(c) not in ("Cn", "Co")]
+    assigned = [c for c in known_to(node, characters) if unicodedata.category(c) not in ("Cn", "Co")]
+    assert len(assigned) > 140_000  # Unicode 14 has as many
     texts = [
         "".join(f" ab{c}cd{c} {c}{c}" for c in assigned[start : start + 500]) for start in range(0, len(assigned), 500)
     ]
@@ -86,6 +105,26 @@ def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any
     analyzer = Analyzer(classifier.features)
     for text, words in zip(texts, found, strict=True):
         assert words == analyzer(text)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> None:
+    """Models of any options, of short texts of characters that programs disagree about, answer alike."""
+    random = Random(seed)
+    texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
+    choices = {**{field.name: field.metadata.get("choices") for field in fields(FeatureSettings)}, "model": MODELS}
+    options: dict[str, Any] = {
+        name: random.choice(choices[name] or ()) for name in ("analyzer", "tf", "idf", "norm", "model")
+    }
+    options |= {"ngrams": random.choice([(1, 1), (1, 3), (2, 2)]), "lowercase": random.random() < 0.5}
+    options |= {"strip_accents": random.choice([None, "unicode", "ascii"]), "calibrate": random.random() < 0.5}
+    options |= {"optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"])}
+    classifier = TextClassifier(**options).fit(texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)])
+    answers = asked(node, classifier, texts, tmp_path)
+    expected = classifier.predict_batch(Batch([str(n) for n in range(60)], (texts,), None))
+    found = [[answer["probabilities"][label] for label in classifier.labels] for answer in answers]
+    np.testing.assert_allclose(found, expected.probabilities, rtol=0, atol=1e-9)
+    assert [answer["label"] for answer in answers] == expected.labels
 
 
 def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:

@@ -84,12 +84,13 @@ def test_labels_that_are_numbers(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial"])
 def test_presence_adds_up(model: str, texts: list[str]) -> None:
-    """A model that has counted documents goes on learning as scikit-learn's does."""
+    """A model that has counted documents goes on learning as scikit-learn's does, and can forget that again."""
     pipeline = fitted(CountVectorizer(binary=True), MODELS[model])
     corpus, labels = documents("test")
     classifier = from_sklearn(pipeline).partial_fit(corpus, labels)
     pipeline[-1].partial_fit(pipeline[0].transform(corpus), labels)
     check(pipeline, classifier, texts)
+    check(fitted(CountVectorizer(binary=True), MODELS[model]), classifier.forget(corpus, labels), texts)
 
 
 def test_what_was_not_counted(texts: list[str]) -> None:
