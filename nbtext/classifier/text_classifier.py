@@ -162,6 +162,11 @@ class TextClassifier:
             self.__dict__.pop(cached, None)
         return self
 
+    def name_labels(self, values: Iterable[Any]) -> TextClassifier:
+        """Give these values back as labels, where they are no texts, instead of the texts that they are written as."""
+        _, self._values = named_labels(values)
+        return self
+
     @cached_property
     def tally_(self) -> Tally:
         return self._tally()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from nbtext.bayes.scorer import Floats
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import has_own_pattern
@@ -50,15 +47,3 @@ def check_analyzer(classifier: TextClassifier, *, is_own_pattern_known: bool = F
         raise ModelError("features of separate fields cannot be exported", hint="train without --separate-fields")
     if has_own_pattern(settings) and not is_own_pattern_known:
         raise ModelError("a token pattern of one's own cannot be exported", hint="train without --token-pattern")
-
-
-def log_prior_of(classifier: TextClassifier) -> Floats:
-    """The logarithm of the prior that a naive Bayes model scores by, shape (n_classes,).
-
-    It is read from the scorer: what was learned from documents without labels has moved it from the labelled ones'.
-    """
-    scorer = classifier.reading_.scorer
-    if classifier.modelling.model != "bernoulli":
-        return scorer.bias
-    # the bias has all features' log(1 - p) as well, and a weight is log(p / (1 - p))
-    return np.asarray(scorer.bias + np.logaddexp(0.0, scorer.weights()).sum(axis=1))

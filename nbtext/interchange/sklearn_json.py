@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import TOKEN_PATTERN
-from nbtext.interchange.portable import check_analyzer, check_dense, log_prior_of, named_features
+from nbtext.interchange.portable import check_analyzer, check_dense, named_features
 from nbtext.interchange.probabilities import probabilities_of
 
 FORMAT = "nbtext scikit-learn pipeline"
@@ -106,4 +106,4 @@ def _check_smoothed(classifier: TextClassifier) -> None:
 def _bayes(classifier: TextClassifier, name: str, params: dict[str, Any], **attributes: Any) -> Step:
     """A step of scikit-learn's naive Bayes."""
     params = {"alpha": classifier.reading_.choice.smoothing, **params}
-    return _step(name, params, class_log_prior_=log_prior_of(classifier), **attributes)
+    return _step(name, params, class_log_prior_=classifier.class_log_prior_, **attributes)

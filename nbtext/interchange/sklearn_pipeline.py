@@ -28,11 +28,12 @@ SUPPORTED = (
 def from_sklearn(pipeline: Any) -> TextClassifier:
     """The model that a fitted scikit-learn pipeline of naive Bayes over texts is.
 
-    Labels and probabilities are the pipeline's, which are not calibrated; labels become strings. Its counts become the
-    model's statistics. BernoulliNB, and models over CountVectorizer(binary=True), know in how many documents of a
-    class each word is, all that there is to know of presence: such models can be updated and merged, and can forget
-    what they have learned since. The others know how often each word occurs, and not in how many documents: they
-    cannot be updated, nor read as Bernoulli.
+    Labels and probabilities are the pipeline's, which are not calibrated; a model file holds labels as texts.
+
+    Its counts become the model's statistics. BernoulliNB, and models over CountVectorizer(binary=True), know in how
+    many documents of a class each word is, all that there is to know of presence: such models can be updated and
+    merged, and can forget what they have learned since. The others know how often each word occurs, and not in how
+    many documents: they cannot be updated, nor read as Bernoulli.
 
     pipeline  of CountVectorizer or TfidfVectorizer, TfidfTransformer if wanted, and MultinomialNB, BernoulliNB or
               ComplementNB, fitted without sample weights. nbtext loads none from a pickle, which can run any code
@@ -57,7 +58,7 @@ def from_sklearn(pipeline: Any) -> TextClassifier:
         tuple(labels[k] for k in classes), Vocabulary.from_sorted(features.vocabulary or ()), statistics,
         concatenated(()), 0, weighting,
     )  # fmt: skip
-    return TextClassifier.of(features, modelling).fit_tally(tally)
+    return TextClassifier.of(features, modelling).fit_tally(tally).name_labels(estimator.classes_.tolist())
 
 
 def _require(is_sound: bool, found: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from nbtext.classifier.text_classifier import TextClassifier
-from nbtext.interchange.portable import check_dense, log_prior_of, named_features
+from nbtext.interchange.portable import check_dense, named_features
 
 ROWS = 4096  # that are made at once
 
@@ -29,7 +29,7 @@ def table(classifier: TextClassifier) -> Iterator[bytes]:
     idf = np.ones(len(features)) if idf is None else idf
     yield _lines([["kind", "feature", "idf", *classifier.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
     if not classifier.modelling.is_linear:
-        yield _lines([["log_prior", "", 1.0, *log_prior_of(classifier).tolist()]])
+        yield _lines([["log_prior", "", 1.0, *classifier.class_log_prior_.tolist()]])
     terms, weights = features.terms, scorer.weights().T
     for start in range(0, len(terms), ROWS):
         part = slice(start, start + ROWS)

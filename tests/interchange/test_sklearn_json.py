@@ -12,6 +12,7 @@ import pytest
 from demo_models import documents
 from sklearn.base import clone
 
+from nbtext.bayes.unlabelled import Unlabelled
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.interchange.formats import export
 
@@ -72,6 +73,7 @@ def test_prior_that_unlabelled_texts_have_moved(model: str, tmp_path: Path, load
     """What is exported is the prior that the model scores by, not the share of the labelled documents."""
     corpus, labels = documents("train")
     classifier = TextClassifier(model=model).fit(corpus, labels)
-    reading, tally = classifier.reading_, classifier.tally_
-    reading = replace(reading, scorer=reading.scorer.with_prior(np.log(6 * np.arange(1.0, 7.0) / 21)))
+    reading, tally, moved = classifier.reading_, classifier.tally_, np.log(np.arange(1.0, 7.0) / 21)
+    scorer = reading.scorer.with_prior(moved - classifier.class_log_prior_)
+    reading = replace(reading, scorer=scorer, unlabelled=Unlabelled("em", 1, 1.0, tuple(moved.tolist()), ()))
     check(classifier.restore(classifier.labels, reading, lambda: tally), corpus, tmp_path / "m", loader)

@@ -71,15 +71,20 @@ def test_transformer_of_its_own(texts: list[str]) -> None:
     check(pipeline, from_sklearn(pipeline), texts)
 
 
-def test_labels_that_are_numbers(texts: list[str]) -> None:
-    """They become strings, in the order of these."""
+def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
+    """They stay numbers, in the pipeline's order; in a model file they are texts, in the order of these."""
     corpus, labels = documents("train")
-    numbers = [sorted(set(labels)).index(label) + 8 for label in labels]  # 8 to 13: as strings 10 comes before 8
+    numbers = [sorted(set(labels)).index(label) + 8 for label in labels]  # 8 to 13: as texts 10 comes before 8
     pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(corpus, numbers)
     classifier = from_sklearn(pipeline)
-    assert classifier.classes_.tolist() == ["10", "11", "12", "13", "8", "9"]
+    np.testing.assert_array_equal(classifier.classes_, pipeline.classes_)
+    np.testing.assert_allclose(classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9)
     known = texts[:40]  # not those of which nothing is known: of equally probable labels the first is taken
-    assert classifier.predict(known).tolist() == [str(label) for label in pipeline.predict(known)]
+    np.testing.assert_array_equal(classifier.predict(known), pipeline.predict(known))
+    save_model(classifier, str(tmp_path / "model.joblib"))
+    loaded = load_model(str(tmp_path / "model.joblib"))
+    assert loaded.classes_.tolist() == ["10", "11", "12", "13", "8", "9"]
+    assert loaded.predict(known).tolist() == [str(label) for label in pipeline.predict(known)]
 
 
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial"])
