@@ -61,6 +61,9 @@ lowest: dist
 	$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/lowest.txt
 	CC=false $(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps dist/*.tar.gz
 	PATH="$(CURDIR)/$(VENV)/lowest/bin:$$PATH" $(VENV)/lowest/bin/python -m pytest -q $(LOWEST)
+	$(VENV)/lowest/bin/nbtext train --cluster local -q corpora/letters/train -o $(VENV)/lowest/letters.joblib
+	$(VENV)/lowest/bin/nbtext export $(VENV)/lowest/letters.joblib --to onnx -o $(VENV)/lowest/letters.onnx
+	$(VENV)/lowest/bin/nbtext predict file://$(CURDIR)/corpora/letters/test/trash/001.txt -m $(VENV)/lowest/letters.joblib
 
 # man pages, of the same words as --help
 man: $(VENV)/.nbtext
