@@ -119,7 +119,17 @@ class MatrixClassifier:
         return classifier_tags(takes_sparse=True, positive_only=self.is_positive, poor_score=self.is_positive)
 
 
-class CountingClassifier(MatrixClassifier):
+@dataclass(eq=False, kw_only=True)
+class NaiveBayes(MatrixClassifier):
+    """What all event models have."""
+
+    smoothing: float | None = None
+    prior: str | tuple[float, ...] | None = None
+    calibrate: bool = True
+    optimize: str | None = None
+
+
+class CountingClassifier(NaiveBayes):
     """One that reads nothing but sums, so that it can learn more without what it learned before."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -160,10 +170,6 @@ def _weights(sample: Sample, statistics: Statistics) -> tuple[Sample, Statistics
 class MultinomialNB(CountingClassifier):
     """Multinomial Naive Bayes; its parameters are explained by ModelSettings."""
 
-    smoothing: float | None = None
-    prior: str | tuple[float, ...] | None = None
-    calibrate: bool = True
-    optimize: str | None = None
     model: ClassVar[str] = "multinomial"
 
 
@@ -171,10 +177,6 @@ class MultinomialNB(CountingClassifier):
 class BernoulliNB(CountingClassifier):
     """Bernoulli Naive Bayes: of a count it sees whether it is above zero."""
 
-    smoothing: float | None = None
-    prior: str | tuple[float, ...] | None = None
-    calibrate: bool = True
-    optimize: str | None = None
     model: ClassVar[str] = "bernoulli"
 
 
@@ -182,22 +184,14 @@ class BernoulliNB(CountingClassifier):
 class ComplementNB(CountingClassifier):
     """Complement Naive Bayes (Rennie et al. 2003)."""
 
-    smoothing: float | None = None
-    prior: str | tuple[float, ...] | None = None
-    calibrate: bool = True
-    optimize: str | None = None
     normalize_weights: bool = False
     model: ClassVar[str] = "complement"
 
 
 @dataclass(eq=False, kw_only=True)
-class CategoricalNB(MatrixClassifier):
+class CategoricalNB(NaiveBayes):
     """Categorical Naive Bayes over whole numbers, those of `values` - 1 and above taken for one."""
 
-    smoothing: float | None = None
-    prior: str | tuple[float, ...] | None = None
-    calibrate: bool = True
-    optimize: str | None = None
     values: int = 4
     model: ClassVar[str] = "categorical"
 
@@ -207,40 +201,37 @@ class CategoricalNB(MatrixClassifier):
 
 
 @dataclass(eq=False, kw_only=True)
-class GaussianNB(MatrixClassifier):
+class GaussianNB(NaiveBayes):
     """Gaussian Naive Bayes, of sparse matrices too without filling them up."""
 
-    smoothing: float | None = None
-    prior: str | tuple[float, ...] | None = None
-    calibrate: bool = True
-    optimize: str | None = None
     model: ClassVar[str] = "gaussian"
     is_positive: ClassVar[bool] = False
 
 
 @dataclass(eq=False, kw_only=True)
-class LogisticRegression(MatrixClassifier):
-    """Softmax regression with an L2 penalty."""
+class Linear(MatrixClassifier):
+    """What the discriminative siblings have."""
 
     penalty: float | str = 1.0
     calibrate: bool = True
     optimize: str | None = None
     folds: int = 5
     seed: int = 0
+
+
+@dataclass(eq=False, kw_only=True)
+class LogisticRegression(Linear):
+    """Softmax regression with an L2 penalty."""
+
     model: ClassVar[str] = "logistic"
     is_positive: ClassVar[bool] = False
 
 
 @dataclass(eq=False, kw_only=True)
-class NBSVM(MatrixClassifier):
+class NBSVM(Linear):
     """A linear support vector machine over log-count ratios (Wang and Manning 2012)."""
 
-    penalty: float | str = 1.0
     loss: str = "squared-hinge"
     interpolation: float = 1.0
     ratio_smoothing: float = 1.0
-    calibrate: bool = True
-    optimize: str | None = None
-    folds: int = 5
-    seed: int = 0
     model: ClassVar[str] = "nbsvm"
