@@ -77,7 +77,7 @@ def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: 
     Without -m each of --models learns from growing parts of SOURCE, dealt out anew for each seed, and is judged by the
     rest of it: accuracy and log-loss, mean and standard deviation.
     """
-    models = options.pop("models_to_ask")
+    models, form = options.pop("models_to_ask"), form_or_default(form)
     if options["report"] is not None:
         from nbtext.report.page.rendering import check_extra
 
@@ -87,10 +87,10 @@ def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: 
     if models:
         if test is not None:
             raise SettingsError("SOURCE is what the models are asked about", where="--test", hint="leave it out")
-        text = _side_by_side(sources, models, form=form_or_default(form), jobs=jobs_or_all(jobs), options=options)
+        text = _side_by_side(sources, models, form=form, jobs=jobs_or_all(jobs), options=options)
     else:
-        text = _curves(sources, test=test, form=form_or_default(form), jobs=jobs_or_all(jobs), options=options)
-    print_result(text)
+        text = _curves(sources, test=test, form=form, jobs=jobs_or_all(jobs), options=options)
+    print_result(text, form)
 
 
 def _side_by_side(

@@ -34,5 +34,6 @@ def diff(before: str, after: str, n_features: int, form: str | None) -> None:
     from nbtext.classifier.difference import difference
     from nbtext.report.difference import rendered_difference
 
+    form = form_or_default(form)
     found = difference(load_model(before), load_model(after), n_features=n_features)
-    print_result(rendered_difference(found, form=form_or_default(form), screen=screen()))
+    print_result(rendered_difference(found, form=form, screen=screen()), form)

@@ -111,7 +111,8 @@ def evaluate(
             judge.add_foreign(each.predictions for each in _seen(source, asked, on_batch, options))
     evaluation = judge.evaluation()
     reporter.write(evaluation, asked)
-    print_result(rendered_evaluation(evaluation, form=form_or_default(form), screen=screen()))
+    form = form_or_default(form)
+    print_result(rendered_evaluation(evaluation, form=form, screen=screen()), form)
     check_bars(evaluation, bars)
 
 

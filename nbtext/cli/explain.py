@@ -18,7 +18,7 @@ from nbtext.cli.options import (
     run_options,
     sources,
 )
-from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, screen
+from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file, screen
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 
@@ -104,12 +104,11 @@ def _print(
 ) -> None:
     """Each explanation as soon as it is there."""
     from nbtext.features.occurrences import Locator
-    from nbtext.output import atomic_output
     from nbtext.report.explanation import ExplanationWriter
 
     form, shown = form_or_default(options["form"], output), options["n_features"]
     writer = ExplanationWriter(form, n_features=shown, locate=Locator(features), screen=screen(output))
-    with atomic_output(output) as file:
+    with result_file(output, form) as file:
         writer.write(explanations, file)
 
 

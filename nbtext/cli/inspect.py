@@ -78,12 +78,13 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
     """
     from nbtext.report.inspection import rendered_inspection, rendered_matrix
 
+    form = form_or_default(form)
     if is_matrix(model):
         from nbtext.classifier.inspection import inspect_matrix
         from nbtext.documents.matrix_reading import load_matrix
 
         matrix = inspect_matrix(load_matrix(model))
-        print_result(rendered_matrix(matrix, form=form_or_default(form), screen=screen()))
+        print_result(rendered_matrix(matrix, form=form, screen=screen()), form)
         return
     from nbtext.artifact.model import load_model
     from nbtext.classifier.inspection import inspect as looked_into
@@ -91,7 +92,7 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
     classifier = load_model(model)
     asked = {name: options[name] for name in ("n_features", "by", "labels", "words")}
     found = looked_into(classifier, **asked, names=_names(classifier, options))
-    print_result(rendered_inspection(found, form=form_or_default(form), screen=screen()))
+    print_result(rendered_inspection(found, form=form, screen=screen()), form)
 
 
 def _names(classifier: TextClassifier, options: dict[str, Any]) -> Names | None:

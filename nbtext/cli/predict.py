@@ -23,7 +23,7 @@ from nbtext.cli.options import (
     run_options,
     sources,
 )
-from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading
+from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 
@@ -91,7 +91,7 @@ def predict(
             raise SettingsError("words are shown in jsonl and json only", where="--explain", hint="give --to jsonl")
         if options["resume"] and options["rank"] is not None:
             raise SettingsError("what is ranked comes at the end, all at once", where="--resume", hint="leave it out")
-        with _resumed(source, output, form) if options["resume"] else _begun(source, output) as (rest, file):
+        with _resumed(source, output, form) if options["resume"] else _begun(source, output, form) as (rest, file):
             predictions = predict_source(
                 classifier, rest, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch
             )
@@ -109,11 +109,9 @@ def _ranked(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
 
 
 @contextmanager
-def _begun(source: Source, output: str) -> Iterator[tuple[Source, BinaryIO]]:
+def _begun(source: Source, output: str, form: str) -> Iterator[tuple[Source, BinaryIO]]:
     """All documents, and a file that is written whole or not at all."""
-    from nbtext.output import atomic_output
-
-    with atomic_output(output) as file:
+    with result_file(output, form) as file:
         yield source, file
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nbtext.documents.source import Chunk, Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
@@ -59,9 +60,34 @@ def screen(output: str = "-") -> Screen:
     return Screen(shutil.get_terminal_size().columns, is_styled, is_styled and not os.environ.get("NO_COLOR"))
 
 
-def print_result(text: str) -> None:
+def print_result(text: str, form: str) -> None:
     """A result on standard output, as UTF-8; what cannot be that is spelled out."""
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    with result_file("-", form) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def result_file(output: str, form: str) -> Iterator[BinaryIO]:
+    """The file of a result, which is written whole or not at all.
+
+    Data are data, and may hold what a terminal obeys; where they go to one, that is spelled out, as tables do it.
+    """
+    from nbtext.output import atomic_output
+
+    with atomic_output(output) as file:
+        yield cast("BinaryIO", _Harmless(file)) if is_watched(output) and form != "table" else file
+
+
+class _Harmless:
+    """A terminal that is written lines to, and nothing that it would obey."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.flush = file.flush
+
+    def write(self, lines: bytes) -> int:
+        shown = re.sub(r"[^\n\t]+", lambda found: printable(found[0]), lines.decode("utf-8", "backslashreplace"))
+        return self._file.write(shown.encode())
 
 
 def size_of(path: str) -> int | None:

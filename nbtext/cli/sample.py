@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from nbtext.cli import completion
 from nbtext.cli.options import StagedCommand, debug_option, model_option, option
+from nbtext.cli.running import is_watched, result_file
 
 
 @click.command(
@@ -47,13 +46,10 @@ def sample(
     """
     from nbtext.artifact.model import load_model
     from nbtext.classifier.sampling import sampled
-    from nbtext.output import atomic_output
     from nbtext.report.samples import write_samples
 
     classifier = load_model(model)
     documents = sampled(classifier, number, label=label, length=length, seed=seed)
-    is_shown = output == "-" and sys.stdout.isatty()
-    with atomic_output(output) as file:
-        write_samples(
-            documents, file, form=form or ("table" if is_shown else "jsonl"), fields=classifier.features.fields
-        )
+    form = form or ("table" if is_watched(output) else "jsonl")
+    with result_file(output, form) as file:
+        write_samples(documents, file, form=form, fields=classifier.features.fields)

@@ -50,10 +50,9 @@ _decoder = json.JSONDecoder(parse_int=_spelled_whole, parse_float=str, parse_con
 
 def _orjson_loads() -> Callable[[bytes], Any] | None:
     try:
-        import orjson
+        from orjson import loads  # so spelled, what another thread is about to find broken is an ImportError here too
     except ImportError:
         return None
-    loads: Callable[[bytes], Any] = orjson.loads
     return loads
 
 

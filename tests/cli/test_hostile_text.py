@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,18 @@ def test_a_document_of_nothing_but_nuls(nbtext: Any, model: str, tmp_path: Path)
     (tmp_path / "t.txt").write_bytes(bytes(100_000))
     result = nbtext("predict", "t.txt", "-m", model, "--to", "jsonl", cwd=tmp_path)
     assert (result.status, json.loads(result.out)["reason"]) == (0, "the document holds no token")
+
+
+@pytest.mark.parametrize("form", ["table", "tsv", "csv", "jsonl", "json", "markdown"])
+@pytest.mark.parametrize("command", ["predict", "explain", "evaluate", "inspect", "sample"])
+def test_data_shown_on_a_terminal_are_harmless(
+    nbtext: Any, on_a_terminal: Any, tmp_path: Path, command: str, form: str
+) -> None:
+    """Piped on they stay what they are; a terminal gets nothing of them that it would obey."""
+    record = {"text": "red word", "label": HOSTILE, "id": HOSTILE}
+    (tmp_path / "t.jsonl").write_text(json.dumps(record) + "\n" + json.dumps({**record, "label": "y"}) + "\n")
+    model = str(tmp_path / "m")
+    assert nbtext("train", "t.jsonl", "-o", model, cwd=tmp_path).status == 0
+    asked = {"inspect": [model], "sample": ["-m", model]}.get(command, [str(tmp_path / "t.jsonl"), "-m", model])
+    shown = on_a_terminal([sys.executable, "-m", "nbtext", command, *asked, "--to", form], TERM="dumb")
+    assert not CONTROLS.search(shown.replace("\r\n", "\n"))
