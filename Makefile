@@ -38,7 +38,7 @@ twin: $(VENV)/.dev
 	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q tests/features tests/bayes tests/classifier tests/cli/test_main_job.py
 
 docs: $(VENV)/.dev
-	$(BIN)/python -m pytest -q --doctest-modules nbtext tests/docs
+	$(BIN)/python -m pytest -q --doctest-modules nbtext
 
 # a source archive, a wheel with the kernel, and (made where there is no compiler) one without
 dist: $(VENV)/.dev
@@ -61,9 +61,9 @@ lowest: dist
 	$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/lowest.txt
 	CC=false $(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps dist/*.tar.gz
 	PATH="$(CURDIR)/$(VENV)/lowest/bin:$$PATH" $(VENV)/lowest/bin/python -m pytest -q $(LOWEST)
-	$(VENV)/lowest/bin/nbtext train --cluster local -q corpora/letters/train -o $(VENV)/lowest/letters.joblib
-	$(VENV)/lowest/bin/nbtext export $(VENV)/lowest/letters.joblib --to onnx -o $(VENV)/lowest/letters.onnx
-	$(VENV)/lowest/bin/nbtext predict file://$(CURDIR)/corpora/letters/test/trash/001.txt -m $(VENV)/lowest/letters.joblib
+	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext train --cluster local -q corpora/letters/train -o $(VENV)/lowest/letters.joblib
+	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext export $(VENV)/lowest/letters.joblib --to onnx -o $(VENV)/lowest/letters.onnx
+	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext predict file://$(CURDIR)/corpora/letters/test/trash/001.txt -m $(VENV)/lowest/letters.joblib
 
 # man pages, of the same words as --help
 man: $(VENV)/.nbtext
