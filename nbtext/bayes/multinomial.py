@@ -10,7 +10,7 @@ from nbtext.bayes.probability import log_share
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
-from nbtext.features.counting import left_out_gains
+from nbtext.features.routines import routines
 
 MOST_TABLED = 4096  # sightings whose logarithms are looked up
 
@@ -77,7 +77,7 @@ def multinomial_counts_left_out(statistics: Statistics, sample: Sample, *, smoot
     alphas = np.array(smoothings, dtype=np.float64)
     sightings = np.arange(min(MOST_TABLED, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
     table = np.log(sightings[:, None] + alphas) - np.log(alphas)
-    gains = left_out_gains(
+    gains = routines.left_out_gains(
         (sample.indptr, sample.indices, sample.counts),
         sample.classes,
         statistics.entries,

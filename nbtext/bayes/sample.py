@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.derivation import Derivation
 from nbtext.bayes.statistics import Statistics
 from nbtext.errors import ModelError
-from nbtext.features.counting import entry_positions, take_rows
+from nbtext.features.routines import routines
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -91,7 +91,7 @@ class Sample:
 
     def taken(self, documents: NDArray[np.int64]) -> Sample:
         """These of the documents, in this order."""
-        rows = take_rows(self.indptr, self.indices, self.counts, documents)
+        rows = routines.take_rows(self.indptr, self.indices, self.counts, documents)
         marks = self.marks[documents] if self.marks is not None else None
         return Sample(*rows, self.classes[documents], self.hashes[documents], marks)
 
@@ -129,7 +129,9 @@ class Sample:
     def own_entries(self, statistics: Statistics) -> NDArray[np.int64]:
         """For each entry, the position of (its feature, the class of its document) in statistics of the corpus."""
         if self._located is None or self._located[0] is not statistics:
-            positions = entry_positions(self.indptr, self.indices, self.classes, statistics.indptr, statistics.classes)
+            positions = routines.entry_positions(
+                self.indptr, self.indices, self.classes, statistics.indptr, statistics.classes
+            )
             object.__setattr__(self, "_located", (statistics, positions))  # a memory, no part of the value
             return positions
         return self._located[1]

@@ -9,42 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.derivation import Derivation
-from nbtext.features.counting import score_rows
+from nbtext.features.routines import routines
+from nbtext.features.sparse_weights import SparseWeights
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class LinearScorer:
-    """scores = X @ weights.T + bias, one score for each class; natural logarithms where the model has probabilities.
+class LinearScorer(SparseWeights):
+    """Weights, of which each class has a score; natural logarithms where the model has probabilities.
 
-    Most features are unseen in most classes and weigh the same there. So the weights are kept as what differs:
-    weights[k, j] = default[k] + base_scale[k] · base[j] + delta[k, j], the last one sparse, feature by feature.
-
-    bias        (K,)
-    default     (K,), the weight of a feature that the class never used
-    indptr      (V + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): feature j's entries
-    base        (V,) or None, base_scale (K,) or None: what weighs alike in all classes (complement)
     derivation  what makes columns of features; None where each feature is a column. Else read `column` for feature,
                 and `score` for class where it adds several up
     """
 
-    bias: Floats
-    default: Floats
-    indptr: NDArray[np.int64]
-    classes: NDArray[np.int32]
-    deltas: Floats
-    base: Floats | None = None
-    base_scale: Floats | None = None
     derivation: Derivation | None = None
 
     @property
     def n_classes(self) -> int:
         return len(self.bias) if self.derivation is None else len(self.bias) // self.derivation.height
-
-    @property
-    def n_columns(self) -> int:
-        return len(self.indptr) - 1
 
     @property
     def n_features(self) -> int:
@@ -58,21 +41,10 @@ class LinearScorer:
         """The scores of documents in compressed sparse rows of features: shape (n_documents, n_classes)."""
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(indptr, indices, values)
-        scores = score_rows(
-            indptr, indices, values, self.bias, self.default, self.base, self.base_scale,
-            self.indptr, self.classes, self.deltas,
-        )  # fmt: skip
+        scores = routines.score_rows(indptr, indices, values, self)
         if self.derivation is None or self.derivation.height == 1:
             return scores
         return np.asarray(scores.reshape(len(scores), self.derivation.height, -1).sum(axis=1))
-
-    def weights(self) -> Floats:
-        """The weights as one dense matrix, shape (n_scores, n_columns); for looking at, not for predicting."""
-        dense = np.repeat(self.default[:, None], self.n_columns, axis=1)
-        if self.base is not None and self.base_scale is not None:
-            dense += np.outer(self.base_scale, self.base)
-        dense[self.classes, np.repeat(np.arange(self.n_columns), np.diff(self.indptr))] += self.deltas
-        return dense
 
 
 def log_posterior(scores: Floats) -> Floats:

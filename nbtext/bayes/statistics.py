@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.features.counting import combine_entries
-from nbtext.features.twins import combine_entries as combine_real_entries
+from nbtext.features import twins
+from nbtext.features.routines import routines
 
 MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
 NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
@@ -159,7 +159,7 @@ def _combined(a: Statistics, b: Statistics, *, sign: int) -> Statistics:
         raise ModelError(f"more than {MOST_COUNTED:,} occurrences together are more than can be counted")
     class_documents = a.class_documents + sign * b.class_documents
     # the kernel knows whole documents only
-    combine = combine_real_entries if a.is_decayed or b.is_decayed else combine_entries
+    combine = (twins if a.is_decayed or b.is_decayed else routines).combine_entries
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError(NEVER_LEARNED)

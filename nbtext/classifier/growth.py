@@ -20,7 +20,7 @@ from nbtext.classifier.folding import OnBatch, check_fields, tally_source, threa
 from nbtext.classifier.reading import needs_all_documents, read, sample_size
 from nbtext.classifier.tally import SAMPLE_SIZE, Tally
 from nbtext.errors import InputError, ModelError
-from nbtext.features.counting import merge_sorted
+from nbtext.features.routines import routines
 
 if TYPE_CHECKING:
     from nbtext.classifier.text_classifier import TextClassifier
@@ -277,7 +277,7 @@ def _known(tally: Tally, known: Tally) -> Sample:
     classes = np.array([places[label] for label in tally.labels], dtype=np.int32)
     if tally.vocabulary is None or known.vocabulary is None:
         return replace(tally.sample, classes=classes[tally.sample.classes])
-    _, offsets, theirs, mine = merge_sorted(
+    _, offsets, theirs, mine = routines.merge_sorted(
         tally.vocabulary.blob, tally.vocabulary.offsets, known.vocabulary.blob, known.vocabulary.offsets
     )
     columns = np.full(len(offsets) - 1, -1, dtype=np.int32)

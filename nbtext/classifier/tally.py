@@ -13,7 +13,8 @@ from nbtext.classifier.reservoir import ALL_HASHES, Bound, Reservoir
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.analyzer import TOO_LONG
-from nbtext.features.counting import Counter, arrange, counter, merge_sorted
+from nbtext.features.counting import Counter, counter
+from nbtext.features.routines import routines
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -146,7 +147,7 @@ def united(a: Tally, b: Tally) -> tuple[Vocabulary | None, NDArray[np.int32], ND
     if a.vocabulary is None or b.vocabulary is None:
         same = np.arange(a.statistics.n_features, dtype=np.int32)
         return None, same, same
-    blob, offsets, columns_a, columns_b = merge_sorted(
+    blob, offsets, columns_a, columns_b = routines.merge_sorted(
         a.vocabulary.blob, a.vocabulary.offsets, b.vocabulary.blob, b.vocabulary.offsets
     )
     return Vocabulary(blob, offsets), columns_a, columns_b
@@ -256,7 +257,9 @@ class TallyBuilder:
             vocabulary, columns = self._counter.vocabulary()
         del self._counter  # its memory is better used for what follows
         kept = self._reservoir.taken()
-        rows = arrange(Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns)
+        rows = routines.arrange(
+            Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns
+        )
         sample = Sample(rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes, kept.marks)
         tally = Tally(labels, vocabulary, statistics, sample, self._sample_size, below=self._reservoir.below)
         return tally.with_known_bound()

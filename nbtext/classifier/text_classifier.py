@@ -288,22 +288,9 @@ class TextClassifier:
 
     def counted(self, columns: tuple[list[str], ...]) -> Counted:
         """The scores of texts by their fields, shape (n_documents, n_classes), and the tokens of each: all, known."""
-        weighting, scorer = self.reading_.weighting, self.reading_.scorer
-        if scorer.derivation is not None:
+        if self.reading_.scorer.derivation is not None:
             return self._derived_scores(columns)
-        return self._counter.scores(
-            columns,
-            tf=weighting.tf,
-            idf=weighting.idf,
-            norm=weighting.norm,
-            bias=scorer.bias,
-            default=scorer.default,
-            base=scorer.base,
-            base_scale=scorer.base_scale,
-            indptr=scorer.indptr,
-            classes=scorer.classes,
-            deltas=scorer.deltas,
-        )
+        return self._counter.scores(columns, self.reading_.weighting, self.reading_.scorer)
 
     def _derived_scores(self, columns: tuple[list[str], ...]) -> Counted:
         """The same where the scorer looks at more than the features' weights: by way of the matrix."""

@@ -17,47 +17,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nbtext.features.rows import ClassCounts, Kept, Rows
+    from nbtext.features.sparse_weights import SparseWeights
     from nbtext.features.vocabulary import Vocabulary
+    from nbtext.features.weighting import Weighting
 
     Floats = NDArray[np.float64]
 
 
-if HAS_KERNEL:
-    from nbtext.features._kernel import (
-        arrange,
-        combine_entries,
-        entry_positions,
-        left_out_gains,
-        merge_sorted,
-        score_rows,
-        take_rows,
-    )
-else:
-    from nbtext.features.twins import (
-        arrange,
-        combine_entries,
-        entry_positions,
-        left_out_gains,
-        merge_sorted,
-        score_rows,
-        take_rows,
-    )
-
 _logging = Lock()  # so that of several threads one alone says it
 
-__all__ = [
-    "HAS_KERNEL",
-    "Counter",
-    "arrange",
-    "combine_entries",
-    "counter",
-    "entry_positions",
-    "kernel_name",
-    "left_out_gains",
-    "merge_sorted",
-    "score_rows",
-    "take_rows",
-]
+__all__ = ["HAS_KERNEL", "Counter", "counter", "kernel_name"]
 
 
 class Counter(Protocol):
@@ -95,26 +64,12 @@ class Counter(Protocol):
     def take_too_long(self) -> int:
         """How many tokens were left out since the last time because they were too long; see the Analyzer."""
 
-    def scores(  # noqa: PLR0913  the weighting and the scorer as plain arrays, for the kernel's sake
-        self,
-        columns: Sequence[list[str]],
-        *,
-        tf: str,
-        idf: Floats | None,
-        norm: str,
-        bias: Floats,
-        default: Floats,
-        base: Floats | None,
-        base_scale: Floats | None,
-        indptr: NDArray[np.int64],
-        classes: NDArray[np.int32],
-        deltas: Floats,
+    def scores(
+        self, columns: Sequence[list[str]], weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
         """Weigh and score each document at once, for a fixed or hashed counter.
 
-        tf, idf, norm  the weighting, idf an array (n_features,) or None
-        bias ...       the linear scorer, as for `score_rows`
-        returns        scores (n_documents, n_classes); tokens of each document; those that the vocabulary holds
+        returns  scores (n_documents, n_classes); tokens of each document; those that the vocabulary holds
         """
 
 

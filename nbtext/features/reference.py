@@ -16,6 +16,7 @@ from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_has
 from nbtext.features.patience import patience
 from nbtext.features.rows import ClassCounts, Kept, Rows, running_sums
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.tally import ClassTally
 from nbtext.features.twins import score_rows
 from nbtext.features.vocabulary import Vocabulary
@@ -78,32 +79,17 @@ class ReferenceCounter:
         """How many tokens were left out since the last time because they were too long."""
         return self._analyzer.take_too_long()
 
-    def scores(  # noqa: PLR0913  as the kernel's
-        self,
-        columns: Columns,
-        *,
-        tf: str,
-        idf: Floats | None,
-        norm: str,
-        bias: Floats,
-        default: Floats,
-        base: Floats | None,
-        base_scale: Floats | None,
-        indptr: NDArray[np.int64],
-        classes: NDArray[np.int32],
-        deltas: Floats,
+    def scores(
+        self, columns: Columns, weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
         """Weigh and score documents: their scores, tokens, and tokens that the vocabulary holds.
 
         Each sum is taken in the order in which the features were seen, as in the kernel, so that both give the same.
         """
         rows = self._rows(columns)
-        weights = Weighting(tf, norm, idf).weights(rows.indptr, rows.indices, rows.counts)
+        weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
         known = np.diff(running_sums(rows.counts)[rows.indptr])
-        scores = score_rows(
-            rows.indptr, rows.indices, weights, bias, default, base, base_scale, indptr, classes, deltas
-        )
-        return scores, rows.n_tokens, known
+        return score_rows(rows.indptr, rows.indices, weights, scorer), rows.n_tokens, known
 
     def _rows(self, columns: Columns) -> Rows:
         """The rows of documents, each in the order in which its features were seen."""

@@ -1,4 +1,4 @@
-"""The kernel's free functions in plain Python and NumPy; `counting` picks the one or the other."""
+"""The kernel's free functions in plain Python and NumPy; `routines` picks the one or the other."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.rows import Rows
+from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -30,31 +31,21 @@ def merge_sorted(
     return union.blob, union.offsets, union.columns_of(terms_a), union.columns_of(terms_b)
 
 
-def score_rows(  # noqa: PLR0913, PLR0917  plain arrays, for the kernel's sake
+def score_rows(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: NDArray[np.float64] | NDArray[np.int32],
-    bias: Floats,
-    default: Floats,
-    base: Floats | None,
-    base_scale: Floats | None,
-    w_indptr: NDArray[np.int64],
-    w_classes: NDArray[np.int32],
-    w_deltas: Floats,
+    scorer: SparseWeights,
 ) -> Floats:
-    """Scores (n_documents, n_classes) of rows by the sparse linear scorer.
-
-    The weight of feature j for class k is default[k] + base_scale[k] * base[j] + delta, where the deltas of feature j
-    are w_deltas[w_indptr[j]:w_indptr[j + 1]], for the classes that w_classes names.
-    """
+    """Scores (n_documents, n_classes) of rows by the sparse linear scorer."""
     from scipy.sparse import csr_array
 
-    n_features = len(w_indptr) - 1
+    n_features = scorer.n_columns
     rows = csr_array((values.astype(np.float64), indices, indptr), shape=(len(indptr) - 1, n_features))
-    deltas = csr_array((w_deltas, w_classes, w_indptr), shape=(n_features, len(bias)))
-    scores: Floats = (rows @ deltas).toarray() + np.outer(rows @ np.ones(n_features), default) + bias
-    if base is not None and base_scale is not None:
-        scores += np.outer(rows @ base, base_scale)
+    deltas = csr_array((scorer.deltas, scorer.classes, scorer.indptr), shape=(n_features, len(scorer.bias)))
+    scores: Floats = (rows @ deltas).toarray() + np.outer(rows @ np.ones(n_features), scorer.default) + scorer.bias
+    if scorer.base is not None and scorer.base_scale is not None:
+        scores += np.outer(rows @ scorer.base, scorer.base_scale)
     return scores
 
 

@@ -31,7 +31,11 @@ def regress(  # noqa: PLR0913  plain arrays, for the kernel's sake
 ) -> tuple[Floats, Floats, float, int]:
     """Softmax regression on rows: (weights (n_features, n_classes), intercepts, duality gap, rounds).
 
-    raises  ValueError: the arrays do not fit each other
+    It minimises the sum of the squared weights / 2 and penalty times the log-losses; intercepts cost nothing.
+
+    beliefs  (n_rows, n_classes), a distribution for each row, all > 0: where to begin, and afterwards where it ended
+    spring   > 0: how far the intercepts go in a round
+    raises   ValueError: the arrays do not fit each other
     """
     rows = rows_of(indptr, indices, values, n_features)
     if len(rows) != len(classes) or len(rows) != len(beliefs):

@@ -62,7 +62,17 @@ def divide(  # noqa: PLR0913  plain arrays, for the kernel's sake
     rounds: int,
     seed: int,
 ) -> tuple[Floats, float, float, int]:
-    """The plane between rows of two signs: (weights, the constant's weight, duality gap, rounds)."""
+    """The plane between rows of two signs: (weights, the constant's weight, duality gap, rounds).
+
+    It minimises the sum of v_j^2 / (2 scales_j), the constant's v^2 / 2, and penalty times the losses of the margins
+    sign * (x v), which are max(0, 1 - m)^2 or log(1 + e^-m); it stops where the duality gap is below `tolerance` times
+    the dual objective, or after `rounds`. Features are distinct within a row.
+
+    signs   (n_rows,), 1 or -1
+    scales  (n_features,), >= 0
+    pulls   (n_rows,), the dual variables divided by the penalty: where to begin, and afterwards where it ended
+    raises  ValueError: the arrays do not fit each other
+    """
     plane = _Plane(rows_of(indptr, indices, values, len(scales)), signs, scales, pulls)
     plane.loss = _Logistic() if is_logistic else _SquaredHinge()
     plane.penalty, plane.constant = penalty, constant

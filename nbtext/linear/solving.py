@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,11 @@ from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.availability import HAS_KERNEL
 
-if HAS_KERNEL:
-    from nbtext.features._kernel import divide, regress
-else:
+if TYPE_CHECKING or not HAS_KERNEL:
     from nbtext.linear.beliefs import regress
     from nbtext.linear.planes import divide
+else:
+    from nbtext.features._kernel import divide, regress
 
 __all__ = [
     "Aim", "Corpus", "Fit", "Start", "approach", "divide", "in_threads", "regress", "square_lengths",

@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.features.analyzer import Analyzer
-from nbtext.features.counting import arrange, counter, is_compilable
+from nbtext.features.counting import counter, is_compilable
 from nbtext.features.hashing import buckets, mix64, term_hashes
+from nbtext.features.routines import routines
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
 
 ALL = 2**64
 WORDS = st.lists(st.sampled_from(["free", "call", "me", "now", "été", "ΟΔΟΣ", "a", "B2", "naïve!"]), max_size=8)
@@ -54,7 +57,7 @@ def test_growing_rows_count_what_the_analyzer_finds(
     batches = [growing.rows([texts]), growing.rows([more])]
     vocabulary, rank = growing.vocabulary()
     expected = [Counter(Analyzer(settings)(text)) for text in texts + more]
-    arranged = [arrange(rows, rank) for rows in batches]
+    arranged = [routines.arrange(rows, rank) for rows in batches]
     assert [row for rows in arranged for row in named(rows, vocabulary.terms)] == expected
     assert [n for rows in batches for n in rows.n_tokens] == [document.total() for document in expected]
     assert vocabulary.terms == sorted(set().union(*expected))
@@ -156,7 +159,7 @@ def test_a_tally_keeps_the_documents_below_the_bound(counting_kernel: str, bits:
     assert kept.documents.tolist() == everything.documents[below].tolist()
     assert kept.hashes.tolist() == everything.hashes[below].tolist()
     names = growing.vocabulary() if bits is None else None
-    rows = arrange(kept.rows, names[1]) if names else kept.rows
+    rows = routines.arrange(kept.rows, names[1]) if names else kept.rows
     alone = counter(settings, names[0] if names else None).rows([[texts[i] for i in kept.documents]])
     assert [part.tolist() for part in rows] == [part.tolist() for part in alone]
 
@@ -167,7 +170,7 @@ def test_fields_are_counted_apart(counting_kernel: str) -> None:
     rows = growing.rows([["free money", ""], ["call", "free"]])
     vocabulary, rank = growing.vocabulary()
     assert vocabulary.terms == ["body:call", "body:free", "subject:free", "subject:free money", "subject:money"]
-    assert arrange(rows, rank).indices.tolist() == [0, 2, 3, 4, 1]
+    assert routines.arrange(rows, rank).indices.tolist() == [0, 2, 3, 4, 1]
 
 
 @pytest.mark.parametrize(
@@ -188,19 +191,9 @@ def test_scores_are_those_of_the_weighted_rows(
     features, classes = deltas.nonzero()
     bias, default, base_scale = random.normal(size=(3, 3))
     base, idf = random.normal(size=n_features), random.random(n_features) + 0.5 if has_idf else None
-    scores, n_tokens, n_known = counter(settings, vocabulary).scores(
-        [texts],
-        tf=tf,
-        idf=idf,
-        norm=norm,
-        bias=bias,
-        default=default,
-        base=base,
-        base_scale=base_scale,
-        indptr=np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64),
-        classes=classes.astype(np.int32),
-        deltas=deltas[features, classes],
-    )
+    starts = np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64)
+    scorer = SparseWeights(bias, default, starts, classes.astype(np.int32), deltas[features, classes], base, base_scale)
+    scores, n_tokens, n_known = counter(settings, vocabulary).scores([texts], Weighting(tf, norm, idf), scorer)
     rows = counter(settings, vocabulary).rows([texts])
     dense = np.zeros((len(texts), n_features))
     dense[np.repeat(np.arange(len(texts)), np.diff(rows.indptr)), rows.indices] = rows.counts
@@ -225,18 +218,12 @@ def test_a_document_scores_the_same_alone_and_in_a_batch(counting_kernel: str) -
     random = np.random.default_rng(3)
     words = [f"word{i}" for i in range(50)]
     texts = [" ".join(random.choice(words, size=n)) for n in range(20)]
-    scorer = {
-        "bias": random.normal(size=2),
-        "default": random.normal(size=2),
-        "base": None,
-        "base_scale": None,
-        "indptr": np.arange(0, 102, 2),
-        "classes": np.tile(np.arange(2, dtype=np.int32), 50),
-        "deltas": random.normal(size=100),
-    }
+    classes, deltas = np.tile(np.arange(2, dtype=np.int32), 50), random.normal(size=100)
+    scorer = SparseWeights(random.normal(size=2), random.normal(size=2), np.arange(0, 102, 2), classes, deltas)
+    weighting = Weighting("log", "l2")
     fixed = counter(FeatureSettings(), Vocabulary.from_terms(words))
-    together, _, _ = fixed.scores([texts], tf="log", idf=None, norm="l2", **scorer)
-    alone = [fixed.scores([[text]], tf="log", idf=None, norm="l2", **scorer)[0][0] for text in texts]
+    together, _, _ = fixed.scores([texts], weighting, scorer)
+    alone = [fixed.scores([[text]], weighting, scorer)[0][0] for text in texts]
     assert together.tolist() == np.array(alone).tolist()
 
 

@@ -22,6 +22,7 @@ from nbtext.features.availability import HAS_KERNEL
 from nbtext.features.counting import counter as best_counter
 from nbtext.features.reference import ReferenceCounter
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.twins import arrange as plainly_arranged
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -340,22 +341,19 @@ def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighti
     settings = FeatureSettings(ngrams=(1, 2))
     terms = Vocabulary.from_terms([f"w{i}" for i in range(180)] + [f"w1 w{i}" for i in range(20)])
     used = random.random((200, 4)) < share
-    scorer = (
-        random.normal(size=4), random.normal(size=4), random.normal(size=200), random.normal(size=4),
-        np.concatenate(([0], np.cumsum(used.sum(axis=1)))), np.nonzero(used)[1].astype(np.int32),
-        random.normal(size=used.sum()),
-    )  # fmt: skip
-    named = dict(zip(("bias", "default", "base", "base_scale", "indptr", "classes", "deltas"), scorer, strict=True))
-    tf, norm = weighting
+    bias, default, base, base_scale = (random.normal(size=size) for size in (4, 4, 200, 4))
+    indptr, classes = np.concatenate(([0], np.cumsum(used.sum(axis=1)))), np.nonzero(used)[1].astype(np.int32)
+    scorer = SparseWeights(bias, default, indptr, classes, random.normal(size=used.sum()), base, base_scale)
+    weighing = Weighting(*weighting)
     counting = kernel.Counter(ngrams=(1, 2), vocabulary=terms)
     for _ in range(2):  # the second time, the weights are there already
-        found = counting.scores([texts], tf=tf, idf=None, norm=norm, **named)
-        expected = ReferenceCounter(settings, terms).scores([texts], tf=tf, idf=None, norm=norm, **named)
+        found = counting.scores([texts], weighing, scorer)
+        expected = ReferenceCounter(settings, terms).scores([texts], weighing, scorer)
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
     rows = counting.rows([texts])
-    weights = Weighting(tf, norm).weights(rows.indptr, rows.indices, rows.counts)
-    np.testing.assert_allclose(found[0], kernel.score_rows(rows.indptr, rows.indices, weights, *scorer), rtol=1e-12)
+    weights = weighing.weights(rows.indptr, rows.indices, rows.counts)
+    np.testing.assert_allclose(found[0], kernel.score_rows(rows.indptr, rows.indices, weights, scorer), rtol=1e-12)
 
 
 def test_a_document_of_a_million_words_is_counted() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from nbtext.features.availability import HAS_KERNEL
 from nbtext.features.rows import Rows
+from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 
 kernel = pytest.importorskip("nbtext.features._kernel", reason="the kernel is not compiled")
@@ -59,18 +60,18 @@ def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]
     "change",
     [
         {"indices": [9]}, {"indices": [-1]}, {"indptr": [0, 2]}, {"indptr": [1, 1]}, {"values": []},
-        {"default": [0.0]}, {"base": [0.0]}, {"base": [0.0], "base_scale": [0.0, 0.0]}, {"w_indptr": []},
-        {"w_indptr": [0, 2, 9]}, {"w_indptr": [0, 2, 1]}, {"w_indptr": [-1, 2, 2]}, {"w_classes": [0]},
-        {"w_classes": [0, 2]}, {"w_classes": [-1, 0]}, {"bias": [0.0]},
+        {"default": [0.0]}, {"base": [0.0]}, {"base": [0.0], "base_scale": [0.0, 0.0]}, {"starts": []},
+        {"starts": [0, 2, 9]}, {"starts": [0, 2, 1]}, {"starts": [-1, 2, 2]}, {"classes": [0]},
+        {"classes": [0, 2]}, {"classes": [-1, 0]}, {"bias": [0.0]},
     ],
 )  # fmt: skip
 def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) -> None:
     """Columns, classes and bounds that point elsewhere are found before they are followed."""
     arguments = {
         "indptr": [0, 2], "indices": [0, 1], "values": [1.0, 1.0], "bias": [0.0, 0.0], "default": [0.0, 0.0],
-        "base": None, "base_scale": None, "w_indptr": [0, 2, 2], "w_classes": [0, 1], "w_deltas": [1.0, 1.0],
+        "starts": [0, 2, 2], "classes": [0, 1], "deltas": [1.0, 1.0], "base": None, "base_scale": None,
     }  # fmt: skip
-    types = {"indptr": np.int64, "w_indptr": np.int64, "indices": np.int32, "w_classes": np.int32}
+    types = {"indptr": np.int64, "starts": np.int64, "indices": np.int32, "classes": np.int32}
     if change == {"indptr": [0, 2]}:
         arguments["indices"] = [0]
     arrays = {
@@ -78,4 +79,5 @@ def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) 
         for name, value in (arguments | change).items()
     }
     with pytest.raises(ValueError, match="fit"):
-        kernel.score_rows(*arrays.values())
+        rows, scorer = [arrays.pop(name) for name in ("indptr", "indices", "values")], SparseWeights(*arrays.values())
+        kernel.score_rows(*rows, scorer)

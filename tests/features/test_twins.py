@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nbtext.features import counting, twins
 from nbtext.features.rows import Rows
+from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 
 TERMS = st.sets(st.text(max_size=6))
@@ -77,25 +78,26 @@ def test_scores_are_the_matrix_product(functions: ModuleType, dtype: type, has_b
     rows, columns = counts.nonzero()
     deltas = random.normal(size=(30, n_classes)) * (random.random((30, n_classes)) < 0.3)
     features, classes = deltas.nonzero()
-    bias, default = random.normal(size=(2, n_classes))
-    base, base_scale = (random.normal(size=30), random.normal(size=n_classes)) if has_base else (None, None)
+    scorer = SparseWeights(
+        bias=random.normal(size=n_classes),
+        default=random.normal(size=n_classes),
+        indptr=np.searchsorted(features, np.arange(31)).astype(np.int64),
+        classes=classes.astype(np.int32),
+        deltas=deltas[features, classes],
+        base=random.normal(size=30) if has_base else None,
+        base_scale=random.normal(size=n_classes) if has_base else None,
+    )
     scores = functions.score_rows(
         np.searchsorted(rows, np.arange(21)).astype(np.int64),
         columns.astype(np.int32),
         counts[rows, columns].astype(dtype),
-        bias,
-        default,
-        base,
-        base_scale,
-        np.searchsorted(features, np.arange(31)).astype(np.int64),
-        classes.astype(np.int32),
-        deltas[features, classes],
+        scorer,
     )
-    weights = default[:, None] + deltas.T
-    if base is not None and base_scale is not None:
-        weights = weights + np.outer(base_scale, base)
-    np.testing.assert_allclose(scores, counts @ weights.T + bias, rtol=1e-12, atol=1e-12)
-    assert scores[7].tolist() == bias.tolist()
+    weights = scorer.default[:, None] + deltas.T
+    if scorer.base is not None and scorer.base_scale is not None:
+        weights = weights + np.outer(scorer.base_scale, scorer.base)
+    np.testing.assert_allclose(scores, counts @ weights.T + scorer.bias, rtol=1e-12, atol=1e-12)
+    assert scores[7].tolist() == scorer.bias.tolist()
 
 
 def dense_entries(documents: NDArray[np.int64], occurrences: NDArray[Any]) -> tuple[NDArray[Any], ...]:

@@ -124,25 +124,26 @@ cdef class Counter:
         taken, self.n_too_long = self.n_too_long, 0
         return taken
 
-    def scores(self, columns, *, tf, idf, norm, bias, default, base, base_scale, indptr, classes, deltas):
+    def scores(self, columns, weighting, scorer):
         """Weigh and score each document without building a matrix; for a fixed or hashed counter."""
-        cdef Weights weights = self.weights_of([bias, default, base, base_scale, indptr, classes, deltas])
+        cdef Weights weights = self.weights_of(scorer)
         cdef const double[::1] idf_view
-        cdef Weighting weighting = Weighting(FREQUENCIES[tf], NORMS[norm], NULL)
+        cdef Weighing weighing = Weighing(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL)
+        idf = weighting.idf
         if self.analysis.is_growing:
             raise ValueError("a growing vocabulary has no columns to score")
         if weights.scorer.n_features != self.n_columns() or (idf is not None and <size_t> len(idf) != self.n_columns()):
             raise ValueError(f"the scorer has {weights.scorer.n_features} features, the vocabulary {self.n_columns()}")
         if idf is not None and len(idf):
             idf_view = idf
-            weighting.idf = &idf_view[0]
-        return self.score_texts(columns, weights, weighting)
+            weighing.idf = &idf_view[0]
+        return self.score_texts(columns, weights, weighing)
 
-    cdef Weights weights_of(self, list arrays):
-        """The scorer of these arrays, made once for all the batches that it scores."""
+    cdef Weights weights_of(self, scorer):
+        """The arrays of a scorer, made ready once for all the batches that it scores."""
         cdef Weights weights = self.weights
-        if weights is None or not weights.holds(arrays):
-            weights = Weights(*arrays)
+        if weights is None or weights.source is not scorer:
+            weights = Weights(scorer)
             weights.spread_out()
             self.weights = weights
         return weights
@@ -224,7 +225,7 @@ cdef class Counter:
         self.give_back(s)
         return Kept(rows, kept[back].astype(np.int32), hashes[back])
 
-    cdef score_texts(self, columns, Weights weights, Weighting weighting):
+    cdef score_texts(self, columns, Weights weights, Weighing weighing):
         cdef Analysis a = self.analysis
         cdef Texts texts = Texts(a, columns)
         cdef Scratch s = self.take_scratch()
@@ -239,7 +240,7 @@ cdef class Counter:
                 read_document(a, s, texts, document)
                 count_document(a, s)
                 lengths[document], known[document] = s.n_tokens, s.n_features
-                weigh_document(s, &weighting)
+                weigh_document(s, &weighing)
                 is_sound_scorer &= add_scores(
                     &weights.scorer, <const int32_t*> s.indices.data, <const double*> s.values.data, s.n_entries,
                     &scores_view[document, 0],

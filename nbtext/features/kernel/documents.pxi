@@ -1,6 +1,6 @@
 # What happens to the counts of a document: they become a row, or part of a class, or scores.
 
-cdef struct Weighting:
+cdef struct Weighing:
     Frequency tf
     Norm norm
     const double* idf  # NULL where rarity does not count
@@ -74,7 +74,7 @@ cdef int find_buckets(Analysis a, Scratch s) except -1 nogil:
     return descend(&a.tree, nodes, <const uint32_t*> s.features.data, s.n_features, True)
 
 
-cdef int weigh_document(Scratch s, const Weighting* weighting) except -1 nogil:
+cdef int weigh_document(Scratch s, const Weighing* weighing) except -1 nogil:
     """Write the columns and weights of the entries to `indices` and `values`."""
     cdef const uint64_t* entries = <const uint64_t*> s.entries.data
     cdef int32_t* indices
@@ -85,12 +85,12 @@ cdef int weigh_document(Scratch s, const Weighting* weighting) except -1 nogil:
     indices, values = <int32_t*> s.indices.data, <double*> s.values.data
     for i in range(s.n_entries):
         indices[i] = <int32_t> feature_of(entries[i])
-    weigh(values, entries, s.n_entries, weighting.tf)
-    if weighting.idf != NULL:
+    weigh(values, entries, s.n_entries, weighing.tf)
+    if weighing.idf != NULL:
         for i in range(s.n_entries):
-            values[i] *= weighting.idf[indices[i]]
-    if weighting.norm != NONE:
-        normalize_weights(values, s.n_entries, weighting.norm)
+            values[i] *= weighing.idf[indices[i]]
+    if weighing.norm != NONE:
+        normalize_weights(values, s.n_entries, weighing.norm)
     return 0
 
 

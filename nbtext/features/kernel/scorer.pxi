@@ -138,16 +138,19 @@ cdef class Weights:
     """A linear scorer's arrays, held and checked."""
 
     cdef Scorer scorer
-    cdef list held
+    cdef object source
+    cdef tuple held
     cdef Buffer dense
 
-    def __init__(self, bias, default, base, base_scale, indptr, classes, deltas):
+    def __init__(self, source):
+        self.source = source
+        self.held = (source.bias, source.default, source.base, source.base_scale, source.indptr, source.classes, source.deltas)
+        bias, default, base, base_scale, indptr, classes, deltas = self.held
         cdef const double[::1] bias_view = bias, default_view = default, deltas_view = deltas, base_view, scale_view
         cdef const int64_t[::1] indptr_view = indptr
         cdef const int32_t[::1] classes_view = classes
         if len(default) != len(bias) or len(classes) != len(deltas) or len(indptr) == 0 or (base is None) != (base_scale is None):
             raise ValueError("the arrays of the scorer do not fit each other")
-        self.held = [bias, default, base, base_scale, indptr, classes, deltas]
         self.scorer = Scorer(
             len(bias), len(indptr) - 1, len(deltas), NULL, NULL, NULL, NULL, &indptr_view[0], NULL, NULL, NULL
         )
@@ -164,14 +167,6 @@ cdef class Weights:
 
     def __dealloc__(self):
         release(&self.dense)
-
-    cdef bint holds(self, list arrays):
-        """Whether it was made of these very arrays."""
-        cdef size_t i
-        for i in range(len(arrays)):
-            if self.held[i] is not arrays[i]:
-                return False
-        return True
 
     cdef int spread_out(self) except -1:
         """Have the deltas as a matrix too, if it fits into the room that they take: then one fetch finds all of a row."""

@@ -137,9 +137,9 @@ cdef bint score_all(
     return is_sound_scorer
 
 
-def score_rows(indptr, indices, values, bias, default, base, base_scale, w_indptr, w_classes, w_deltas):
+def score_rows(indptr, indices, values, scorer):
     """Scores (n_documents, n_classes) of rows by the sparse linear scorer."""
-    cdef Weights weights = Weights(bias, default, base, base_scale, w_indptr, w_classes, w_deltas)
+    cdef Weights weights = Weights(scorer)
     cdef const int64_t[::1] starts = indptr
     cdef const int32_t[::1] features = indices
     cdef const double[::1] weighted
@@ -147,7 +147,7 @@ def score_rows(indptr, indices, values, bias, default, base, base_scale, w_indpt
     cdef bint is_sound_scorer
     if len(values) != len(indices) or not is_indptr(starts, len(indices)):
         raise ValueError("the arrays of the rows do not fit each other")
-    scores = np.empty((len(indptr) - 1, len(bias)), dtype=np.float64)
+    scores = np.empty((len(indptr) - 1, weights.scorer.n_classes), dtype=np.float64)
     cdef double[:, ::1] scores_view = scores
     if values.dtype == np.int32:
         counted = values
