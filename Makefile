@@ -33,9 +33,12 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-# and once more what counts, with its twin in plain Python
+# and once more, with its twin in plain Python, what stands on the kernel; tests/features tries each by itself
+TWIN = tests/bayes tests/classifier tests/cli/test_main_job.py
+LONG = tests/classifier/test_growth.py tests/classifier/test_explanation.py
+
 twin: $(VENV)/.dev
-	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q tests/features tests/bayes tests/classifier tests/cli/test_main_job.py
+	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q $(TWIN) $(addprefix --ignore=,$(LONG))
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m pytest -q --doctest-modules nbtext
@@ -97,6 +100,7 @@ $(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxi nbtext/
 
 $(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxi nbtext/features/kernel/*) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m compileall -q nbtext  # the tests start it a thousand times
 	touch $@ $(VENV)/.nbtext
 
 clean:

@@ -1,9 +1,9 @@
 """The reliability figures of nbtext.
 
-python tests/torture [RUNS]    all of them, as a table; RUNS executions of each fuzzer
-python tests/torture kills N   commands killed at N moments each and at each step of writing, as JSON
-python tests/torture flips N   every N-th bit of a small model flipped
-python tests/torture texts N   hostile texts, the largest of a thousand times N bytes
+python tests/torture [RUNS]      all of them, as a table; RUNS executions of each fuzzer
+python tests/torture kills N M   commands killed at N moments each and at every M-th step of writing, as JSON
+python tests/torture flips N     every N-th bit of a small model flipped
+python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ def _fuzzers(runs: int) -> bool:
     return row("fuzzers", 9, "crashed", is_bad, f"{time.monotonic() - start:.0f} s")
 
 
-def main(what: str = "100000", number: str = "1") -> int:
+def main(what: str = "100000", number: str = "1", every: str = "1") -> int:
     """Measure what is asked."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found: Any
         if what == "kills":
-            found = kills.killed(folder, int(number))
+            found = kills.killed(folder, int(number), stride=int(every))
         elif what == "flips":
             found = artifacts.flipped(folder, int(number))
         elif what == "texts":

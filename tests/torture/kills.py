@@ -37,23 +37,24 @@ JOBS = [
 ]
 
 
-def killed(folder: Path, n_delays: int) -> dict[str, Any]:
+def killed(folder: Path, n_delays: int, stride: int = 1) -> dict[str, Any]:
     """Kill every command there is at `n_delays` moments of its life, and at each step of writing its output.
 
+    stride   above 1: only at every so manieth step, beginning with another one for each command
     returns  points (moments tried), lost (outputs neither old nor new), left (temporary files that stayed), commands
     """
     figures: dict[str, Any] = {"points": 0, "lost": 0, "left": 0, "old": 0, "new": 0, "commands": []}
     _run(["train", str(LETTERS / "train"), "-o", "letters.joblib"], folder).check_returncode()
     _run(["train", str(LETTERS / "test"), "-o", "test.joblib"], folder).check_returncode()
     known = _run(["--help"], folder).stdout
-    for job in JOBS:
+    for number, job in enumerate(JOBS):
         if f" {job.arguments[0]} ".encode() in known:
             figures["commands"].append(job.name)
-            _kill_job(job, folder, n_delays, figures)
+            _kill_job(job, folder, n_delays, range(1 + number % stride, MOST_STEPS, stride), figures)
     return figures
 
 
-def _kill_job(job: Job, folder: Path, n_delays: int, figures: dict[str, Any]) -> None:
+def _kill_job(job: Job, folder: Path, n_delays: int, steps: range, figures: dict[str, Any]) -> None:
     output = folder / job.output
     old = (folder / "letters.joblib").read_bytes() if job.output == "old.joblib" else OLD
     output.write_bytes(old)
@@ -78,13 +79,13 @@ def _kill_job(job: Job, folder: Path, n_delays: int, figures: dict[str, Any]) ->
     for number in range(n_delays):
         _run(job.arguments, folder, kill_after=1.05 * seconds * (number + 0.5) / n_delays)
         judge()
-    _kill_at_steps(job, folder, judge)
+    _kill_at_steps(job, folder, steps, judge)
 
 
-def _kill_at_steps(job: Job, folder: Path, judge: Any) -> None:
+def _kill_at_steps(job: Job, folder: Path, steps: range, judge: Any) -> None:
     with tempfile.TemporaryDirectory() as killer:
         shutil.copy(KILLER, killer)
-        for step in range(1, MOST_STEPS):
+        for step in steps:
             (Path(killer) / "when").write_text(str(step), encoding="ascii")
             done = _run(job.arguments, folder, path=Path(killer))
             if done.returncode == 0:

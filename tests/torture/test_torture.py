@@ -18,10 +18,13 @@ def measured(folder: Path, *arguments: str) -> Any:
 
 
 def test_no_output_is_lost(tmp_path: Path) -> None:
-    """Killed at each step of writing and at moments before, a command leaves the old output whole, or the new one."""
-    figures = measured(tmp_path, "kills", "1")
+    """Killed at each step of writing and at moments before, a command leaves the old output whole, or the new one.
+
+    Here at every fourth step, another fourth for each command: all of them write by one function.
+    """
+    figures = measured(tmp_path, "kills", "1", "4")
     assert {"train", "vectorize", "predict"} <= set(figures["commands"])
-    assert figures["points"] > 20 * len(figures["commands"])
+    assert figures["points"] > 5 * len(figures["commands"])
     assert figures["lost"] == 0
     assert figures["old"] > 0 < figures["new"]
     # nothing has a name until it is whole; between that and the renaming are four steps, and microseconds
