@@ -191,6 +191,7 @@ def _at_line(action: Callable[[Machine, int], None]) -> Action:
 def _protocol(machine: Machine) -> None:
     if (protocol := machine.stream.take(1)[0]) > 5:
         raise ArtifactError(f"is written in pickle protocol {protocol}; nbtext reads 0 to 5")
+    machine.is_announced = True
 
 
 def _frame(machine: Machine) -> None:

@@ -10,15 +10,19 @@ from nbtext.errors import ArtifactError
 
 
 class Machine:
-    """A running program: its stack, the stacks that its open marks have put aside, and what it has memoized."""
+    """A running program: its stack, the stacks that its open marks have put aside, and what it has memoized.
 
-    __slots__ = ("marks", "memo", "stack", "stream")
+    is_announced  the program has said which protocol it is in, as whatever joblib writes does first
+    """
+
+    __slots__ = ("is_announced", "marks", "memo", "stack", "stream")
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.stack: list[Any] = []
         self.marks: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
+        self.is_announced = False
 
     def begun(self) -> list[Any]:
         """The items of the outermost value as far as they had been read when the program stopped."""

@@ -32,6 +32,10 @@ FOREIGN = (  # first bytes, what they show, what would help
     (b"\x04\x22\x4d\x18", "is compressed by lz4, which models are not", "unpack it with lz4 -d"),
     (b"ZF0x", "was written by a joblib older than 0.10", "train the model again"),
     (b"version https://git-lfs", "is a pointer of Git LFS, not the model itself", "fetch it with git lfs pull"),
+    (b"\x89PNG", "looks like a picture, not a model", ""),
+    (b"\xff\xd8\xff", "looks like a picture, not a model", ""),
+    (b"%PDF", "looks like a PDF, not a model", ""),
+    (b"\x7fELF", "looks like a program, not a model", ""),
     (b"<", "looks like a web page or XML, not a model", "was it downloaded whole, without a log-in page?"),
     (b"{", "looks like JSON, not a model", "give the file that nbtext train wrote"),
 )

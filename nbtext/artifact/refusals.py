@@ -7,6 +7,10 @@ from nbtext.errors import ArtifactError
 TRAIN_HINT = "give the file that nbtext train wrote"
 
 
+class Damage(ArtifactError):
+    """It is not what was written."""
+
+
 def code(name: str) -> ArtifactError:
     """It would run something: `name` is what would be looked up or called."""
     short = name if len(name) <= 80 else f"{name[:77]}..."
@@ -18,6 +22,6 @@ def foreign(what: str) -> ArtifactError:
     return ArtifactError(what, hint=TRAIN_HINT)
 
 
-def damaged(what: str) -> ArtifactError:
-    """It is not what was written."""
-    return ArtifactError(f"is damaged: {what}", hint="copy it again, or train again")
+def damaged(what: str) -> Damage:
+    """It is not what was written, if it was a model at all."""
+    return Damage(f"is damaged: {what}", hint="copy it again, or train again")

@@ -69,9 +69,11 @@ def _read(path: str) -> object:
         machine = Machine(stream)
         try:
             return run(machine)
-        except ArtifactError:
+        except ArtifactError as error:
             if _is_model(machine.begun()):
                 _check_version(machine.begun()[3])
+            if isinstance(error, refusals.Damage) and stream.position > 0 and not machine.is_announced:
+                raise refusals.foreign("is no model: it does not begin as one") from error
             raise
 
 

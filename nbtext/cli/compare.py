@@ -84,6 +84,7 @@ def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: 
         check_extra("--report")
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
+    _refuse_models(sources, models)
     if models:
         if test is not None:
             raise SettingsError("SOURCE is what the models are asked about", where="--test", hint="leave it out")
@@ -91,6 +92,15 @@ def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: 
     else:
         text = _curves(sources, test=test, form=form, jobs=jobs_or_all(jobs), options=options)
     print_result(text, form)
+
+
+def _refuse_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
+    """Raise SettingsError where a trained model is in the place of the texts."""
+    for path in filter(is_model, sources):
+        given = " ".join(f"-m {each}" for each in (*models, path))
+        others = " -m ANOTHER" if len(models) == 0 else ""
+        what = "is a trained model, in the place of the texts to ask it about"
+        raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
 
 
 def _side_by_side(

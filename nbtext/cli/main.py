@@ -103,7 +103,14 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
 @click.command(
     cls=LazyGroup, no_args_is_help=False, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show it.")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version, and how words are counted: compiled, or in Python.",
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def cli(debug: bool) -> None:
     """Classify texts by Naive Bayes and its linear siblings, at the speed of counting their words.
@@ -165,7 +172,8 @@ def _explained(error: Exception) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         advice = f"; try: {context.command_path} --help" if context is not None else ""
-        return error.format_message().replace("\n", " ").rstrip(".") + advice, error.exit_code
+        sentence = " ".join(line.strip() for line in error.format_message().splitlines())
+        return sentence.rstrip(".") + advice, error.exit_code
     if _is_out_of_memory(error):
         return "out of memory; use fewer --jobs, --hash-bits, or --min-df and --max-features", 1
     if isinstance(error, OSError):

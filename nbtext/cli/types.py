@@ -22,6 +22,10 @@ class Parsed(ParamType):
         self.name = name
         self.parse = parse
 
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The name as it is: what stands in it in small letters is typed so."""
+        return self.name
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value

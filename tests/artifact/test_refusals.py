@@ -30,8 +30,12 @@ FOREIGN = {
     "zstd": (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd"),
     "lz4": (b"\x04\x22\x4d\x18" + bytes(20), "lz4"),
     "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"),
-    "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "is damaged"),
-    "zeros": (bytes(1000), "is damaged"),
+    "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "looks like a program"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(20), "looks like a picture"),
+    "photograph": (b"\xff\xd8\xff\xe0" + bytes(20), "looks like a picture"),
+    "PDF": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "looks like a PDF"),
+    "zeros": (bytes(1000), "is no model: it does not begin as one"),
+    "random bytes that begin a text in a pickle": (b"X\xf0\x9c\x83\x01\x02", "is no model: it does not begin as one"),
 }
 
 
@@ -97,7 +101,7 @@ def test_unreadable_paths(tmp_path: Path) -> None:
     for path, message in (
         (tmp_path / "no", "does not exist"),
         (tmp_path, "is a directory"),
-        (Path("/dev/zero"), "damaged"),
+        (Path("/dev/zero"), "is no model"),
     ):
         with pytest.raises(ArtifactError, match=message) as caught:
             load(str(path))

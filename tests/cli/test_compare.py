@@ -138,6 +138,20 @@ def test_wrong_ways_to_compare(nbtext: Any, letters: Path, rivals: Path, options
     assert said in result.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["b.joblib"], "try: nbtext compare SOURCE -m b.joblib -m ANOTHER"),
+        (["b.joblib", "-m", "a.joblib"], "try: nbtext compare SOURCE -m a.joblib -m b.joblib"),
+    ],
+)
+def test_a_model_in_the_place_of_texts(nbtext: Any, rivals: Path, arguments: list[str], hint: str) -> None:
+    """Who forgets -m, or the texts, is told how the command is typed."""
+    result = nbtext("compare", *arguments, cwd=rivals)
+    what = "b.joblib: is a trained model, in the place of the texts to ask it about"
+    assert (result.status, result.err) == (2, f"nbtext: {what}; {hint}\n")
+
+
 def test_pages(nbtext: Any, letters: Path, rivals: Path, tmp_path: Path) -> None:
     """--report writes a page beside the result: of trained models, and of learning curves, the same with any jobs."""
     models = ("-m", str(rivals / "a.joblib"), "-m", str(rivals / "b.joblib"))

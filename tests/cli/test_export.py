@@ -39,6 +39,9 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     assert nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).status == 0
     result = nbtext("export", model, "--to", "pmml")
     assert (result.status, result.err.count("\n")) == (2, 1)
+    result = nbtext("export", model)
+    expected = "nbtext: Missing option '--to'. Choose from: csv, js, onnx, sklearn-json; try: nbtext export --help\n"
+    assert (result.status, result.err) == (2, expected)
     result = nbtext("export", hashed, "--to", "csv", "-o", str(tmp_path / "out.csv"))
     assert (result.status, result.err) == (
         1, "nbtext: hashed features have no names to export; train without --hash-bits\n",

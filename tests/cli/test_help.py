@@ -70,6 +70,13 @@ def test_help(nbtext: Any, name: str) -> None:
     assert shown.count("DIR/LABEL/**/FILE") == takes_sources(command)
 
 
+def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
+    """A word that is to be typed stands in small letters, and in capitals what it stands for."""
+    shown = nbtext("train", "--help", COLUMNS="80").out
+    for name in ("--stop-words english|FILE", "--select mi:N|chi2:N", "--smoothing auto|N", "--ngrams N,N"):
+        assert name in shown
+
+
 def test_groups(nbtext: Any) -> None:
     """`nbtext --help` shows the commands in their groups, and how to let Tab complete."""
     shown = nbtext("--help").out
