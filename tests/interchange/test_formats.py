@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from demo_models import documents
 
+import nbtext
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.errors import MissingExtra, ModelError
@@ -35,9 +37,10 @@ PERILOUS = (
     "aAbBéÉßſıİΣσςΑ \t\n\xa0\x1c\x85\u2003\ufeff_-'0½²x\u0301\u0307\u0345ﬁ漢字"
     "\U0001f600\U00010400\U0001d400\udfff:\xadΐŉǰ"
 )
+GUIDE = Path(nbtext.__file__).parent / "guides" / "python.md"
 MODELS = ("multinomial", "bernoulli", "complement", "logistic", "nbsvm")
 ASK = """
-import {{ classify, features }} from "{module}";
+import {{ {function} }} from "{module}";
 import {{ readFileSync }} from "node:fs";
 const texts = JSON.parse(readFileSync(0));
 console.log(JSON.stringify(texts.map({function})));
@@ -56,8 +59,12 @@ def node() -> str:
 
 def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path, function: str = "classify") -> Any:
     """What the exported module says of each text."""
-    module = folder / "model.mjs"
-    export(classifier, "js", str(module))
+    export(classifier, "js", str(folder / "model.mjs"))
+    return answered(node, folder / "model.mjs", texts, function)
+
+
+def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path | None = None) -> Any:
+    """What a function of a module says of each text."""
     program = ASK.format(module=module, function=function)
     done = subprocess.run(
         [node, "--input-type=module", "-e", program],
@@ -65,6 +72,7 @@ def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path,
         capture_output=True,
         text=True,
         check=True,
+        cwd=cwd,
     )
     return json.loads(done.stdout)
 
@@ -79,6 +87,20 @@ def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp
     assert [answer["label"] for answer in answers] == [
         str(label) if analyzer(text) else None for label, text in zip(expected, texts, strict=True)
     ]
+
+
+def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
+    """Those of the guide, with the JSON of a default model: the same labels, and probabilities to 1e-9."""
+    (program,) = re.findall(r"`twenty\.mjs`:\n\n```js\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len([line for line in program.splitlines() if line.strip()]) <= 20
+    (tmp_path / "twenty.mjs").write_text(program, encoding="utf-8")
+    texts = documents("test")[0] + ["", "İstanbul ſtreet tax", "bins " * 1000]
+    classifier = TextClassifier().fit(*documents("train"))
+    export(classifier, "sklearn-json", str(tmp_path / "letters.json"))
+    answers = answered(node, tmp_path / "twenty.mjs", texts, "classify", cwd=tmp_path)
+    assert [answer["label"] for answer in answers] == classifier.predict(texts).tolist()
+    found = [answer["shares"] for answer in answers]
+    np.testing.assert_allclose(found, classifier.predict_proba(texts), rtol=0, atol=1e-9)
 
 
 def known_to(node: str, characters: list[str]) -> list[str]:
