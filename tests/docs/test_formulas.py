@@ -1,0 +1,171 @@
+"""The formulas of the mathematics page, written out with dense arrays as the page writes them, equal the code it names.
+
+The names are the page's: K classes, V features, n_k documents, d_kj, t_kj, x_j. A small corpus by chance, in which each
+class and feature occurs, and one feature that a class lacks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from nbtext.bayes.bernoulli import bernoulli
+from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.categorical import categorical, value_counts
+from nbtext.bayes.complement import complement
+from nbtext.bayes.gaussian import gaussian, moments
+from nbtext.bayes.multinomial import multinomial, multinomial_left_out
+from nbtext.bayes.odds import z_scores
+from nbtext.bayes.outliers import log_likelihood_per_token
+from nbtext.bayes.priors import log_prior
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.scorer import LinearScorer, log_posterior
+from nbtext.features.selection import chi_squared, mutual_information
+from nbtext.features.weighting import inverse_document_frequencies, normalized, term_frequencies
+from nbtext.linear.ratios import log_count_ratios
+
+Matrix = NDArray[np.float64]
+
+K, V, N, alpha = 3, 5, 24, 0.7
+random = np.random.default_rng(11)
+y = np.arange(N) % K
+X = random.poisson(1.2, size=(N, V)).astype(np.int64)
+X[:K] += 1
+X[y == 2, 4] = 0
+member = np.eye(K)[y].T  # (K, N)
+n = member.sum(axis=1)
+d, t = member @ (X > 0), member @ X
+T = t.sum(axis=1)
+
+rows, columns = np.nonzero(X)
+indptr = np.searchsorted(rows, np.arange(N + 1)).astype(np.int64)
+counts = X[rows, columns].astype(np.int32)
+sample = Sample(indptr, columns.astype(np.int32), counts, y.astype(np.int32), np.arange(N, dtype=np.uint64))
+statistics = sample.statistics(V, K)
+
+
+def scores(scorer: LinearScorer, indicators: NDArray[np.int64] = X) -> Matrix:
+    """Of the documents, by the code."""
+    rows, columns = np.nonzero(indicators)
+    indptr = np.searchsorted(rows, np.arange(N + 1)).astype(np.int64)
+    return scorer.scores(indptr, columns.astype(np.int32), indicators[rows, columns].astype(np.int32))
+
+
+def equal(found: ArrayLike, expected: ArrayLike) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_multinomial() -> None:
+    w = np.log((t + alpha) / (T + alpha * V)[:, None])
+    equal(scores(multinomial(statistics, smoothing=alpha)), X @ w.T)
+
+
+def test_bernoulli() -> None:
+    p = (d + alpha) / (n + 2 * alpha)[:, None]
+    w, b = np.log(p / (1 - p)), np.log(1 - p).sum(axis=1)
+    equal(scores(bernoulli(statistics, smoothing=alpha), (X > 0).astype(np.int64)), (X > 0) @ w.T + b)
+
+
+@pytest.mark.parametrize("is_normalized", [False, True])
+def test_complement(is_normalized: bool) -> None:
+    others = t.sum(axis=0) - t
+    logs = np.log((others + alpha) / (others.sum(axis=1) + alpha * V)[:, None])
+    w = logs / logs.sum(axis=1, keepdims=True) if is_normalized else -logs
+    equal(scores(complement(statistics, smoothing=alpha, normalize_weights=is_normalized)), X @ w.T)
+
+
+def test_categorical() -> None:
+    m = 3
+    read = np.minimum(X, m - 1)
+    p = np.array([(member @ (read == v) + alpha) / (n + m * alpha)[:, None] for v in range(m)])  # (m, K, V)
+    expected = [[sum(np.log(p[read[i, j], k, j]) for j in range(V)) for k in range(K)] for i in range(N)]
+    equal(scores(categorical(value_counts(statistics, sample, n_values=m), smoothing=alpha)), expected)
+
+
+def test_gaussian() -> None:
+    epsilon = 1e-3
+    mean = t / n[:, None]
+    variance = member @ X**2 / n[:, None] - mean**2 + epsilon * X.var(axis=0).max()
+    expected = norm.logpdf(X[:, None, :], mean, np.sqrt(variance)).sum(axis=2)
+    equal(scores(gaussian(moments(statistics, sample), smoothing=epsilon)), expected)
+
+
+def test_log_count_ratios() -> None:
+    m = T.sum() / len(rows)
+    p, q = alpha * m + t[0], alpha * m + t[1:].sum(axis=0)
+    equal(log_count_ratios(statistics, 0, smoothing=alpha), np.log((p / p.sum()) / (q / q.sum())))
+
+
+def test_prior_and_posterior() -> None:
+    equal(log_prior(n.astype(np.int64), "empirical"), np.log(n / N))
+    equal(log_prior(n.astype(np.int64), "uniform"), np.log(np.ones(K) / K))
+    s = random.normal(size=(N, K))
+    equal(np.exp(log_posterior(s)), np.exp(s) / np.exp(s).sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("tf", ["count", "binary", "relative", "log"])
+def test_term_frequencies(tf: str) -> None:
+    x, L = X[rows, columns], X.sum(axis=1)[rows]
+    expected = {"count": x, "binary": x > 0, "relative": x / L, "log": 1 + np.log(x)}[tf]
+    equal(term_frequencies(indptr, x, tf=tf), expected)
+
+
+def test_inverse_document_frequencies() -> None:
+    df = (X > 0).sum(axis=0)
+    formulas = {"plain": np.log(N / df), "plus-one": np.log(N / (df + 1)), "smooth": np.log((1 + N) / (1 + df)) + 1}
+    for idf, expected in formulas.items():
+        equal(inverse_document_frequencies(df, n_documents=N, idf=idf), expected)
+
+
+def test_norms() -> None:
+    x = X[rows, columns].astype(np.float64)
+    equal(normalized(indptr, x, norm="l1"), x / X.sum(axis=1)[rows])
+    equal(normalized(indptr, x, norm="l2"), x / np.sqrt((X**2).sum(axis=1))[rows])
+
+
+def test_mutual_information() -> None:
+    expected = np.zeros(V)
+    for is_there in (True, False):
+        for k in range(K):
+            p = ((X > 0) == is_there)[y == k].sum(axis=0) / N
+            product = ((X > 0) == is_there).mean(axis=0) * n[k] / N
+            expected += np.where(p > 0, p * np.log(np.where(p > 0, p, 1) / product), 0)
+    equal(mutual_information(statistics, n.astype(np.int64)), expected)
+
+
+def test_chi_squared() -> None:
+    expected = n[:, None] / N * t.sum(axis=0)
+    found = chi_squared(statistics, statistics.occurrences, n.astype(np.int64))
+    equal(found, ((t - expected) ** 2 / expected).sum(axis=0))
+
+
+def test_z() -> None:
+    a, b = t[0] + 0.5, T[0] - t[0] + 0.5
+    c = t[1:].sum(axis=0) + 0.5
+    e = T[1:].sum() - t[1:].sum(axis=0) + 0.5
+    expected = (np.log(a / b) - np.log(c / e)) / np.sqrt(1 / a + 1 / b + 1 / c + 1 / e)
+    equal(z_scores(t[0], T[0], t.sum(axis=0), T.sum()), expected)
+
+
+def test_leave_one_out() -> None:
+    """The own class's weights as the page has them; the other classes' scores stay."""
+    L = X.sum(axis=1)
+    everything = scores(multinomial(statistics, smoothing=alpha))
+    expected = everything.copy()
+    for i, k in enumerate(y):
+        expected[i, k] = X[i] @ np.log((t[k] - X[i] + alpha) / (T[k] - L[i] + alpha * V))
+    equal(multinomial_left_out(statistics, sample, everything, smoothing=alpha), expected)
+
+
+def test_calibration() -> None:
+    s, L, a, b, noise = random.normal(size=(N, K)), X.sum(axis=1), 0.8, 0.3, 0.05
+    z = s / (a * L**b)[:, None]
+    expected = (1 - noise) * np.exp(z) / np.exp(z).sum(axis=1, keepdims=True) + noise / K
+    equal(np.exp(Calibration(a, b, noise).log_posterior(s, L)), expected)
+
+
+def test_outliers() -> None:
+    joint, L = random.normal(-20, 3, size=(N, K)), X.sum(axis=1)
+    equal(log_likelihood_per_token(joint, L), np.log(np.exp(joint).sum(axis=1)) / L)
