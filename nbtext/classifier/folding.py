@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -85,15 +85,14 @@ class Threads:
 
         if self.jobs == 1 or is_one or has_own_pattern(counting.settings):
             return count()
-        from joblib import Parallel, delayed
+        from concurrent.futures import ThreadPoolExecutor
 
-        try:
-            tallies: list[Tally] = Parallel(n_jobs=self.jobs, prefer="threads")(
-                delayed(count)() for _ in range(self.jobs)
-            )
-            return reduce(add, tallies)
-        finally:
-            pieces.stop()
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                counted = [pool.submit(count) for _ in range(self.jobs)]
+                return reduce(add, [each.result() for each in counted])
+            finally:
+                pieces.stop()
 
 
 def tally_source(
@@ -114,10 +113,10 @@ def threads(jobs: int) -> Iterator[Run[Any]]:
     if jobs == 1:
         yield one_by_one
         return
-    from joblib import Parallel, delayed
+    from concurrent.futures import ThreadPoolExecutor
 
-    with Parallel(n_jobs=jobs, prefer="threads") as parallel:
-        yield lambda calls: list(parallel(delayed(call)() for call in calls))
+    with ThreadPoolExecutor(jobs) as pool:
+        yield lambda calls: list(pool.map(lambda call: call(), calls))
 
 
 def _peeked(chunks: Iterator[Chunk]) -> tuple[Iterator[Chunk], bool]:
@@ -239,14 +238,14 @@ def in_order(answer: Callable[[Question], Answer], chunks: Iterator[Question], *
     if jobs == 1:
         yield from map(answer, chunks)
         return
-    from joblib import Parallel, delayed
+    from concurrent.futures import ThreadPoolExecutor
 
-    parallel = Parallel(n_jobs=jobs, prefer="threads", return_as="generator", pre_dispatch="2*n_jobs")
-    answers: Generator[Answer, None, None] = parallel(delayed(answer)(chunk) for chunk in chunks)
-    try:
-        for each in answers:  # noqa: UP028  `yield from` would close `answers` before `finally`
-            yield each
-    finally:
-        with warnings.catch_warnings():  # joblib warns of work that is left undone, which is meant
-            warnings.simplefilter("ignore")
-            answers.close()
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            begun = deque(pool.submit(answer, chunk) for chunk in islice(chunks, 2 * jobs))
+            while begun:
+                found = begun.popleft().result()
+                begun.extend(pool.submit(answer, chunk) for chunk in islice(chunks, 1))
+                yield found
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -102,7 +102,7 @@ def in_threads(function: Callable[[Item], Answer], items: Sequence[Item], *, job
     """The answers for all items, in their order, from so many threads."""
     if min(jobs, len(items)) <= 1:
         return [function(item) for item in items]
-    from joblib import Parallel, delayed
+    from concurrent.futures import ThreadPoolExecutor
 
-    answers: list[Answer] = Parallel(n_jobs=jobs, prefer="threads")(delayed(function)(item) for item in items)
-    return answers
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(function, items))
