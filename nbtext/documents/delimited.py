@@ -12,7 +12,7 @@ from nbtext.documents.blocks import line_blocks, pieces_of
 from nbtext.documents.decoding import Encoding, marked_encoding
 from nbtext.documents.files import located
 from nbtext.documents.lines import origin_of
-from nbtext.documents.records import LineFeed, Record, csv_records, tsv_records
+from nbtext.documents.records import SEPARATORS, LineFeed, Record, csv_records, csv_separator, tsv_records
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
@@ -22,7 +22,6 @@ CHUNK_CHARACTERS = 1 << 20
 MOST_COLUMNS_SAID = 20
 LONGEST_COLUMN_SAID = 40
 DEFAULTS = ReadingSettings()
-SEPARATORS = {"csv": "comma", "tsv": "tab"}
 
 
 class Columns(NamedTuple):
@@ -111,7 +110,9 @@ def delimited_chunks(
     origin = origin_of(stream.path)
     blocks = line_blocks(pieces_of(stream), encoding, settings.max_document_bytes, position=lambda: stream.position)
     feed = LineFeed(blocks, encoding, settings.max_document_bytes)
-    records = csv_records(feed, where=origin) if input_format == "csv" else tsv_records(feed)
+    is_tsv = input_format == "tsv"
+    separator = "\t" if is_tsv else csv_separator(feed, *_wanted(settings))
+    records = tsv_records(feed) if is_tsv else csv_records(feed, where=origin, separator=separator)
     rows = _rows(records, feed, origin)
     first = next(rows, None)
     if first is None:
@@ -123,7 +124,7 @@ def delimited_chunks(
         rows = chain((first,), rows)
     position = 0
     for group in _groups(rows):
-        yield RowsChunk(group, where, settings, SEPARATORS[input_format], stream.position - position)
+        yield RowsChunk(group, where, settings, SEPARATORS.get(separator, separator), stream.position - position)
         position = stream.position
 
 
@@ -132,15 +133,15 @@ def find_columns(first: list[str], settings: ReadingSettings, *, place: str) -> 
 
     raises  InputError: a wanted column is missing
     """
-    names: dict[str, int] = {}
-    for column, name in enumerate(first):
-        names.setdefault(name.strip(), column)
-    wanted = {name for name in (*settings.text_field, settings.label_field) if not _is_number(name)}
-    is_header = not wanted.isdisjoint(names)
+    names = [name.strip() for name in first]
+    is_header = not _wanted(settings)[0].isdisjoint(names)
 
     def find(name: str, option: str, default: str | None = None) -> int | None:
         if is_header and name in names:
-            return names[name]
+            if (n_namesakes := names.count(name)) > 1:
+                hint = f"say which by its number, as in {option} {names.index(name) + 1}"
+                raise InputError(f"{n_namesakes} columns are called `{name}`", where=place, hint=hint)
+            return names.index(name)
         if _is_number(name) and 1 <= int(name) <= len(first):
             return int(name) - 1
         if name == default:
@@ -152,6 +153,13 @@ def find_columns(first: list[str], settings: ReadingSettings, *, place: str) -> 
     identity = find(settings.id_field, "--id-field", DEFAULTS.id_field)
     mark = find(settings.mark_field, "--group-field or --order-field") if settings.mark_field is not None else None
     return Columns(texts, label, identity, len(first), mark), is_header
+
+
+def _wanted(settings: ReadingSettings) -> tuple[set[str], int]:
+    """The names of the columns any of which makes a row a header, and the highest number of a column."""
+    wanted = (*settings.text_field, settings.label_field)
+    names = {name for name in wanted if not _is_number(name)}
+    return names, max((int(name) for name in wanted if name not in names), default=0)
 
 
 def _missing(name: str, option: str, first: list[str], is_header: bool, place: str) -> InputError:

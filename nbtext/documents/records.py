@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
 from nbtext.documents.blocks import Block
@@ -13,6 +13,8 @@ from nbtext.documents.decoding import Encoding, decode_lines
 from nbtext.documents.decompression import too_long
 from nbtext.errors import InputError
 
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_said_separator = re.compile(r"(?i)sep=([,;\t|])\s*")
 _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 
 
@@ -65,15 +67,44 @@ class LineFeed:
                 yield text + "\n"
 
 
-def csv_records(feed: LineFeed, *, where: str) -> Iterator[Record]:
-    """Rows of comma-separated columns, some of them in quotes, which may hold commas, line ends and doubled quotes.
+def csv_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
+    """What separates the columns of a CSV file, by its first line: comma, semicolon or tab.
+
+    Spreadsheets write what the settings of their country say. The first of these wins by which the line is a header,
+    else by which it has enough columns, else the most. A first line `sep=;`, as spreadsheets understand it, is obeyed.
+
+    names      of columns, any of which makes the line a header
+    n_columns  that are wanted by number
+    """
+    line = next(feed, "")
+    if said := _said_separator.fullmatch(line):
+        return said[1]
+    feed.put_back([line] if line else [])
+    found = {separator: _cut(line, separator) for separator in SEPARATORS}
+    for separator, columns in found.items():
+        if not names.isdisjoint(columns):
+            return separator
+    enough = (separator for separator, columns in found.items() if len(columns) >= n_columns > 0)
+    return next(enough, max(SEPARATORS, key=lambda separator: len(found[separator])))
+
+
+def _cut(line: str, separator: str) -> list[str]:
+    """The columns of a line; none where it cannot be cut, of which the reader of rows says why."""
+    try:
+        return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:
+        return []
+
+
+def csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
+    """Rows of separated columns, some of them in quotes, which may hold separators, line ends and doubled quotes.
 
     where   what comes before the number of a line in an error
     raises  InputError: a row, or what follows a quote that is never closed, has more bytes than a document may have
     """
     csv.field_size_limit(max(csv.field_size_limit(), feed.limit))  # of the process: Python's own would be 128 KiB
     lines = _RowLines(feed, where)
-    reader = csv.reader(lines)
+    reader = csv.reader(lines, delimiter=separator)
     while True:
         first_line = lines.begin()
         problem = None
