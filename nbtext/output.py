@@ -19,11 +19,26 @@ HINTS = {
     errno.ENOSPC: "free some space, or write elsewhere",
     errno.EDQUOT: "free some space, or write elsewhere",
     errno.EFBIG: "the limit of file sizes is too low (ulimit -f)",
-    errno.ENOENT: "its folder does not exist; make it first",
-    errno.EISDIR: "it is a folder; name a file",
+    errno.ENOENT: "make its folder first",
+    errno.EISDIR: "name a file in it",
     errno.EROFS: "write to a place that is not read-only",
     errno.EACCES: "write where you may, or change its permissions",
 }
+
+
+def check_output(path: str) -> None:
+    """Raise OutputError where `path` could not be written, before anybody works for it."""
+    with _explained(path):
+        if path.endswith(os.sep) or os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path)):
+            return
+        folder = os.path.dirname(os.path.realpath(path))
+        if not stat.S_ISDIR(os.stat(folder).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(folder, os.W_OK | os.X_OK):
+            why = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+            raise PermissionError(why, os.strerror(why))
 
 
 @contextmanager

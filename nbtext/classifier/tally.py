@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.sample import Sample, concatenated
 from nbtext.bayes.statistics import Statistics
 from nbtext.classifier.reservoir import ALL_HASHES, Bound, Reservoir
-from nbtext.documents.batch import Batch
-from nbtext.errors import InputError
+from nbtext.documents.batch import Batch, unlabelled
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, counter
 from nbtext.features.routines import routines
@@ -219,11 +218,7 @@ class TallyBuilder:
         classes = np.array([self._code(label) for label in batch.labels], dtype=np.int32)
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first of them is said, into whatever batches the documents are cut
-            raise batch.problems.get(min(unusable)) or InputError(
-                "the document has no label",
-                where=batch.ids[min(unusable)],
-                hint="put texts in folders named after their labels, or name the label's column with --label-field",
-            )
+            raise batch.problems.get(min(unusable)) or unlabelled(batch.ids[min(unusable)])
         kept = self._counter.tally(batch.columns, classes, self._reservoir.below)
         note_too_long(batch, self._counter)
         for code, number in enumerate(np.bincount(classes).tolist()):

@@ -79,9 +79,9 @@ def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: 
     """
     models, form = options.pop("models_to_ask"), form_or_default(form)
     if options["report"] is not None:
-        from nbtext.report.page.rendering import check_extra
+        from nbtext.report.page.rendering import check_page
 
-        check_extra("--report")
+        check_page("--report", options["report"])
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
     _refuse_models(sources, models)

@@ -91,11 +91,11 @@ def _checked(html: str | None, options: dict[str, Any]) -> str:
     """Where the result goes."""
     output: str | None = options["output"]
     if html is not None:
-        from nbtext.report.page.rendering import check_extra
+        from nbtext.report.page.rendering import check_page
 
         if output is not None or options["form"] is not None:
             raise SettingsError("it is written instead of the result", where="--html", hint="leave out -o and --to")
-        check_extra("--html")
+        check_page("--html", html)
     return output or "-"
 
 

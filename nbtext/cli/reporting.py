@@ -33,11 +33,11 @@ class Reporter:
         if path is not None:
             from nbtext.evaluation.witness import Witness
             from nbtext.output import STANDARD_OUTPUT
-            from nbtext.report.page.rendering import check_extra
+            from nbtext.report.page.rendering import check_page
 
             if path in STANDARD_OUTPUT:
                 raise SettingsError("the figures go to standard output", where="--report", hint="name a file")
-            check_extra("--report")
+            check_page("--report", path)
             self._witness = Witness(least=options["min_probability"] or 0.0)
 
     def watching(self, seen: Iterable[Seen]) -> Iterator[Predictions]:

@@ -34,8 +34,14 @@ def say(sentence: str, *, quiet: bool = False) -> None:
 
 
 def output_or_pipe(output: str | None) -> str:
-    """Where a binary result goes: the named file, or standard output where that is no terminal."""
+    """Where a binary result goes: the named file, or standard output where that is no terminal.
+
+    raises  OutputError: the file could not be written; said now, and not when all is done
+    """
     if output is not None:
+        from nbtext.output import check_output
+
+        check_output(output)
         return output
     if sys.stdout.isatty():
         raise SettingsError("where should the result go?", where="-o", hint="name a file, or pipe it on with -o -")
@@ -159,6 +165,6 @@ def reading(
     if repaired_documents:
         say(
             f"replaced {repaired_bytes:,} invalid bytes in {repaired_documents:,} documents; "
-            "name their --encoding, or refuse them with --encoding-errors strict",
+            "name their --encoding (as cp1252 for Windows), or refuse them with --encoding-errors strict",
             quiet=quiet,
         )

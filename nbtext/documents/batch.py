@@ -77,6 +77,17 @@ def unmarked(name: str) -> InputError:
     return InputError(f"the document has no `{name}`", hint="--group-field and --order-field need one for each")
 
 
+def unlabelled(identity: str) -> InputError:
+    """The error of a document without a label; one that is a line of a file is named as FILE:LINE."""
+    hint = "put texts in folders named after their labels, or name the label's column with --label-field"
+    if identity.rpartition(":")[2].isdecimal():
+        hint = (
+            "--label-field names the label's column or key, --input-format csv, tsv or jsonl says what the file is "
+            "where its name does not; take lines out that have none"
+        )
+    return InputError("the document has no label", where=identity, hint=hint)
+
+
 def as_columns(fields: Sequence[list[str]], *, are_separate: bool) -> tuple[list[str], ...]:
     """The texts of some fields as a batch has them: a column each, or one in which they are on a line each."""
     if are_separate or len(fields) == 1:

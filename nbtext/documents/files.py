@@ -30,6 +30,8 @@ CHUNK_BYTES = 8 << 20  # as long as they have no more bytes together
 UNPACKED_RATIO = 20  # to which a compressed file is expected to unpack
 SAMPLE_STEP = 32  # one file in so many is looked at to tell
 READ_BYTES = 1 << 20
+FOREIGN = "the text within a PDF or office file, whose bytes are none; make text of it first"
+FOREIGN_BEGINNINGS = ("%PDF-", "PK\3\4")
 UNUSUAL_BEGINNINGS = MARKS + MAGICS
 UNUSUAL_SUFFIXES = tuple(SUFFIXES)
 
@@ -138,6 +140,8 @@ class FilesChunk:
             batch.problems[row] = located(problem, path)
             batch.labels[row] = None
             return ""
+        if repaired and text.startswith(FOREIGN_BEGINNINGS):
+            batch.notes[FOREIGN] = batch.notes.get(FOREIGN, 0) + 1
         batch.repaired_documents += repaired > 0
         batch.repaired_bytes += repaired
         return text

@@ -10,6 +10,7 @@ from nbtext.documents.streams import PICKLE_MAGICS, ZIP_MAGIC
 from nbtext.errors import InputError
 
 EML = "eml"  # a file that is one mail: a format by its name alone
+PDF_MAGIC = b"%PDF-"
 LABEL_MARK = "__label__"
 SUFFIX_FORMATS = {
     ".jsonl": "jsonl",
@@ -39,7 +40,10 @@ def format_of(path: str, head: bytes, encoding: Encoding) -> str:
     if named is not None and named != "matrix":
         return named
     if head.startswith(ZIP_MAGIC):
+        check_archive(path, head)
         return "matrix"
+    if head.startswith(PDF_MAGIC):
+        raise InputError("is a PDF, not text", where=path, hint="make text of it first, as pdftotext does")
     if head.startswith(PICKLE_MAGICS):
         hint = (
             "-m takes a model; train reads one's counts again where it is the only SOURCE, a file; merge joins several"
@@ -55,6 +59,15 @@ def format_of(path: str, head: bytes, encoding: Encoding) -> str:
     if text.startswith("From ") and _is_mailbox(text):
         return "mbox"
     return "jsonl" if text.lstrip().startswith("{") else "lines"
+
+
+def check_archive(path: str, head: bytes) -> None:
+    """Raise InputError where a zip archive that begins so is no matrix file: its first member is no array."""
+    length = int.from_bytes(head[26:28], "little")
+    name = head[30 : 30 + length]
+    if name and not name.endswith(b".npy"):
+        what = "is an office document or another zip archive, not text"
+        raise InputError(what, where=path, hint="save what it holds as text, or a table as CSV")
 
 
 def is_mail(path: str) -> bool:

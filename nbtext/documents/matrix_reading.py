@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.documents.formats import check_archive
 from nbtext.documents.matrix import FORMAT, VERSION, Matrix, unpacked_names
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
@@ -64,6 +65,7 @@ def load_matrix(path: str) -> Matrix:
     """
     stream = open_stream(path)
     try:
+        check_archive(stream.path, stream.head())
         with _seekable(stream) as file:
             return _checked(_read_members(file))
     except _UnfitError as error:

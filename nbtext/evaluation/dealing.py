@@ -30,9 +30,9 @@ def dealt(classes: NDArray[np.int32], marks: NDArray[Any] | None, settings: Fold
 def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
     """Folds by chance: the documents of each class dealt out in a shuffled order."""
     if not 2 <= n_folds <= len(classes):
-        raise SettingsError(
-            f"{n_folds} folds of {len(classes)} documents make no sense", where="--folds", hint="10 is usual"
-        )
+        usual = "10 is usual" if len(classes) >= 10 else f"there can be 2 to {len(classes)} of them"
+        hint = usual if len(classes) > 1 else "there must be two at least"
+        raise SettingsError(f"{n_folds} folds of {len(classes)} documents make no sense", where="--folds", hint=hint)
     shuffled = np.random.default_rng(seed).permutation(len(classes))
     by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
     folds = np.empty(len(classes), dtype=np.int64)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nbtext.classifier.costs import Costs
 from nbtext.classifier.predictions import Predictions
+from nbtext.documents.batch import unlabelled
 from nbtext.errors import InputError
 from nbtext.evaluation.outcomes import LEAST_PROBABILITY
 from nbtext.evaluation.outliers import Likelihoods, auroc
@@ -105,11 +106,7 @@ class Judge:
     def _true_label(self, predictions: Predictions, row: int) -> str:
         label = predictions.true_labels[row]
         if label is None:
-            raise InputError(
-                "the document has no label to compare with",
-                where=predictions.ids[row],
-                hint="put texts in folders named after their labels, or name the label's column with --label-field",
-            )
+            raise unlabelled(predictions.ids[row])
         return label
 
     def _add_probabilities(self, predictions: Predictions, labels: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,11 @@ def prepare(folder: Path, letters: Path) -> None:
     (folder / "zip.joblib").write_bytes(b"PK\x03\x04 and more")
     (folder / "empty.joblib").write_bytes(b"")
     (folder / "unlabelled.txt").write_text("just a line\n")
+    (folder / "unicode.txt").write_text("text\tlabel\na text\tx\n", encoding="utf-16")
+    (folder / "letter.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
+    with zipfile.ZipFile(folder / "letter.docx", "w") as archive:
+        archive.writestr("word/document.xml", "<w:t>Dear town hall</w:t>")
+    (folder / "four.csv").write_text("text;label\na text;x\nanother;y\na third;x\na fourth;y\n")
     (folder / "short.tsv").write_text("text\tlabel\na text\tx\nonly text\n")
 
 
@@ -44,9 +50,20 @@ WRONG: list[tuple[str, int, str]] = [
     ("train no-such-column.csv -o m", 1, "no-such-column.csv"),
     ("train broken.jsonl -o m", 1, "broken.jsonl:17"),
     ("train unlabelled.txt -o m", 1, "unlabelled.txt:1: the document has no label"),
+    ("train unicode.txt --label-field label -o m", 1, "--input-format csv, tsv or jsonl says what the file is"),
+    ("train letter.docx -o m", 1, "letter.docx: is an office document or another zip archive, not text; save what"),
+    ("evaluate letter.docx --folds 2", 1, "letter.docx: is an office document or another zip archive, not text"),
+    ("train letter.pdf -o m", 1, "letter.pdf: is a PDF, not text; make text of it first"),
     ("train short.tsv -o m", 1, "short.tsv:3"),
-    ("train letters/train -o missing/m", 1, "missing/m"),
-    ("train letters/train -o empty", 1, "empty"),
+    ("train letters/nowhere -o missing/m", 1, "missing/m: cannot be written: no such file or directory; make its"),
+    ("train letters/nowhere -o empty", 1, "empty: cannot be written: is a directory; name a file in it"),
+    ("train letters/nowhere -o text.joblib/m", 1, "text.joblib/m: cannot be written: not a directory"),
+    ("vectorize letters/nowhere -o missing/m", 1, "missing/m: cannot be written"),
+    ("merge nowhere -o missing/m", 1, "missing/m: cannot be written"),
+    ("update nowhere letters/test -o missing/m", 1, "missing/m: cannot be written"),
+    ("evaluate letters/nowhere --folds 2 --report missing/m", 1, "missing/m: cannot be written"),
+    ("explain letters/nowhere -m nowhere --html missing/m", 1, "missing/m: cannot be written"),
+    ("compare letters/nowhere --report missing/m", 1, "missing/m: cannot be written"),
     ("predict letters/test", 2, "-m"),
     ("predict letters/test -m missing.joblib", 1, "missing.joblib"),
     ("predict letters/test -m txt.joblib", 1, "did you mean text.joblib?"),
@@ -66,6 +83,7 @@ WRONG: list[tuple[str, int, str]] = [
     ("evaluate letters/test", 2, "--folds"),
     ("evaluate letters/test --folds 1", 2, "--folds"),
     ("evaluate letters/test --folds 1000", 2, "--folds"),
+    ("evaluate four.csv --folds 10", 2, "10 folds of 4 documents make no sense; there can be 2 to 4 of them"),
     ("evaluate letters/test --folds 3 --fail-under acuracy=1", 2, "did you mean accuracy"),
 ]
 
@@ -97,6 +115,18 @@ def test_a_binary_file_is_answered(nbtext: Any, model: str, tmp_path: Path) -> N
     result = nbtext("predict", "mails", "-m", model, cwd=tmp_path)
     assert [line.split("\t")[0] for line in result.out.splitlines()] == ["mails/a.bin", "mails/b.txt"]
     assert "invalid bytes in 1 document" in result.err
+
+
+def test_office_files_among_texts_are_said(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """What a PDF in a folder says is not read; it is answered like others, and standard error says so."""
+    (tmp_path / "mails").mkdir()
+    (tmp_path / "mails" / "a.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
+    (tmp_path / "mails" / "b.txt").write_text("parking fine")
+    result = nbtext("predict", "mails", "-m", model, cwd=tmp_path)
+    assert (result.status, result.out.count("\n")) == (0, 2)
+    assert (
+        "skipped: the text within a PDF or office file, whose bytes are none; make text of it first: 1\n" in result.err
+    )
 
 
 def test_a_closed_pipe_ends_quietly(model: str, letters: Path) -> None:

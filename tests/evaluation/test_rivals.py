@@ -135,7 +135,7 @@ def test_silence_and_strangers(tmp_path: Path, contestants: list[Contestant]) ->
     assert found.verdicts[0].accuracy.value == pytest.approx(1 / 3)
     assert "unknown" in found.labels
     (tmp_path / "texts.csv").write_text("text,label\nparking,\n")
-    with pytest.raises(InputError, match="no label to compare with"):
+    with pytest.raises(InputError, match="the document has no label"):
         compared(contestants, open_source([str(tmp_path / "texts.csv")], ReadingSettings()))
 
 

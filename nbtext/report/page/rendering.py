@@ -13,11 +13,20 @@ from typing import Any
 
 from nbtext import __version__
 from nbtext.errors import MissingExtra, printable
-from nbtext.output import atomic_output
+from nbtext.output import atomic_output, check_output
 from nbtext.report.page.chart import Chart
 
 SCRIPTS = ("page.js",)  # of every page
 HOME = files("nbtext.report.page")
+
+
+def check_page(feature: str, path: str) -> None:
+    """Raise what will keep a page from being written, before anybody works for it.
+
+    raises  MissingExtra, which names the feature: a library is missing; OutputError: `path` cannot be written
+    """
+    check_extra(feature)
+    check_output(path)
 
 
 def check_extra(feature: str) -> None:
