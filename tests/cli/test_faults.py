@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_a_file_size_limit(letters: Path, model: str, tmp_path: Path) -> None:
     """However soon the limit comes, the old output stands, and nothing is beside it."""
     (tmp_path / "out").write_bytes(b"old")
     for command in writers(letters, model):
-        for n_bytes in (0, 1, 4096, 10_000):
+        for n_bytes in (0, 4096):
             said = one_line(run(*command, cwd=tmp_path, before=limited(resource.RLIMIT_FSIZE, n_bytes)))
             assert "out: cannot be written: file too large; the limit of file sizes is too low (ulimit -f)" in said
             assert os.listdir(tmp_path) == ["out"]
@@ -146,7 +147,7 @@ def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> No
     meddler = threading.Thread(target=meddle)
     meddler.start()
     try:
-        results = [run("predict", "t", "-m", model, cwd=tmp_path) for _ in range(3)]
+        results = [run("predict", "t", "-m", model, cwd=tmp_path) for _ in range(2)]
         trained = run("train", "t", "-o", "m", cwd=tmp_path)
     finally:
         is_over.set()
@@ -161,7 +162,7 @@ def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 100, 4096, 65_536, 200_000])
-def test_a_pipe_closed_at_any_point(letters: Path, model: str, tmp_path: Path, n_bytes: int) -> None:
+def test_a_pipe_closed_at_any_point(forker: Any, letters: Path, model: str, tmp_path: Path, n_bytes: int) -> None:
     """Whoever reads our output may stop whenever he likes: status 0, not a word."""
     train = [str(letters / "train")] * 3
     for command in (
@@ -171,28 +172,31 @@ def test_a_pipe_closed_at_any_point(letters: Path, model: str, tmp_path: Path, n
         ["evaluate", str(letters / "test"), "-m", model, "--to", "json"],
         ["--help"],
     ):
-        with subprocess.Popen(
-            [*NBTEXT, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, cwd=tmp_path
-        ) as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            process.stdout.read(n_bytes)
-            process.stdout.close()
-            assert (process.stderr.read(), process.wait(60)) == (b"", 0), command
+        (out, stdout), (err, stderr) = os.pipe(), os.pipe()
+        process = forker()
+        process.start(command, [os.open(os.devnull, os.O_RDONLY), stdout, stderr], tmp_path)
+        with open(out, "rb") as shown:
+            shown.read(n_bytes)
+        with open(err, "rb") as said:
+            assert (said.read(), process.status()) == (b"", 0), command
 
 
 def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> None:
     """A command that was started without standard input, output or error answers, and does not crash."""
     program = " ".join(NBTEXT)
-    for redirection in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
-        for command in (f"predict - -m {model}", f"predict {letters}/test -m {model}", f"train {letters}/train -o m"):
-            shell = f"{program} {command} {redirection}"
-            done = subprocess.run(
-                ["bash", "-c", shell], env=ENVIRONMENT, cwd=tmp_path, capture_output=True, check=False
-            )
-            assert done.returncode in (0, 1), (shell, done)
-            assert b"Traceback" not in done.stderr, (shell, done)
-            assert b"should not have happened" not in done.stderr, (shell, done)
+    filter_it, read_it, train = (
+        f"predict - -m {model}",
+        f"predict {letters}/test -m {model}",
+        f"train {letters}/train -o m",
+    )
+    for redirection, command in (
+        ("<&-", filter_it), (">&-", read_it), ("2>&-", train), ("<&- >&- 2>&-", filter_it), ("<&- >&- 2>&-", train),
+    ):  # fmt: skip
+        shell = f"{program} {command} {redirection}"
+        done = subprocess.run(["bash", "-c", shell], env=ENVIRONMENT, cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode in (0, 1), (shell, done)
+        assert b"Traceback" not in done.stderr, (shell, done)
+        assert b"should not have happened" not in done.stderr, (shell, done)
 
 
 def test_two_writers(letters: Path, tmp_path: Path) -> None:
@@ -202,11 +206,10 @@ def test_two_writers(letters: Path, tmp_path: Path) -> None:
     for command in commands:
         assert run(*command, cwd=tmp_path).returncode == 0
         whole.append((tmp_path / "out").read_bytes())
-    for _ in range(3):
-        processes = [subprocess.Popen([*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT) for command in (commands * 2)]
-        assert [process.wait(120) for process in processes] == [0] * 4
-        assert (tmp_path / "out").read_bytes() in whole
-        assert os.listdir(tmp_path) == ["out"]
+    processes = [subprocess.Popen([*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT) for command in (commands * 2)]
+    assert [process.wait(120) for process in processes] == [0] * 4
+    assert (tmp_path / "out").read_bytes() in whole
+    assert os.listdir(tmp_path) == ["out"]
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -219,12 +222,12 @@ def test_an_interrupt_in_every_phase(letters: Path, model: str, tmp_path: Path, 
     seconds = time.monotonic() - start
     new = (tmp_path / "out").read_bytes()
     n_interrupted = 0
-    for moment in range(12):
+    for moment in range(8):
         (tmp_path / "out").write_bytes(b"old")
         with subprocess.Popen(
             [*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
         ) as process:
-            time.sleep(seconds * (moment + 0.5) / 12)
+            time.sleep(seconds * (moment + 0.5) / 8)
             process.send_signal(signal.SIGINT)
             assert process.stderr is not None
             said, status = process.stderr.read(), process.wait(60)
@@ -234,7 +237,7 @@ def test_an_interrupt_in_every_phase(letters: Path, model: str, tmp_path: Path, 
             assert (said.strip(), status) == ("nbtext: interrupted", 130)
             n_interrupted += 1
         assert f"{TOP / 'nbtext' / 'cli'}" not in said
-    assert n_interrupted > 3
+    assert n_interrupted > 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are not obeyed elsewhere")
@@ -245,7 +248,7 @@ def test_too_little_memory(letters: Path, tmp_path: Path) -> None:
         "".join(f"__label__l{n % 3000} " + " ".join(f"w{n * k}" for k in range(30)) + "\n" for n in range(20_000))
     )
     statuses = []
-    for megabytes in (40, 60, 110, 130, 150, 200, 250, 300, 350, 400, 500, 700):
+    for megabytes in (40, 80, 130, 200, 250, 300, 400):
         source = str(letters / "train") if megabytes < 200 else str(many)
         limit = limited(resource.RLIMIT_AS, megabytes << 20)
         result = run("train", source, "-q", "-o", "out", cwd=tmp_path, before=limit)

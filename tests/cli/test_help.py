@@ -45,12 +45,12 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_works(nbtext: Any, folder: Path, name: str, tmp_path: Path) -> None:
-    """As it can be copied from the help."""
+def test_the_example_works(nbtext_alone: Any, folder: Path, name: str, tmp_path: Path) -> None:
+    """As it can be copied from the help, by a Python of its own, which finds all that the command imports."""
     shutil.copytree(folder, tmp_path / "here", symlinks=True)
     program, *arguments = example_of(command_of(name)).split()
     assert (program, arguments[0]) == ("nbtext", name)
-    result = nbtext(*arguments, cwd=tmp_path / "here")
+    result = nbtext_alone(*arguments, cwd=tmp_path / "here")
     assert result.status == 0, result.err
 
 

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -170,5 +169,5 @@ def test_data_shown_on_a_terminal_are_harmless(
     model = str(tmp_path / "m")
     assert nbtext("train", "t.jsonl", "-o", model, cwd=tmp_path).status == 0
     asked = {"inspect": [model], "sample": ["-m", model]}.get(command, [str(tmp_path / "t.jsonl"), "-m", model])
-    shown = on_a_terminal([sys.executable, "-m", "nbtext", command, *asked, "--to", form], TERM="dumb")
+    shown = on_a_terminal(command, *asked, "--to", form, TERM="dumb")
     assert not CONTROLS.search(shown.replace("\r\n", "\n"))

@@ -95,7 +95,7 @@ def test_hashed_words(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """A model does not keep the words that it hashed, and says so; the texts name them, as the words of the same model
     without hashing; with and without the kernel."""
     train = str(letters / "train")
-    for name, more in (("hashed", ["--hash-bits", "22"]), ("plain", [])):
+    for name, more in (("hashed", ["--hash-bits", "16"]), ("plain", [])):
         assert nbtext("train", train, "--smoothing", "1", "-q", "-o", name, *more, cwd=tmp_path).status == 0
     assert "--words-from SOURCE" in nbtext("inspect", "hashed", "--to", "table", cwd=tmp_path).out
     numbered = nbtext("inspect", "hashed", cwd=tmp_path).out.splitlines()

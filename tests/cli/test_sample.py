@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def test_odd_words_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path
     )
     learned = nbtext("train", "odd.jsonl", "--token-pattern", r"\S+", "--no-lowercase", "-o", "odd", cwd=tmp_path)
     assert learned.status == 0, learned.err
-    shown = on_a_terminal([sys.executable, "-m", "nbtext", "sample", "-m", str(tmp_path / "odd"), "-n", "9"])
+    shown = on_a_terminal("sample", "-m", str(tmp_path / "odd"), "-n", "9")
     assert "\x1b" not in shown
     assert "\x9b" not in shown
     assert "\\x1b[31m" in shown

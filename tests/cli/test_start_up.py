@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +38,25 @@ def test_completion_imports_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_predicting_one_document_imports_little(model: str, tmp_path: Path) -> None:
     """Predicting a line imports neither SciPy, joblib nor rich."""
     assert not imported("predict", "-", "-m", model, input=b"parking\n") & {"scipy", "joblib", "rich"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ("train letters/train -o model --model bernoulli", 0),
+        ("predict - -m MODEL --to table", 0),
+        ("evaluate letters/test -m MODEL --fail-under accuracy=1", 3),
+        ("inspect nothing", 1),
+        ("sample", 2),
+    ],
+)
+def test_forked_or_started(
+    nbtext: Any, nbtext_alone: Any, letters: Path, model: str, tmp_path: Path, arguments: str, status: int
+) -> None:
+    """What the tests ask of a fork is what a Python that is started for it says, in the same folder."""
+    (tmp_path / "letters").symlink_to(letters)
+    words = arguments.replace("MODEL", model).split()
+    asked = {"input": "the bins, \xe4gain\n".encode(), "cwd": tmp_path, "COLUMNS": "60"}
+    forked, started = nbtext(*words, **asked), nbtext_alone(*words, **asked)
+    assert forked == started
+    assert forked.status == status

@@ -20,16 +20,16 @@ NBTEXT = [sys.executable, "-m", "nbtext"]
 
 def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) -> None:
     """Predictions and evaluations are tables there, without being asked."""
-    shown = on_a_terminal([*NBTEXT, "evaluate", str(letters / "test"), "-m", model])
+    shown = on_a_terminal("evaluate", str(letters / "test"), "-m", model)
     assert "84 documents: accuracy" in shown
     assert "precision" in shown
-    assert "%" in on_a_terminal([*NBTEXT, "predict", str(letters / "test"), "-m", model, "--no-progress"])
+    assert "%" in on_a_terminal("predict", str(letters / "test"), "-m", model, "--no-progress")
 
 
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_no_bar_runs_through_results(on_a_terminal: Any, letters: Path, model: str, command: str) -> None:
     """Where they come on the terminal they show themselves how far it is; a bar would erase some of them."""
-    shown = on_a_terminal([*NBTEXT, command, str(letters / "test"), "-m", model])
+    shown = on_a_terminal(command, str(letters / "test"), "-m", model)
     assert shown.count("noise/0") == 14
     assert "\x1b[2K" not in shown
     assert "/84" not in shown
@@ -38,10 +38,10 @@ def test_no_bar_runs_through_results(on_a_terminal: Any, letters: Path, model: s
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_no_color(on_a_terminal: Any, letters: Path, model: str, name: str, value: str) -> None:
     """Colors can be refused, and are shown to no terminal that has none."""
-    command = [*NBTEXT, "evaluate", str(letters / "test"), "-m", model, "--no-progress"]
+    command = ["evaluate", str(letters / "test"), "-m", model, "--no-progress"]
     colors = re.compile(r"\x1b\[[0-9;]*3[0-9]")  # of letters
-    assert colors.search(on_a_terminal(command))
-    assert not colors.search(on_a_terminal(command, **{name: value}))
+    assert colors.search(on_a_terminal(*command))
+    assert not colors.search(on_a_terminal(*command, **{name: value}))
 
 
 def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
@@ -49,18 +49,18 @@ def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
     (tmp_path / "texts.tsv").write_text(
         "text\tlabel\n" + ("red sun " * 40 + "\ta\n" + "blue sea " * 40 + "\tb\n") * 6000
     )
-    shown = on_a_terminal([*NBTEXT, "train", str(letters / "train"), "-o", str(tmp_path / "m")])
+    shown = on_a_terminal("train", str(letters / "train"), "-o", str(tmp_path / "m"))
     assert re.search(r"336/336.*[0-9,]+ files/s.*\d:\d\d:\d\d", shown)
     assert shown.rpartition("\x1b[2K")[2].startswith("multinomial: 336 documents")
-    shown = on_a_terminal([*NBTEXT, "train", str(tmp_path / "texts.tsv"), "-o", str(tmp_path / "m")])
+    shown = on_a_terminal("train", str(tmp_path / "texts.tsv"), "-o", str(tmp_path / "m"))
     assert re.search(r"[0-9.]+ .?B.*[0-9.]+ .?B/s.*\d:\d\d:\d\d", shown)
 
 
 def test_progress_of_training(on_a_terminal: Any, letters: Path) -> None:
     """Learning curves have a bar for their parts, of which there are sizes times seeds; it can be refused."""
-    command = [*NBTEXT, "compare", str(letters / "train"), "--sizes", "25,50,100", "--seeds", "3"]
-    assert re.search(r"9/9.*[0-9,]+ parts/s.*\d:\d\d:\d\d", on_a_terminal(command))
-    assert "parts/s" not in on_a_terminal([*command, "--no-progress"])
+    command = ["compare", str(letters / "train"), "--sizes", "25,50,100", "--seeds", "3"]
+    assert re.search(r"9/9.*[0-9,]+ parts/s.*\d:\d\d:\d\d", on_a_terminal(*command))
+    assert "parts/s" not in on_a_terminal(*command, "--no-progress")
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_what_can_be_refused(
     on_a_terminal: Any, letters: Path, tmp_path: Path, options: list[str], variables: dict[str, str]
 ) -> None:
     """The progress bar, everything, all that a dumb terminal could not obey, and colors."""
-    command = [*NBTEXT, "train", str(letters / "train"), "-o", str(tmp_path / "m"), *options]
-    shown = on_a_terminal(command, **variables)
+    command = ["train", str(letters / "train"), "-o", str(tmp_path / "m"), *options]
+    shown = on_a_terminal(*command, **variables)
     assert ("files/s" in shown) == ("NO_COLOR" in variables)
     assert ("336 documents" in shown) == (options != ["--quiet"])
     assert "\x1b[3" not in shown and "\x1b[38" not in shown
@@ -94,7 +94,7 @@ def test_a_dumb_terminal(on_a_terminal: Any, letters: Path, model: str, tmp_path
         "sample": ["-m", model, "--length", "5"],
         "train": [some, "-o", str(tmp_path / "m"), "--model", "auto"],
     }
-    shown = on_a_terminal([*NBTEXT, name, *arguments[name]], TERM="dumb")
+    shown = on_a_terminal(name, *arguments[name], TERM="dumb")
     assert shown
     assert "\x1b" not in shown
     if name in ("evaluate", "inspect", "compare", "diff"):
@@ -114,7 +114,7 @@ def test_verbose_says_when_the_kernel_cannot_help(nbtext: Any, letters: Path, tm
 
 def test_a_model_does_not_go_to_a_terminal(on_a_terminal: Any, letters: Path) -> None:
     """Without -o and without a pipe, training asks where the model should go."""
-    assert "where should the result go?" in on_a_terminal([*NBTEXT, "train", str(letters / "train")])
+    assert "where should the result go?" in on_a_terminal("train", str(letters / "train"))
 
 
 def test_a_co_process(model: str) -> None:
