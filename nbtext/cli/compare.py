@@ -15,11 +15,13 @@ from nbtext.cli.options import (
     form_option,
     option,
     reading_options,
+    refuse_for_matrix,
     refuse_given,
     run_options,
     settings_options,
     sources,
 )
+from nbtext.cli.reporting import check_report
 from nbtext.cli.running import form_or_default, is_matrix_alone, jobs_or_all, print_result, reading, screen, size_of
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import is_model
@@ -78,10 +80,7 @@ def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: 
     rest of it: accuracy and log-loss, mean and standard deviation.
     """
     models, form = options.pop("models_to_ask"), form_or_default(form)
-    if options["report"] is not None:
-        from nbtext.report.page.rendering import check_page
-
-        check_page("--report", options["report"])
+    check_report(options["report"])
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
     _refuse_models(sources, models)
@@ -113,7 +112,9 @@ def _side_by_side(
     from nbtext.evaluation.rivals import Contestant, side_by_side
     from nbtext.report.rivals import rendered_side_by_side
 
-    _refuse_training(options)
+    refuse_given(
+        CurveSettings, FeatureSettings, ModelSettings, options=options, because="the models are trained already"
+    )
     progress = {name: options[name] for name in ("quiet", "no_progress")}
     contestants = [Contestant(path, load_model(path), size_of(path)) for path in models]
     with reading(sources, collected(ReadingSettings, options), **progress) as (source, on_batch):
@@ -124,12 +125,6 @@ def _side_by_side(
 
         write_page(options["report"], rivals_page(found, subject=", ".join(sources)))
     return rendered_side_by_side(found, form=form, screen=screen())
-
-
-def _refuse_training(options: dict[str, Any]) -> None:
-    """Raise SettingsError where something was said about training, and models are trained already."""
-    for record in (CurveSettings, FeatureSettings, ModelSettings):
-        refuse_given(record, options, because="the models are trained already")
 
 
 def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int, options: dict[str, Any]) -> str:
@@ -169,7 +164,7 @@ def _tally(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tupl
 
     settings, features = collected(ReadingSettings, options), collected(FeatureSettings, options)
     if is_matrix_alone(sources, settings):
-        refuse_given(FeatureSettings, options, because="the features of a matrix are made already")
+        refuse_for_matrix(options)
         matrix = load_matrix(sources[0])
         features = features_of(matrix)
         return tally_of(matrix, features), features

@@ -16,6 +16,7 @@ from nbtext.cli.options import (
     form_option,
     option,
     reading_options,
+    refuse_given,
     run_options,
     settings_options,
     sources,
@@ -120,6 +121,9 @@ def _asked(model_file: str | None, dealing: FoldSettings, options: dict[str, Any
     """What answers: a model, predictions made before, or (None) models trained on folds."""
     if [model_file, dealing.is_wanted or None, options["predictions"]].count(None) != 2:
         raise SettingsError("give either a model with -m, or --folds, or --predictions")
+    if not dealing.is_wanted:
+        records = (FoldSettings, FeatureSettings, ModelSettings)
+        refuse_given(*records, options=options, because="it is for models that are trained on folds")
     if options["predictions"] is not None:
         from nbtext.evaluation.predictions_file import PredictionsFile
 

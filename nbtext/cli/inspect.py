@@ -18,6 +18,7 @@ from nbtext.cli.options import (
 from nbtext.cli.running import form_or_default, print_result, reading, screen
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import is_matrix
+from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
     from nbtext.classifier.naming import Names
@@ -80,6 +81,10 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
 
     form = form_or_default(form)
     if is_matrix(model):
+        for name in ("by", "labels", "words", "words_from"):
+            if options[name]:
+                where = "--" + name.replace("_", "-").removesuffix("s")
+                raise SettingsError("a matrix has learned nothing", where=where, hint="give a model, or leave it out")
         from nbtext.classifier.inspection import inspect_matrix
         from nbtext.documents.matrix_reading import load_matrix
 

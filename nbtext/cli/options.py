@@ -92,7 +92,7 @@ def settings_options(record: type, stage: str, *, without: tuple[str, ...] = ())
 
 
 def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
-    flag, *others = field.metadata.get("flags", ("--" + field.name.replace("_", "-"),))
+    flag, *others = _flags(field)
     attributes: dict[str, Any] = {"stage": stage, "help": field.metadata["help"], "default": None}
     if field.name in COMPLETED:
         attributes["shell_complete"] = COMPLETED[field.name]
@@ -114,6 +114,11 @@ def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
     return option(flag, *others, field.name, **attributes)
 
 
+def _flags(field: Field[Any]) -> tuple[str, ...]:
+    """How the option of a settings record's field is spelled."""
+    return tuple(field.metadata.get("flags", ("--" + field.name.replace("_", "-"),)))
+
+
 def collected(record: type[Settings], options: dict[str, Any], **fixed: Any) -> Settings:
     """The settings record that the options amount to; those not given keep the record's defaults."""
     found = given(record, options)
@@ -128,13 +133,22 @@ def given(record: type, options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in names if options.get(name) is not None}
 
 
-def refuse_given(record: type, options: dict[str, Any], *, because: str) -> None:
-    """Raise SettingsError where an option of this record was given that cannot be obeyed."""
-    names = list(given(record, options))
-    if record is FeatureSettings and options.get("weighting") is not None:
-        names.append("weighting")
-    for name in names:
-        raise SettingsError(because, where="--" + name.replace("_", "-"), hint="leave it out")
+def refuse_given(*records: type, options: dict[str, Any], because: str) -> None:
+    """Raise SettingsError where an option of these records was given that cannot be obeyed."""
+    for record in records:
+        wanted = given(record, options)
+        flags = [_flags(field)[0] for field in fields(record) if field.name in wanted]
+        if record is FeatureSettings and options.get("weighting") is not None:
+            flags.append("--weighting")
+        for flag in flags:
+            raise SettingsError(because, where=flag, hint="leave it out")
+
+
+def refuse_for_matrix(options: dict[str, Any]) -> None:
+    """Raise SettingsError where something was said of texts or of who counts them, and a matrix has the counts."""
+    because = "the features of a matrix are made already"
+    records = (FeatureSettings, ReadingSettings, ClusterSettings)
+    refuse_given(*records, options=options | {"input_format": None}, because=because)
 
 
 def reading_options(command: Command) -> Command:

@@ -24,6 +24,7 @@ from nbtext.cli.options import (
     sources,
 )
 from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file
+from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 
@@ -78,17 +79,17 @@ def predict(
     from nbtext.classifier.folding import predict_source
     from nbtext.report.records import write_predictions
 
-    if options["cluster"] is not None:
+    settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
+    if decisions.explain is not None and form not in ("json", "jsonl"):
+        raise SettingsError("words are shown in jsonl and json only", where="--explain", hint="give --to jsonl")
+    if collected(ClusterSettings, options).cluster is not None:
         running = {"form": form, "jobs": jobs, "quiet": quiet, "no_progress": no_progress}
         answer_by_workers(sources, model, output, options | running)
         return
     classifier = load_model(model)
-    settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
     no_progress |= is_watched(output) and options["rank"] is None
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
         form = form_or_default(form, output)
-        if decisions.explain is not None and form not in ("json", "jsonl"):
-            raise SettingsError("words are shown in jsonl and json only", where="--explain", hint="give --to jsonl")
         if options["resume"] and options["rank"] is not None:
             raise SettingsError("what is ranked comes at the end, all at once", where="--resume", hint="leave it out")
         with _resumed(source, output, form) if options["resume"] else _begun(source, output, form) as (rest, file):

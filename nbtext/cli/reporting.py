@@ -20,24 +20,33 @@ if TYPE_CHECKING:
 OF_THE_RUN = ("jobs", "quiet", "no_progress")  # they change nothing in the page
 
 
-class Reporter:
-    """Looks on while documents are judged, and writes the page at the end; without a path it does neither.
+def check_report(path: str | None) -> None:
+    """Raise what stands in the way of a page, if one is wanted, before anything is read.
 
     raises  SettingsError: the page is to go where the figures go
             MissingExtra: a library that pages are made with is missing
+            OutputError: it cannot be written there
     """
+    if path is None:
+        return
+    from nbtext.output import STANDARD_OUTPUT
+    from nbtext.report.page.rendering import check_page
+
+    if path in STANDARD_OUTPUT:
+        raise SettingsError("the figures go to standard output", where="--report", hint="name a file")
+    check_page("--report", path)
+
+
+class Reporter:
+    """Looks on while documents are judged, and writes the page at the end; without a path it does neither."""
 
     def __init__(self, path: str | None, sources: tuple[str, ...], options: dict[str, Any]) -> None:
         self._path, self._sources, self._options = path, sources, options
         self._witness: Witness | None = None
+        check_report(path)
         if path is not None:
             from nbtext.evaluation.witness import Witness
-            from nbtext.output import STANDARD_OUTPUT
-            from nbtext.report.page.rendering import check_page
 
-            if path in STANDARD_OUTPUT:
-                raise SettingsError("the figures go to standard output", where="--report", hint="name a file")
-            check_page("--report", path)
             self._witness = Witness(least=options["min_probability"] or 0.0)
 
     def watching(self, seen: Iterable[Seen]) -> Iterator[Predictions]:

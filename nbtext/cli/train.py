@@ -15,6 +15,7 @@ from nbtext.cli.options import (
     feature_options,
     given,
     reading_options,
+    refuse_for_matrix,
     refuse_given,
     run_options,
     searching_options,
@@ -24,9 +25,10 @@ from nbtext.cli.options import (
 from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, output_or_pipe, reading, save
 from nbtext.cli.searching import looked_for
 from nbtext.cli.unlabelled import learned_from_both, unlabelled_options, wants_unlabelled
+from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
-from nbtext.evaluation.search_settings import SEARCHES
+from nbtext.evaluation.search_settings import SEARCHES, SearchSettings
 from nbtext.features.settings import FeatureSettings
 
 
@@ -64,13 +66,15 @@ def train(
 
     target = output_or_pipe(output)
     settings = collected(ReadingSettings, options)
+    if options["model"] not in SEARCHES:
+        refuse_given(SearchSettings, options=options, because="only --model auto and best look for one")
     if wants_unlabelled(options):
         running = {"jobs": jobs, "quiet": quiet, "no_progress": no_progress}
         save(learned_from_both(sources, options | running), target, quiet=quiet)
         return
     if is_model_alone(sources, settings):
-        for record in (FeatureSettings, ReadingSettings):
-            refuse_given(record, options, because="a model is no text, and has its features already")
+        records = (FeatureSettings, ReadingSettings, ClusterSettings)
+        refuse_given(*records, options=options, because="a model is no text, and has its features already")
         if options["model"] in SEARCHES:
             hint = "name a model, or train on the texts"
             raise SettingsError("the texts would be needed, and a model keeps none", where="--model", hint=hint)
@@ -83,7 +87,7 @@ def train(
         features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
     classifier = TextClassifier.of(features, modelling)
     if is_matrix_alone(sources, settings):
-        refuse_given(FeatureSettings, options, because="the features of a matrix are made already")
+        refuse_for_matrix(options)
         classifier.fit_matrix(load_matrix(sources[0]))
     else:
         with (

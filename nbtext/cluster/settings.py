@@ -33,6 +33,8 @@ class ClusterSettings:
             raise SettingsError(
                 f"{self.cluster!r} is no address", where="--cluster", hint="give tcp://HOST:8786, or local"
             )
+        if self.shard_bytes is not None and self.cluster is None:
+            raise SettingsError("there are no workers to give pieces to", where="--shard-bytes", hint="give --cluster")
         if self.shard_bytes is not None and self.shard_bytes < 1:
             raise SettingsError("a piece needs a byte at least", where="--shard-bytes")
 

@@ -52,6 +52,9 @@ class PredictionsFile:
     def of(self, batch: Batch) -> Predictions:
         """The predictions for these documents; InputError where there is none for one of them."""
         records = [self._record(identity) for identity in batch.ids]
+        if not self._classes:
+            hint = "nbtext predict --to jsonl keeps the probabilities of what is not answered"
+            raise InputError("there is no answer in it to judge", where=self._path, hint=hint)
         sets = [record.labels for record in records if record.labels is not None]
         return Predictions(
             batch.ids,
@@ -119,7 +122,7 @@ def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
 def _parsed(parse: Any, line: Any, where: str) -> tuple[str, Record]:
     try:
         parsed: tuple[str, Record] = parse(line)
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError("this is no prediction", where=where, hint=HINT) from None
     return parsed
 

@@ -11,6 +11,7 @@ from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import OnBatch, answered
 from nbtext.classifier.predictions import Predictions
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
+from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
     from nbtext.classifier.text_classifier import TextClassifier
@@ -48,7 +49,13 @@ def by_model(
 
 
 def by_file(answers: PredictionsFile, source: Source, decisions: DecisionSettings = MOST_PROBABLE) -> Iterator[Seen]:
-    """What was answered before; labels were decided for already, so that costs decide nothing."""
+    """What was answered before; labels were decided for already, so that costs decide nothing.
+
+    raises  SettingsError: sets of labels are asked for, which a model alone can choose
+    """
+    if decisions.coverage is not None:
+        hint = "give it to nbtext predict, whose sets are judged"
+        raise SettingsError("predictions made before have their sets already", where="--coverage", hint=hint)
     decisions = replace(decisions, cost=None)
     for batch in source.batches():
         yield Seen(decided(answers.of(batch), None, decisions), batch.columns)

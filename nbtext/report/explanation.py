@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbtext.classifier.explanation import Explanation, Part
 from nbtext.errors import printable
-from nbtext.report.fields import markdown_field, tsv_field
+from nbtext.report.fields import json_list, markdown_field, tsv_field
 from nbtext.report.rows import field_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 
@@ -39,6 +39,7 @@ class ExplanationWriter:
         self, form: str, *, n_features: int | None = None, locate: Locator | None = None, screen: Screen = PLAIN
     ) -> None:
         self._form, self._n_features, self._locate, self._screen = form, n_features, locate, screen
+        self._in_a_table = IN_A_TABLE if n_features is None else n_features
 
     def write(self, explanations: Iterable[Explanation], file: BinaryIO) -> None:
         """Write all of them, as UTF-8."""
@@ -51,15 +52,15 @@ class ExplanationWriter:
             file.flush()
 
     def _jsonl(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        for explanation in explanations:
-            yield json.dumps(record(explanation, self._n_features), ensure_ascii=False) + "\n"
+        for encoded in self._encoded(explanations):
+            yield encoded + "\n"
 
     def _json(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        separator = "[\n"
-        for line in self._jsonl(explanations):
-            yield separator + line.rstrip("\n")
-            separator = ",\n"
-        yield "\n]\n" if separator == ",\n" else "[]\n"
+        return json_list(self._encoded(explanations))
+
+    def _encoded(self, explanations: Iterable[Explanation]) -> Iterator[str]:
+        for explanation in explanations:
+            yield json.dumps(record(explanation, self._n_features), ensure_ascii=False)
 
     def _tsv(self, explanations: Iterable[Explanation]) -> Iterator[str]:
         for explanation in explanations:
@@ -75,7 +76,7 @@ class ExplanationWriter:
     def _markdown(self, explanations: Iterable[Explanation]) -> Iterator[str]:
         yield f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|\n"
         for explanation in explanations:
-            rows = _rows(explanation, self._n_features or IN_A_TABLE)
+            rows = _rows(explanation, self._in_a_table)
             yield "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in rows)
 
     def _tables(self, explanations: Iterable[Explanation]) -> Iterator[str]:
@@ -94,7 +95,7 @@ class ExplanationWriter:
             if text:
                 yield _marked(text, marks)
         if explanation.parts:
-            yield _table(explanation, IN_A_TABLE if self._n_features is None else self._n_features)
+            yield _table(explanation, self._in_a_table)
 
 
 def record(explanation: Explanation, n_features: int | None = None) -> dict[str, Any]:

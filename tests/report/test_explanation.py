@@ -90,3 +90,11 @@ def test_rows(classifier: TextClassifier) -> None:
     whole = json.loads(written("jsonl", explained(classifier)).splitlines()[0])
     total = sum(float(row[6]) for row in rows[:-1])
     assert total / whole["temperature"] == pytest.approx(whole["log_odds"], abs=1e-5)
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "tsv", "csv"])
+def test_no_feature_at_all(classifier: TextClassifier, form: str) -> None:
+    """Asked for none, it shows none, and what all of them come to."""
+    shown = written(form, explained(classifier), n_features=0)
+    assert "sun" not in shown  # the text spells it in capitals
+    assert "others" in shown

@@ -1,0 +1,70 @@
+"""What is said in vain is refused: an option that this very command line has no use for is no option to pass over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WITHOUT_USE = [
+    ("train texts.tsv --budget 5s -o m", "--budget: only --model auto and best look for one"),
+    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: there are no workers to give pieces to; give --cluster"),
+    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: there are no workers to give pieces to"),
+    ("predict texts.tsv -m MODEL --explain 3 --cluster local", "--explain: words are shown in jsonl and json only"),
+    ("train MODEL --cluster local -o m", "--cluster: a model is no text"),
+    ("train MODEL --budget 5s -o m", "--budget: only --model auto and best look for one"),
+    ("train matrix.npz --text-field body -o m", "--text-field: the features of a matrix are made already"),
+    ("train matrix.npz --cluster local -o m", "--cluster: the features of a matrix are made already"),
+    ("train matrix.npz --weighting tfidf -o m", "--weighting: the features of a matrix are made already"),
+    ("compare matrix.npz --label-field topic", "--label-field: the features of a matrix are made already"),
+    ("compare texts.tsv -m MODEL -m MODEL --C 3", "--C: the models are trained already"),
+    ("compare texts.tsv --report -", "--report: the figures go to standard output; name a file"),
+    ("evaluate texts.tsv -m MODEL --smoothing 3", "--smoothing: it is for models that are trained on folds"),
+    ("evaluate texts.tsv -m MODEL --min-df 2", "--min-df: it is for models that are trained on folds"),
+    ("evaluate texts.tsv -m MODEL --seed 2", "--seed: it is for models that are trained on folds"),
+    ("evaluate texts.tsv --predictions p.jsonl --model nbsvm", "--model: it is for models that are trained on folds"),
+    ("evaluate texts.tsv --predictions p.tsv --coverage 0.9", "--coverage: predictions made before have their sets"),
+    ("inspect matrix.npz --word red", "--word: a matrix has learned nothing"),
+    ("inspect matrix.npz --label x", "--label: a matrix has learned nothing"),
+    ("inspect matrix.npz --by z", "--by: a matrix has learned nothing"),
+    ("inspect matrix.npz --words-from texts.tsv", "--words-from: a matrix has learned nothing"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts, their matrix, and answers to them."""
+    folder: Path = tmp_path_factory.mktemp("folder")
+    (folder / "texts.tsv").write_text("text\tlabel\nred round\tapple\nlong yellow\tbanana\n")
+    (folder / "p.tsv").write_text("texts.tsv:2\tapple\t0.9\ntexts.tsv:3\tbanana\t0.8\n")
+    assert nbtext("vectorize", "texts.tsv", "-o", "matrix.npz", cwd=folder).status == 0
+    return folder
+
+
+@pytest.mark.parametrize(("command", "message"), WITHOUT_USE, ids=[command for command, _ in WITHOUT_USE])
+def test_one_line_names_it(nbtext: Any, folder: Path, model: str, command: str, message: str) -> None:
+    """Status 2, nothing is done, and nothing is written."""
+    before = sorted(folder.iterdir())
+    result = nbtext(*command.replace("MODEL", model).split(), cwd=folder)
+    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    assert result.err.startswith(f"nbtext: {message}")
+    assert sorted(folder.iterdir()) == before
+
+
+ANSWERS = [
+    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: this is no prediction"),
+    ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: there is no answer in it to judge"),
+    ("p.tsv", "1\t\t\n", "p.tsv: there is no answer in it to judge"),
+    ("p.csv", "id,label,probability\n1,,\n", "p.csv: there is no answer in it to judge"),
+]
+
+
+@pytest.mark.parametrize(("name", "answers", "message"), ANSWERS)
+def test_answers_that_cannot_be_judged(nbtext: Any, tmp_path: Path, name: str, answers: str, message: str) -> None:
+    """Of predictions that hold no label at all, nothing can be measured; other JSON is no prediction."""
+    (tmp_path / name).write_text(answers)
+    (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "red", "label": "a"}\n')
+    result = nbtext("evaluate", "one.jsonl", "--predictions", name, cwd=tmp_path)
+    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1), result.err
+    assert result.err.startswith(f"nbtext: {message}")
