@@ -12,20 +12,21 @@ from nbtext.interchange.formats import FORMATS
 @click.command(
     cls=StagedCommand,
     epilog="Example: nbtext export letters.joblib --to js -o letters.mjs\n\n"
+    "c: a C99 file that depends on nothing: a filter of lines, or nbtext_classify in a program of yours.\n\n"
     "csv: a row for each feature with its weights for all labels.\n\n"
     "js: a JavaScript module without dependencies; classify(text) gives label and probabilities.\n\n"
     "onnx: a graph that takes features (words, or n-grams of them) as strings and gives label and probabilities; its "
     "documentation says the details. Needs nbtext[onnx].\n\n"
     "sklearn-json: the steps of a scikit-learn pipeline with their parameters and fitted attributes. `nbtext` loads "
     "no pickle, so that a pipeline becomes a model only in Python: nbtext.interchange.from_sklearn.\n\n"
-    "Memory holds the model, and the weights of all features for all labels (js: only those that differ).",
+    "Memory holds the model, and the weights of all features for all labels (js and c: only those that differ).",
 )
 @model_argument
 @option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The format.")
 @written_option
 @debug_option
 def export(model: str, form: str, output: str | None) -> None:
-    """Write a model for other programs: JavaScript, ONNX, scikit-learn, spreadsheets.
+    """Write a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.
 
     They give the same labels and calibrated probabilities (scikit-learn, which knows no such calibration, after one
     more step). Models of hashed, gaussian or categorical features cannot be exported.

@@ -45,7 +45,7 @@ COMMANDS = {
         "forget": "Take texts out of a model, as if it had never learned them.",
         "merge": "Join models into one that has learned what each of them has.",
         "calibrate": "Fit a model's smoothing and calibration to labelled texts.",
-        "export": "Write a model for other programs: JavaScript, ONNX, scikit-learn, spreadsheets.",
+        "export": "Write a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.",
     },
 }
 

@@ -10,6 +10,7 @@ from nbtext.output import atomic_output
 
 # name: the file of this room and its function; each is imported when it is wanted
 FORMATS = {
+    "c": ("c_source", "c_source"),
     "csv": ("table", "table"),
     "js": ("javascript", "javascript"),
     "onnx": ("onnx_graph", "onnx_graph"),

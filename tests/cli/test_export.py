@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 
 
-@pytest.mark.parametrize("form", ["csv", "js", "sklearn-json", "onnx"])
+@pytest.mark.parametrize("form", ["c", "csv", "js", "sklearn-json", "onnx"])
 def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form: str) -> None:
     """The same bytes; nothing on standard error."""
     for target in ("one", "two"):
@@ -40,7 +40,7 @@ def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     result = nbtext("export", model, "--to", "pmml")
     assert (result.status, result.err.count("\n")) == (2, 1)
     result = nbtext("export", model)
-    expected = "nbtext: Missing option '--to'. Choose from: csv, js, onnx, sklearn-json; try: nbtext export --help\n"
+    expected = "nbtext: Missing option '--to'. Choose from: c, csv, js, onnx, sklearn-json; try: nbtext export --help\n"
     assert (result.status, result.err) == (2, expected)
     result = nbtext("export", hashed, "--to", "csv", "-o", str(tmp_path / "out.csv"))
     assert (result.status, result.err) == (

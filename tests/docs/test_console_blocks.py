@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from console import BLOCK, TOP, played
 
+FOREIGN = ("node", "cc")
 PAGES = ["README.md", *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md"))]
 
 
@@ -18,7 +22,14 @@ def test_console_blocks(page: str, tmp_path: Path) -> None:
     """The commands of a page, run one after the other in an empty folder beside the corpora, print what it shows."""
     text = (TOP / page).read_text(encoding="utf-8")
     for command, shown, printed in played(text, tmp_path):
-        assert printed == shown, f"{page}: $ {command}\n{printed}"
+        assert printed == shown or lacks_program(command), f"{page}: $ {command}\n{printed}"
+
+
+def lacks_program(command: str) -> bool:
+    """Whether it needs a program that nbtext does not ask for, and that is not here; CI has them all."""
+    lacking = [name for name in FOREIGN if re.search(rf"\b{name} ", command) and shutil.which(name) is None]
+    assert not (lacking and "CI" in os.environ), f"CI has {lacking}"
+    return bool(lacking)
 
 
 @pytest.mark.parametrize("page", PAGES)

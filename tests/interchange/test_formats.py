@@ -228,11 +228,13 @@ def test_a_word_of_no_letters() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"hash_bits": 10}, "csv js onnx sklearn-json"),
-    ({"model": "gaussian"}, "csv js onnx sklearn-json"),
-    ({"model": "categorical"}, "csv js onnx sklearn-json"),
-    ({"stem": "english"}, "js sklearn-json"),
-    ({"token_pattern": r"\w+"}, "js"),
+    ({"hash_bits": 10}, "c csv js onnx sklearn-json"),
+    ({"model": "gaussian"}, "c csv js onnx sklearn-json"),
+    ({"model": "categorical"}, "c csv js onnx sklearn-json"),
+    ({"stem": "english"}, "c js sklearn-json"),
+    ({"token_pattern": r"\w+"}, "c js"),
+    ({"analyzer": "char"}, "c"),
+    ({"strip_accents": "ascii"}, "c"),
     ({"model": "bernoulli", "smoothing": 0.0}, "sklearn-json"),
 ]
 
