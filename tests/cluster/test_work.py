@@ -66,7 +66,7 @@ def test_a_problem_is_no_failure(tmp_path: Path) -> None:
     record = count_shard(shard, source.settings, counting, TOKENS_BY)
     error = error_of(report_of(record["report"]).problem)  # type: ignore[arg-type]
     assert isinstance(error, InputError)
-    assert str(error).startswith(f"{tmp_path}/x.txt:1: the document has no label; put texts")
+    assert str(error).startswith(f"{tmp_path}/x.txt:1: the document has no label; ")
     assert add_up([record, {"tally": plain_tally(tally_of_texts("a"))}]) == {"tally": None}
 
 

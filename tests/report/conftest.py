@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,19 @@ def visit(chromium: Any) -> Iterator[Callable[..., Visit]]:
 
     At the end of the test it must not have complained, asked for anything, or shown a dialog.
     """
+    with visiting(chromium) as go:
+        yield go
+
+
+@pytest.fixture(scope="module")
+def shared_visit(chromium: Any) -> Iterator[Callable[..., Visit]]:
+    """The same for several tests that look at one page."""
+    with visiting(chromium) as go:
+        yield go
+
+
+@contextmanager
+def visiting(chromium: Any) -> Iterator[Callable[..., Visit]]:
     visits: list[Visit] = []
     contexts = []
 

