@@ -75,6 +75,8 @@ def features_of(matrix: Matrix) -> FeatureSettings:
             raise TypeError
         made = FeatureSettings(**settings)
         names = Vocabulary(matrix.feature_blob, matrix.feature_offsets)
+        if matrix.n_features != (len(names) if made.hash_bits is None else 1 << made.hash_bits):
+            raise ValueError
         only = tuple(names.terms) if made.vocabulary is not None or is_selective(made) else None
         only = only if made.hash_bits is None else None
         return replace(made, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=only)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, ModelError, NbtextError
 from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.settings import FeatureSettings
 
 MANY = 1_000_000 if HAS_KERNEL else 10_000  # in plain Python it would take minutes
 ADDITIVE = ["multinomial", "bernoulli", "complement"]
@@ -108,10 +109,17 @@ def test_a_matrix_of_too_large_counts_is_refused() -> None:
     """A count that 32 bits do not hold is an error, not another number."""
     names = np.frombuffer(b"redround", dtype=np.uint8), np.array([0, 3, 8])
     entries = np.array([1, 2**33]), np.array([0, 1], dtype=np.int32), np.array([0, 1, 2])
-    from dataclasses import asdict
-
-    from nbtext.features.settings import FeatureSettings
-
     matrix = Matrix(*entries, 2, *names, ["1", "2"], ["a", "b"], asdict(FeatureSettings()))
     with pytest.raises(InputError, match="above 2,147,483,647"):
+        TextClassifier().fit_matrix(matrix)
+
+
+@pytest.mark.parametrize("hash_bits", [None, 1])
+def test_a_matrix_of_columns_that_its_settings_do_not_make_is_refused(hash_bits: int | None) -> None:
+    """Two words for three columns, or three buckets of one bit."""
+    names = (b"", [0]) if hash_bits else (b"redround", [0, 3, 8])
+    entries = np.array([1, 1]), np.array([0, 2], dtype=np.int32), np.array([0, 1, 2])
+    arrays = np.frombuffer(names[0], dtype=np.uint8), np.array(names[1])
+    matrix = Matrix(*entries, 3, *arrays, ["1", "2"], ["a", "b"], asdict(FeatureSettings(hash_bits=hash_bits)))
+    with pytest.raises(InputError, match="does not say how it was made"):
         TextClassifier().fit_matrix(matrix)
