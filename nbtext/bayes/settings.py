@@ -14,6 +14,7 @@ EVENT_MODELS = ("multinomial", "bernoulli", "complement", "categorical", "gaussi
 MOST_VALUES = 1000  # of a feature, 0 included
 
 METRICS = ("accuracy", "macro_f1", "log_loss")
+PRIORS = ("empirical", "uniform")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,8 @@ class ModelSettings(LinearSettings):
         self._refuse_what_does_not_apply()
         if self.smoothing is not None and not (math.isfinite(self.smoothing) and self.smoothing >= 0):
             raise SettingsError(f"{self.smoothing} is not a number >= 0", where="--smoothing")
+        if isinstance(self.prior, str):
+            _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "--prior")
         if self.normalize_weights and self.model != "complement":
             raise SettingsError(f"{self.model} has no such weights", where="--normalize-weights", hint="leave it out")
         if not 2 <= self.values <= MOST_VALUES:

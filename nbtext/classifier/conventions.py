@@ -41,28 +41,56 @@ def listed_texts(X: Any) -> list[str]:
         raise InputError("a table was given", hint="give its column of texts, as in table['text']")
     texts = list(X)
     for place, text in enumerate(texts):
-        if _is_missing(text):
+        if is_missing(text):
             raise InputError(f"text {place} is missing", hint="leave out what has no text")
         if not isinstance(text, str):
-            raise InputError(f"text {place} is {type(text).__name__}, not str")
+            hint = "decode it first" if isinstance(text, bytes) else ""
+            raise InputError(f"text {place} is {type(text).__name__}, not str", hint=hint)
     return texts
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether it is one of the ways in which programs and tables say that there is no value."""
     return not isinstance(value, str) and (value is None or str(value) in MISSING)
 
 
 def named_labels(y: Any) -> tuple[list[str], dict[str, Any]]:
     """Labels as texts, and what each was where it is none.
 
-    raises  InputError: one is missing
+    raises  InputError: there are none, or a table of them; one is missing, or is none; some are texts, and some not
     """
+    if y is None or isinstance(y, str | bytes):
+        what = "labels are missing" if y is None else "one label was given"
+        raise InputError(what, hint="give a list of labels, one for each text")
+    if getattr(y, "ndim", 1) != 1 or hasattr(y, "columns"):
+        raise InputError("a table was given for labels", hint="give its column of labels, as in table['label']")
     given = list(y)
     for place, label in enumerate(given):
-        if _is_missing(label):
+        if is_missing(label):
             raise InputError(f"label {place} is missing", hint="leave out what has no label")
+        if hasattr(label, "__iter__") and not isinstance(label, str | bytes):
+            raise InputError(f"label {place} is {type(label).__name__}", hint="a label is a text or a number")
+    if len({isinstance(label, str) for label in given}) > 1:
+        raise InputError("some labels are texts, and some are not", hint="make texts of all: map(str, labels)")
     values = {str(value): value for value in given if not isinstance(value, str)}
     return list(map(str, given)), values
+
+
+def check_paired(n_texts: int, n_labels: int) -> None:
+    """Raise InputError where there are not as many labels as texts."""
+    if n_texts != n_labels:
+        raise InputError(f"{n_texts:,} texts and {n_labels:,} labels do not belong together")
+
+
+def meant(name: str, value: Any) -> Any:
+    """A parameter, with what the command line has words for in these words too."""
+    if name == "smoothing" and isinstance(value, str) and value == "auto":
+        return None
+    if name == "stop_words" and isinstance(value, str) and value == "english":
+        from nbtext.features.stop_words import ENGLISH
+
+        return tuple(sorted(ENGLISH))
+    return value
 
 
 def classifier_tags(

@@ -16,7 +16,14 @@ from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unk
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.conventions import classifier_tags, listed_texts, named_labels, refuse_unfitted
+from nbtext.classifier.conventions import (
+    check_paired,
+    classifier_tags,
+    listed_texts,
+    meant,
+    named_labels,
+    refuse_unfitted,
+)
 from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import Counting, Executor, OnBatch, Threads, threads
 from nbtext.classifier.predictions import Predictions
@@ -26,6 +33,7 @@ from nbtext.classifier.tally import Tally, TallyBuilder, note_too_long
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.counting import Counter, counter
+from nbtext.features.plain_settings import as_settings
 from nbtext.features.rows import Rows, running_sums
 from nbtext.features.settings import FeatureSettings
 
@@ -35,6 +43,10 @@ if TYPE_CHECKING:
 
 Counted = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 NO_TOKEN = "the document holds no token"
+
+
+def _no_parameter(name: str) -> str:
+    return f"Invalid parameter {name!r} for estimator TextClassifier: it has no such setting"
 
 
 class TextClassifier:
@@ -60,10 +72,10 @@ class TextClassifier:
     def __init__(self, **options: Any) -> None:
         self.features = FeatureSettings()
         self.modelling = ModelSettings()
-        try:
-            self.set_params(**options)
-        except ValueError as error:
-            raise TypeError(str(error)) from None
+        for name in options:
+            if name not in self.get_params():
+                raise TypeError(_no_parameter(name))
+        self.set_params(**options)
 
     @classmethod
     def of(cls, features: FeatureSettings, modelling: ModelSettings) -> TextClassifier:
@@ -84,11 +96,19 @@ class TextClassifier:
         """Change settings by their names; ValueError where there is none of that name, as in scikit-learn."""
         for name in options:
             if name not in self.get_params():
-                raise ValueError(f"Invalid parameter {name!r} for estimator TextClassifier: it has no such setting")
+                raise ValueError(_no_parameter(name))
+        options = {name: meant(name, value) for name, value in options.items()}
         names = {field.name for field in fields(self.features)}
-        self.features = replace(self.features, **{name: options[name] for name in options if name in names})
-        self.modelling = replace(self.modelling, **{name: options[name] for name in options if name not in names})
+        features = {name: options.pop(name) for name in list(options) if name in names}
+        made = replace(self.features, **as_settings(FeatureSettings, features))
+        self.modelling = replace(self.modelling, **as_settings(ModelSettings, options))
+        self.features = made
         return self
+
+    def __repr__(self) -> str:
+        default = TextClassifier().get_params()
+        given = (f"{name}={value!r}" for name, value in self.get_params().items() if value != default[name])
+        return f"TextClassifier({', '.join(given)})"
 
     def fit(self, X: Iterable[str], y: Sequence[str]) -> TextClassifier:
         """Learn from texts X and their labels y, of the same length; InputError where they are not."""
@@ -99,8 +119,7 @@ class TextClassifier:
         """The tally of texts and their labels, with a sample of this size."""
         texts = listed_texts(X)
         labels, values = named_labels(y)
-        if len(texts) != len(labels):
-            raise InputError(f"{len(texts):,} texts and {len(labels):,} labels do not belong together")
+        check_paired(len(texts), len(labels))
         ids = [str(number) for number in range(1, len(texts) + 1)]
         builder = TallyBuilder(self.features, sample_size=size)
         builder.add(Batch(ids, (texts,), list(labels)))
@@ -169,6 +188,7 @@ class TextClassifier:
 
     @cached_property
     def tally_(self) -> Tally:
+        self._require_fitted()
         return self._tally()
 
     @property
@@ -185,6 +205,14 @@ class TextClassifier:
     def _order(self) -> NDArray[np.int64] | slice:
         """The places of the classes among the labels: texts and numbers are not sorted alike."""
         return np.argsort(self._label_values) if self._values else slice(None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle keeps: the counts, and not the way to them nor what is made of them."""
+        if "reading_" not in self.__dict__:
+            return dict(self.__dict__)
+        state = {**self.__dict__, "tally_": self.tally_, "_tally": None}
+        state.pop("_counter", None)
+        return state
 
     def _require_fitted(self) -> None:
         if "reading_" not in self.__dict__:
@@ -283,8 +311,12 @@ class TextClassifier:
         return self._counter.rows(columns)
 
     def score(self, X: Iterable[str], y: Sequence[str]) -> float:
-        """The share of texts whose label is predicted right."""
-        return float((self.predict(X) == np.array(y)).mean())
+        """The share of texts whose label is predicted right; InputError where there are none, or not as many labels."""
+        predicted = self.predict(X)
+        check_paired(len(predicted), len(y))
+        if not len(predicted):
+            raise InputError("there is no text to judge by")
+        return float((predicted == np.array(y)).mean())
 
     def counted(self, columns: tuple[list[str], ...]) -> Counted:
         """The scores of texts by their fields, shape (n_documents, n_classes), and the tokens of each: all, known."""

@@ -16,6 +16,7 @@ from nbtext.classifier.reading import Reading, read, sample_size
 from nbtext.classifier.tally import Tally
 from nbtext.estimators.validation import checked_labels, checked_matrix
 from nbtext.features.hashing import bucket_hashes, document_hashes
+from nbtext.features.plain_settings import as_settings
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
@@ -74,7 +75,7 @@ class MatrixClassifier:
 
     def _learn(self, sample: Sample, statistics: Statistics) -> Self:
         weighting = None if sample.counts.dtype.kind == "i" else Weighting("count")
-        modelling = ModelSettings(model=self.model, **self.get_params())
+        modelling = ModelSettings(model=self.model, **as_settings(ModelSettings, self.get_params()))
         size = sample_size(HASHED, modelling) if weighting is None else None
         names = tuple(map(str, self.classes_))
         self._tally = Tally(names, None, statistics, sample.smallest(size), size, weighting)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.classifier.conventions import warn_of_column
+from nbtext.classifier.conventions import is_missing, warn_of_column
 from nbtext.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def checked_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: s
     dense = None if is_sparse else np.asarray(X)
     if (X if dense is None else dense).dtype.kind == "c":
         raise MatrixError("Complex data not supported")
+    if dense is not None and dense.ndim == 1 and len(dense) and isinstance(dense[0], str):
+        raise MatrixError("texts were given to a model of numbers", hint="put a vectorizer before it")
     if dense is not None and dense.ndim != 2:
         raise MatrixError(
             f"Expected 2D array, got {dense.ndim}D array instead",
@@ -75,6 +77,8 @@ def checked_labels(y: Any, *, n_samples: int, name: str) -> NDArray[Any]:
         raise MatrixError(f"y should be a 1d array, got an array of shape {labels.shape} instead")
     if len(labels) != n_samples:
         raise MatrixError(f"Found input variables with inconsistent numbers of samples: {[n_samples, len(labels)]}")
+    if labels.dtype.kind == "O" and any(map(is_missing, labels.tolist())):
+        raise MatrixError("Input y contains NaN", hint="leave out what has no label")
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
             raise MatrixError(f"Input y contains {'NaN' if np.isnan(labels).any() else 'infinity'}")

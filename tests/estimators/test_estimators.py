@@ -186,6 +186,21 @@ def test_parameters_are_refused_as_scikit_learn_does() -> None:
         TextClassifier().set_params(mindf=2)
 
 
+@pytest.mark.parametrize(
+    ("X", "y", "says"),
+    [
+        (["a text", "another"], ["a", "b"], "texts were given to a model of numbers; put a vectorizer before it"),
+        ([[1], [2]], ["a", None], "Input y contains NaN; leave out what has no label"),
+    ],
+)
+def test_what_no_matrix_model_can_learn(X: Any, y: Any, says: str) -> None:
+    """Texts, and labels that are missing, are ValueErrors that say what would help; so are wrong parameters."""
+    with pytest.raises(ValueError, match=says):
+        estimators.MultinomialNB().fit(X, y)
+    with pytest.raises(ValueError, match="smoothing: 'x' is of another type"):
+        estimators.MultinomialNB(smoothing="x").fit([[1], [2]], ["a", "b"])
+
+
 PROGRAM = """
 import sys
 from nbtext.classifier.conventions import NotFittedError
