@@ -98,7 +98,7 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except ArtifactError as error:
-        error.where = error.where or ("standard input" if path == "-" else path)
+        error.where = error.where or ("standard input" if path == "-" else path or "''")
         raise
 
 

@@ -20,7 +20,13 @@ except ImportError:  # not compiled here
         return data.count(wanted)
 
 
-BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+BYTE_ORDER_MARKS = {  # that of UTF-32 begins like that of UTF-16, and so comes first
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
 MARKS = tuple(BYTE_ORDER_MARKS)
 NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
 UNMARKED = {  # codecs that look for a mark at the start of whatever they are given, and what they mean without one

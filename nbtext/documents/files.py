@@ -134,6 +134,8 @@ class FilesChunk:
     def _unusual(self, row: int, content: bytes | int, batch: Batch) -> str:
         """The text of a row, whatever it takes; repairs and problems go into the batch."""
         path = self.paths[row]
+        if row in batch.problems:
+            return ""
         try:
             text, repaired = self.encoding.decode(content_of(path, content, self.max_document_bytes))
         except InputError as problem:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from nbtext.documents.decoding import Encoding
-from nbtext.documents.decompression import suffix_compression
+from nbtext.documents.decompression import SUFFIXES, suffix_compression
 from nbtext.documents.streams import PICKLE_MAGICS, ZIP_MAGIC
 from nbtext.errors import InputError
 
 EML = "eml"  # a file that is one mail: a format by its name alone
 PDF_MAGIC = b"%PDF-"
+MAIL_ENDINGS = (f".{EML}", *SUFFIXES)  # of four characters at most: all that is looked at of most of a tree's paths
 LABEL_MARK = "__label__"
 SUFFIX_FORMATS = {
     ".jsonl": "jsonl",
@@ -72,7 +73,7 @@ def check_archive(path: str, head: bytes) -> None:
 
 def is_mail(path: str) -> bool:
     """Whether the file is a mail by its name."""
-    return path.endswith((".eml", ".gz", ".bz2", ".xz", ".zst")) and suffix_format(path) == EML
+    return path[-4:].lower().endswith(MAIL_ENDINGS) and suffix_format(path) == EML
 
 
 def _suffix(path: str) -> str:

@@ -29,9 +29,7 @@ except ImportError:  # not compiled here
         return None
 
 
-DEEPEST = (
-    500  # objects and lists within one another; the recursion of json ends somewhere above, that of orjson at 1,024
-)
+DEEPEST = 500  # objects and lists within one another; the recursion of json ends above, that of orjson at 1,024
 MOST_KEYS_SAID = 20
 NAME_KINDS = {str, type(None), int, bool}  # what orjson reads just as json does
 JSON_NAMES = {dict: "an object", list: "a list", str: "a text or a number", bool: "a truth value", type(None): "null"}

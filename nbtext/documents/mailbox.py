@@ -24,7 +24,8 @@ DEFAULTS = ReadingSettings()
 PLAIN = Encoding("latin-1")  # for lines of bytes
 
 # what begins a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone
-_separator = re.compile(rb"From (?:\S+@\S+\s*$|.*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b.*\d:\d\d)")
+# whatever begins like one is looked through once: nothing is tried again by less
+_separator = re.compile(rb"From (?:\S[^\s@]*+@\S++\s*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)")
 _quoted_from = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 

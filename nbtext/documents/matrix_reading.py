@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from operator import lt
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ def load_matrix(path: str) -> Matrix:
 
 
 @contextmanager
-def _seekable(stream: ByteStream) -> Iterator[BinaryIO]:
+def _seekable(stream: ByteStream) -> Iterator[IO[bytes]]:
     """The stream as a file in which one can go back: a pipe has to be stored first."""
     if stream.size is not None and stream.compression is None and stream.path != "-":
         with open(stream.path, "rb") as file:
@@ -88,10 +88,10 @@ def _seekable(stream: ByteStream) -> Iterator[BinaryIO]:
             if stream.compression and n_bytes > UNPACKED_ALLOWANCE + UNPACKED_RATIO * stream.position:
                 raise _UnfitError(f"it unpacks to more than {UNPACKED_RATIO} times its size")
             copy.write(piece)
-        yield copy  # type: ignore[misc]
+        yield copy
 
 
-def _read_members(file: BinaryIO) -> Arrays:
+def _read_members(file: IO[bytes]) -> Arrays:
     """The arrays of the file, each by itself as it should be."""
     length = file.seek(0, os.SEEK_END)
     try:

@@ -15,7 +15,8 @@ class ReadingSettings:
         default=None, metadata={"choices": FORMATS, "help": "What SOURCE holds, where the guess is wrong."}
     )
     encoding: str = field(
-        default="utf-8", metadata={"help": "How the bytes spell text. A byte order mark (UTF-8, UTF-16) wins over it."}
+        default="utf-8",
+        metadata={"help": "How the bytes spell text. A byte order mark (UTF-8, 16 or 32) wins over it."},
     )
     encoding_errors: str = field(
         default="replace",

@@ -14,6 +14,8 @@ from nbtext.documents.settings import FORMATS, ReadingSettings
 from nbtext.documents.shards import FILE_BYTES, Shard, cut, suitable_bytes
 from nbtext.errors import InputError, SettingsError
 
+MOST_BYTES = 2**62  # that any reader can count
+
 
 class Chunk(Protocol):
     """Some documents, not read yet: `batch` does the work, in whichever thread asks.
@@ -121,6 +123,6 @@ def _checked(settings: ReadingSettings) -> ReadingSettings:
         raise SettingsError(f"{settings.encoding_errors!r} is no policy", where="--encoding-errors", hint=hint)
     if not settings.text_field or "" in settings.text_field:
         raise SettingsError("a field needs a name", where="--text-field")
-    if settings.max_document_bytes < 1:
-        raise SettingsError("a document needs a byte at least", where="--max-document-bytes")
+    if not 1 <= settings.max_document_bytes <= MOST_BYTES:
+        raise SettingsError(f"is not from 1 to {MOST_BYTES:,}", where="--max-document-bytes")
     return settings

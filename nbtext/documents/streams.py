@@ -43,7 +43,7 @@ class ByteStream:
         self._pieces = self._raw_pieces()
 
     def read(self) -> bytes:
-        """The next piece, empty at the end: what is there of a pipe, about a megabyte of a file."""
+        """The next piece, empty at the end: what is there of a pipe, some megabytes of a file."""
         if self._ahead:
             piece, self._ahead = self._ahead, b""
             return piece
@@ -159,7 +159,7 @@ def unreadable(path: str, error: OSError) -> InputError:
     reason = os.strerror(error.errno) if error.errno else str(error)
     similar = similar_path(path) if isinstance(error, FileNotFoundError) else None
     hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
-    return InputError(f"cannot be read: {reason}", where=path, hint=hint)
+    return InputError(f"cannot be read: {reason}", where=path or "''", hint=hint)
 
 
 def _file_stream(path: str, offset: int) -> ByteStream:
@@ -203,7 +203,7 @@ def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStr
 
 
 def _read_ready(handle: int) -> bytes:
-    """What a pipe holds now, up to a megabyte: waits for the first byte only."""
+    """What a pipe holds now, up to PIECE_BYTES: waits for the first byte only."""
     poll = select.poll()
     poll.register(handle, select.POLLIN)
     poll.poll()  # whoever shares the pipe may have made it non-blocking

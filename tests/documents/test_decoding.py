@@ -23,7 +23,13 @@ TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
 
 @pytest.mark.parametrize(
     ("mark", "codec"),
-    [(codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")],
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+    ],
 )
 @pytest.mark.parametrize("name", ["x.csv", "tree"])
 def test_a_byte_order_mark_wins(read: Callable[..., Any], tmp_path: Path, mark: bytes, codec: str, name: str) -> None:
@@ -40,7 +46,7 @@ def test_a_byte_order_mark_wins(read: Callable[..., Any], tmp_path: Path, mark: 
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.txt", "x.jsonl"])
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be", "latin-1", "cp037", "utf-8-sig"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-32-be", "latin-1", "cp037", "utf-8-sig"])
 def test_any_encoding_may_be_named(read: Callable[..., Any], tmp_path: Path, name: str, encoding: str) -> None:
     """Every format is read in the encoding that is named."""
     lines = {

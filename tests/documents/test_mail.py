@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.mail import parse_mail
+from nbtext.documents.mailbox import is_separator
 from nbtext.documents.settings import ReadingSettings
 
 UTF8 = encoding_of(ReadingSettings())
@@ -176,14 +177,23 @@ def test_hostile_mails_cost_no_quadratic_time(raw: bytes) -> None:
     assert time.perf_counter() - begin < 4
 
 
-def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["1.eml", "1.EML"])
+def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path, name: str) -> None:
     """A .eml file by itself, or in a tree beside texts, is one mail with its path as id."""
     (tmp_path / "ham").mkdir()
-    (tmp_path / "ham" / "1.eml").write_bytes(b"From x Thu Nov 21 03:37:00 2024\nSubject: a\n\nb\n\nFrom here on\n")
+    (tmp_path / "ham" / name).write_bytes(b"From x Thu Nov 21 03:37:00 2024\nSubject: a\n\nb\n\nFrom here on\n")
     (tmp_path / "ham" / "2.txt").write_text("Subject: a\n\nb")
-    expected = (f"{tmp_path}/ham/1.eml", ("a\nb\n\nFrom here on\n",), "ham")
+    expected = (f"{tmp_path}/ham/{name}", ("a\nb\n\nFrom here on\n",), "ham")
     assert read(tmp_path) == [expected, (f"{tmp_path}/ham/2.txt", ("Subject: a\n\nb",), "ham")]
-    assert read(tmp_path / "ham" / "1.eml") == [(*expected[:2], None)]
+    assert read(tmp_path / "ham" / name) == [(*expected[:2], None)]
+
+
+@pytest.mark.parametrize("line", [b"@" * 1_000_000 + b" x", b"Mon " * 250_000, b"Mon 1:" * 150_000, b"a@" * 500_000])
+def test_a_line_is_soon_known_to_be_no_separator(line: bytes) -> None:
+    """A megabyte that begins like the first line of a mail, and is none, is told in a moment."""
+    begin = time.process_time()
+    assert not is_separator(b"From " + line + b"\n x")
+    assert time.process_time() - begin < 2
 
 
 def test_an_mbox_gives_its_mails(read: Callable[..., Any], tmp_path: Path) -> None:

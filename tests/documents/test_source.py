@@ -100,6 +100,7 @@ def test_a_binary_file_is_refused(read: Callable[..., Any], tmp_path: Path, cont
         ({"encoding_errors": "ignore"}, "--encoding-errors"),
         ({"text_field": ()}, "--text-field"),
         ({"max_document_bytes": 0}, "--max-document-bytes"),
+        ({"max_document_bytes": 2**63}, "--max-document-bytes"),
     ],
 )
 def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], where: str) -> None:
@@ -107,6 +108,17 @@ def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], w
     with pytest.raises(SettingsError) as caught:
         open_source([str(tmp_path)], ReadingSettings(**settings))
     assert caught.value.where == where
+
+
+@pytest.mark.parametrize("name", ["1.csv", "1.tsv", "1.jsonl", "1.mbox", "1.txt", "tree"])
+def test_a_limit_may_be_as_high_as_can_be_counted(read: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    """Each reader gets along with the highest limit of a document's length that is let through."""
+    contents = {"1.jsonl": '{"text": "a"}', "1.mbox": "From a@b\n\na"}
+    path = tmp_path / name / "label" / "1" if name == "tree" else tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(contents.get(name, "text\na\n"))
+    documents = read(tmp_path / name, max_document_bytes=2**62)
+    assert [texts[0].split()[-1] for _, texts, _ in documents][-1] == "a"
 
 
 def test_files_without_fields_have_none_to_keep_apart(opened: Callable[..., Any], tmp_path: Path) -> None:

@@ -139,6 +139,15 @@ def test_a_folder_elsewhere(memory: Any, opened: Callable[..., Any], read: Calla
     assert str(batch.problems[0]).startswith("memory://large/a.txt: the document has more than 99 bytes")
 
 
+def test_a_packed_file_that_vanishes(memory: Any, opened: Callable[..., Any]) -> None:
+    """A file of a folder elsewhere that cannot be read is said to be gone, whatever its name says of its content."""
+    memory.pipe("/going/a.txt.gz", gzip.compress(b"text"))
+    source = opened("memory://going")
+    memory.rm("/going/a.txt.gz")
+    (batch,) = source.batches()
+    assert str(batch.problems[0]) == "memory://going/a.txt.gz: cannot be read: there is no such file; check the URL"
+
+
 def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
     """memory:// and file:// are read by ranges; a table and lines say what they are by their names."""
     memory.pipe("/x.jsonl", LINES)
