@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.settings import LARGEST, SMALLEST
 from nbtext.errors import ModelError, SettingsError
 
 Prior = str | tuple[float, ...]
@@ -14,7 +15,7 @@ def log_prior(class_documents: NDArray[np.int64], prior: Prior) -> NDArray[np.fl
     """The logarithm of each class's prior probability, shape (n_classes,).
 
     class_documents  (n_classes,), documents of each class
-    prior            `empirical` (the share of the documents), `uniform`, or a weight > 0 for each class
+    prior            `empirical` (the share of the documents), `uniform`, or a weight a class, SMALLEST to LARGEST
     raises           SettingsError: as many weights as classes are wanted; ModelError: a class has no document
     """
     if prior == "uniform":
@@ -25,7 +26,7 @@ def log_prior(class_documents: NDArray[np.int64], prior: Prior) -> NDArray[np.fl
             raise ModelError("a class has no document", hint="give it one, leave it out, or use --prior uniform")
     else:
         weights = np.array(prior, dtype=np.float64)
-        if len(weights) != len(class_documents) or not (np.isfinite(weights) & (weights > 0)).all():
+        if len(weights) != len(class_documents) or not ((weights >= SMALLEST) & (weights <= LARGEST)).all():
             raise SettingsError(
                 f"{len(class_documents)} positive numbers are wanted, one for each label in sorted order",
                 where="--prior",

@@ -44,7 +44,7 @@ class LinearScorer(SparseWeights):
         scores = routines.score_rows(indptr, indices, values, self)
         if self.derivation is None or self.derivation.height == 1:
             return scores
-        return np.asarray(scores.reshape(len(scores), self.derivation.height, -1).sum(axis=1))
+        return np.asarray(scores.reshape(len(scores), self.derivation.height, self.n_classes).sum(axis=1))
 
 
 def log_posterior(scores: Floats) -> Floats:

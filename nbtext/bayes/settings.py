@@ -12,7 +12,8 @@ LOSSES = ("squared-hinge", "logistic")
 AUTO = "auto"
 EVENT_MODELS = ("multinomial", "bernoulli", "complement", "categorical", "gaussian")
 MOST_VALUES = 1000  # of a feature, 0 included
-
+MOST_KEPT = 2**62  # documents of a sample
+SMALLEST, LARGEST = 1e-100, 1e100  # smoothing and priors that are given: ratios and sums of such are finite
 METRICS = ("accuracy", "macro_f1", "log_loss")
 PRIORS = ("empirical", "uniform")
 
@@ -52,7 +53,8 @@ class LinearSettings:
         _require(is_sound, self.penalty, "auto or a number > 0", "--C")
         _require(self.loss in LOSSES, self.loss, " or ".join(LOSSES), "--loss")
         _require(0 <= self.interpolation <= 1, self.interpolation, "from 0 to 1", "--interpolation")
-        _require(0 < self.ratio_smoothing < math.inf, self.ratio_smoothing, "a number > 0", "--ratio-smoothing")
+        is_sound = SMALLEST <= self.ratio_smoothing <= LARGEST
+        _require(is_sound, self.ratio_smoothing, f"from {SMALLEST:g} to {LARGEST:g}", "--ratio-smoothing")
         _require(self.folds >= 2, self.folds, "2 or more", "--folds")
         _require(0 <= self.seed < 2**64, self.seed, "a whole number from 0 to 2^64 - 1", "--seed")
 
@@ -112,16 +114,17 @@ class ModelSettings(LinearSettings):
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)
         self._refuse_what_does_not_apply()
-        if self.smoothing is not None and not (math.isfinite(self.smoothing) and self.smoothing >= 0):
-            raise SettingsError(f"{self.smoothing} is not a number >= 0", where="--smoothing")
+        if self.smoothing is not None:
+            is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
+            _require(is_sound, self.smoothing, f"0 or from {SMALLEST:g} to {LARGEST:g}", "--smoothing")
         if isinstance(self.prior, str):
             _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "--prior")
         if self.normalize_weights and self.model != "complement":
             raise SettingsError(f"{self.model} has no such weights", where="--normalize-weights", hint="leave it out")
         if not 2 <= self.values <= MOST_VALUES:
             raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="--values")
-        if self.keep_sample is not None and self.keep_sample < 1:
-            raise SettingsError(f"{self.keep_sample} is less than 1", where="--keep-sample")
+        is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
+        _require(is_sound, self.keep_sample, f"from 1 to {MOST_KEPT:,}", "--keep-sample")
 
     def _refuse_what_does_not_apply(self) -> None:
         defaults = {each.name: each.default for each in fields(self)}

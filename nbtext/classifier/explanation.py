@@ -16,7 +16,6 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.weights import bias_of, contributions
 from nbtext.classifier.folding import OnBatch, answered
 from nbtext.classifier.inspection import class_of
-from nbtext.classifier.settings import MOST_PROBABLE
 from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
@@ -24,7 +23,7 @@ from nbtext.features.rows import Rows
 
 if TYPE_CHECKING:
     from nbtext.classifier.predictions import Predictions
-    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.classifier.text_classifier import Counted, TextClassifier
     from nbtext.documents.source import Source
 
 
@@ -90,9 +89,10 @@ class Explainer:
 
     def explain(self, batch: Batch) -> list[Explanation]:
         """Explain every document of a batch."""
-        scores, n_known = self._classifier.scored(batch.columns)
+        found = self._classifier.counted(batch.columns)
+        scores, _, n_known = found
         answers = _Answers(
-            self._classifier.predict_batch(batch, MOST_PROBABLE),
+            self._classifier.answers(batch, found),
             scores,
             self._classifier.reading_.choice.log_posterior(scores, n_known),
             n_known,
@@ -179,11 +179,14 @@ class Explainer:
 
 
 def with_explanations(
-    classifier: TextClassifier, batch: Batch, predictions: Predictions, *, n_features: int
+    classifier: TextClassifier, batch: Batch, found: Counted, predictions: Predictions, *, n_features: int
 ) -> Predictions:
-    """The predictions with the strongest features of each, for the label against the most probable other one."""
+    """The predictions with the strongest features of each, for the label against the most probable other one.
+
+    found  what the classifier has counted in the batch
+    """
     explainer, rows = Explainer(classifier), classifier.rows(batch.columns)
-    scores, n_known = classifier.scored(batch.columns)
+    scores, _, n_known = found
     log_posterior = classifier.reading_.choice.log_posterior(scores, n_known)
     texts = list(zip(*batch.columns, strict=True))
     explanations: list[tuple[tuple[str, float], ...]] = []

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.sample import Sample
+from nbtext.bayes.statistics import MOST_COUNTED
 from nbtext.classifier.tally import Tally
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix import Matrix
@@ -99,6 +100,9 @@ def tally_of(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | No
     is_counted = matrix.data.dtype.kind in "iu"
     if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:
         raise InputError(f"the matrix holds a count above {LARGEST_COUNT:,}, which no document has")
+    most = MOST_COUNTED / max(1, len(matrix.data))
+    if not is_counted and matrix.data.max(initial=0) > most:
+        raise InputError(f"the matrix holds a weight above {most:g}, and the weights could come to too much")
     if keep_sample is not None:
         _check_sampling(features, is_counted=is_counted)
     sample = Sample(

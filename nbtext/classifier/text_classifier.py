@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 Counted = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 NO_TOKEN = "the document holds no token"
+COUNTERS = ("_counter", "_viewer")
 
 
 def _no_parameter(name: str) -> str:
@@ -177,9 +178,16 @@ class TextClassifier:
     def restore(self, labels: tuple[str, ...], reading: Reading, tally: Callable[[], Tally]) -> TextClassifier:
         """Become what was learned before; the tally is called for only when it is needed."""
         self.labels, self.reading_, self._tally = labels, reading, tally
-        for cached in ("tally_", "_counter"):
+        for cached in ("tally_", *COUNTERS):
             self.__dict__.pop(cached, None)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "reading_" not in self.__dict__:
+            return vars(self)
+        # the tally itself instead of what makes it; counters belong to their process
+        kept = {name: value for name, value in vars(self).items() if name not in ("_tally", *COUNTERS)}
+        return {**kept, "tally_": self.tally_}
 
     def name_labels(self, values: Iterable[Any]) -> TextClassifier:
         """Give these values back as labels, where they are no texts, instead of the texts that they are written as."""
@@ -235,6 +243,11 @@ class TextClassifier:
     def _counter(self) -> Counter:
         return counter(self.features, self.reading_.features)
 
+    @cached_property
+    def _viewer(self) -> Counter:
+        """Another one, for looking at what was answered: what is too long is said once."""
+        return counter(self.features, self.reading_.features)
+
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
         """Answer every document of a batch, in order; one that cannot be answered says why."""
         return self.answers(batch, self.counted(batch.columns), decisions)
@@ -265,7 +278,7 @@ class TextClassifier:
             return answers
         from nbtext.classifier.explanation import with_explanations
 
-        return with_explanations(self, batch, answers, n_features=decisions.explain)
+        return with_explanations(self, batch, found, answers, n_features=decisions.explain)
 
     def _flag(
         self,
@@ -299,16 +312,12 @@ class TextClassifier:
     def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
         """The same in the order of the labels."""
         self._require_fitted()
-        return self.reading_.choice.log_posterior(*self.scored((listed_texts(X),)))
-
-    def scored(self, columns: tuple[list[str], ...]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The scores of texts by their fields, shape (n_documents, n_classes), and the known tokens of each."""
-        scores, _, n_known = self.counted(columns)
-        return scores, n_known
+        scores, _, n_known = self.counted((listed_texts(X),))
+        return self.reading_.choice.log_posterior(scores, n_known)
 
     def rows(self, columns: tuple[list[str], ...]) -> Rows:
         """The counts of the features that the model knows."""
-        return self._counter.rows(columns)
+        return self._viewer.rows(columns)
 
     def score(self, X: Iterable[str], y: Sequence[str]) -> float:
         """The share of texts whose label is predicted right; InputError where there are none, or not as many labels."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from nbtext.features.analyzer import ACCENTS, WHITE_SPACE, Analyzer, token_pattern
+from nbtext.features.analyzer import ACCENTS, WHITE_SPACE, Analyzer, is_too_long, token_pattern
 from nbtext.features.settings import FeatureSettings
 
 Span = tuple[int, int]  # where a piece of text begins, and where it ends
@@ -69,9 +69,10 @@ class Locator:
         """The tokens that are no stop words, and their places."""
         for match in self._pattern.finditer(text):
             group = min(self._pattern.groups, 1)
-            word: str | None = match[group] or ""
-            if self._normalizer is not None:
-                word = self._normalizer[word or ""]
+            token: str = match[group] or ""
+            if is_too_long(token):
+                continue
+            word = self._normalizer[token] if self._normalizer is not None else token
             if word is not None:
                 yield word, _span(origins, *match.span(group))
 

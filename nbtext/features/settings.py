@@ -12,6 +12,7 @@ INVERSE_DOCUMENT_FREQUENCIES = ("none", "plain", "plus-one", "smooth")
 NORMS = ("none", "l1", "l2")
 LONGEST_NGRAM = 100  # words or characters
 LONGEST_PATTERN = 1_000  # characters of a regular expression
+MOST = 2**62  # documents or features that any option may be about
 WEIGHTINGS = {  # name: tf, idf, norm
     "counts": ("count", "none", "none"),
     "binary": ("binary", "none", "none"),
@@ -90,6 +91,7 @@ class FeatureSettings:
     norm: str = field(default="none", metadata={"choices": NORMS, "help": "Scale each document to length one."})
 
     def __post_init__(self) -> None:
+        self._refuse_vast_numbers()
         shortest, longest = self.ngrams
         if not 1 <= shortest <= longest:
             raise SettingsError(
@@ -103,6 +105,12 @@ class FeatureSettings:
             raise SettingsError("a vocabulary and hashing exclude each other", where="--hash-bits")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
             raise SettingsError(f"{self.hash_bits} is not from 1 to 30", where="--hash-bits")
+
+    def _refuse_vast_numbers(self) -> None:
+        numbers = {"--min-df": self.min_df, "--max-df": self.max_df, "--max-features": self.max_features or 0}
+        for option, number in (numbers | {"--select": self.select[1] if self.select is not None else 0}).items():
+            if number > MOST:
+                raise SettingsError(f"is more than {MOST:,}", where=option)
 
     def __eq__(self, other: object) -> bool:
         """Equal settings mean the same: a limit of 1 is one document, and one of 1.0 all of them."""

@@ -122,7 +122,7 @@ def test_the_parts_of_a_thousand_documents_sum_to_the_score(
     texts, _ = thousand
     classifier = TextClassifier(**options).fit(*thousand)
     explanations = Explainer(classifier).explain(batch_of(texts))
-    scores, n_known = classifier.scored((texts,))
+    scores, _, n_known = classifier.counted((texts,))
     calibration, places = (
         classifier.reading_.choice.calibration,
         {label: k for k, label in enumerate(classifier.labels)},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Gaussi
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from nbtext.bayes.settings import EVENT_MODELS
+from nbtext.bayes.settings import EVENT_MODELS, LINEAR_MODELS
 from nbtext.classifier.text_classifier import NO_TOKEN, TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError
@@ -118,6 +121,28 @@ def test_nothing_to_learn_from() -> None:
         TextClassifier().fit([], [])
     with pytest.raises(ModelError, match="no feature"):
         TextClassifier().fit(["?", "!"], ["a", "b"])
+
+
+@pytest.mark.parametrize("model", EVENT_MODELS + LINEAR_MODELS)
+def test_no_texts_have_no_answers(model: str) -> None:
+    """Of no text there are no labels and no probabilities, of a file with blank lines alone for one."""
+    classifier = TextClassifier(model=model).fit(TEXTS, LABELS)
+    assert classifier.predict([]).shape == (0,)
+    assert classifier.predict_proba([]).shape == (0, len(set(LABELS)))
+    assert len(classifier.predict_batch(Batch([], ([],), []))) == 0
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_go_on_by_themselves(copied: Callable[[TextClassifier], TextClassifier]) -> None:
+    """What is copied, or sent to another process, answers and learns on as the original does; or is not trained yet."""
+    assert copied(TextClassifier(min_df=2)).get_params() == TextClassifier(min_df=2).get_params()
+    classifier = TextClassifier().fit(TEXTS, LABELS)
+    classifier.predict(TEXTS)
+    another = copied(classifier)
+    np.testing.assert_array_equal(another.predict_proba(TEXTS), classifier.predict_proba(TEXTS))
+    another.partial_fit(["something else"], ["other"])
+    assert "other" in another.classes_
+    assert "other" not in classifier.classes_
 
 
 def test_one_label() -> None:

@@ -30,7 +30,13 @@ def test_a_token_that_is_too_long_is_said(nbtext: Any, tmp_path: Path) -> None:
         assert result.status == 0
         assert result.err.startswith(said)
         assert "3 features" in result.err
-        for command in (["predict", "-m", "m.joblib"], ["evaluate", "-m", "m.joblib"], ["vectorize", "-o", "x.npz"]):
+        for command in (
+            ["predict", "-m", "m.joblib"],
+            ["predict", "-m", "m.joblib", "--explain", "2", "--to", "jsonl"],
+            ["explain", "-m", "m.joblib"],
+            ["evaluate", "-m", "m.joblib"],
+            ["vectorize", "-o", "x.npz"],
+        ):
             result = nbtext(command[0], "t.jsonl", *command[1:], cwd=tmp_path, NBTEXT_KERNEL=kernel)
             assert (result.status, result.err) == (0, said)
 

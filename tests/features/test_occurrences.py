@@ -39,6 +39,12 @@ def test_the_same_features_as_the_analyzer(options: dict[str, object], text: str
     assert all(0 <= start <= end <= len(text) for occurrence in found for start, end in occurrence.spans)
 
 
+def test_a_token_that_is_too_long_has_no_place() -> None:
+    """What the analyzer leaves out is no neighbor of others either."""
+    settings, text = FeatureSettings(ngrams=(1, 2)), f"red {'a' * 70_000} round"
+    assert [occurrence.feature for occurrence in Locator(settings)(text)] == Analyzer(settings)(text)
+
+
 @given(text=TEXTS)
 def test_a_word_stands_where_it_is_found(text: str) -> None:
     """What stands there makes the word again."""
