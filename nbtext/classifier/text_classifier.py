@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Counted = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 NO_TOKEN = "the document holds no token"
-COUNTERS = ("_counter", "_viewer")
+COUNTERS = ("_counter", "_viewer")  # of this process
 
 
 def _no_parameter(name: str) -> str:
@@ -182,13 +182,6 @@ class TextClassifier:
             self.__dict__.pop(cached, None)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        if "reading_" not in self.__dict__:
-            return vars(self)
-        # the tally itself instead of what makes it; counters belong to their process
-        kept = {name: value for name, value in vars(self).items() if name not in ("_tally", *COUNTERS)}
-        return {**kept, "tally_": self.tally_}
-
     def name_labels(self, values: Iterable[Any]) -> TextClassifier:
         """Give these values back as labels, where they are no texts, instead of the texts that they are written as."""
         _, self._values = named_labels(values)
@@ -218,9 +211,8 @@ class TextClassifier:
         """What a pickle keeps: the counts, and not the way to them nor what is made of them."""
         if "reading_" not in self.__dict__:
             return dict(self.__dict__)
-        state = {**self.__dict__, "tally_": self.tally_, "_tally": None}
-        state.pop("_counter", None)
-        return state
+        kept = {name: value for name, value in vars(self).items() if name not in COUNTERS}
+        return {**kept, "tally_": self.tally_, "_tally": None}
 
     def _require_fitted(self) -> None:
         if "reading_" not in self.__dict__:

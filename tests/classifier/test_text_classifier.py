@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -130,19 +127,6 @@ def test_no_texts_have_no_answers(model: str) -> None:
     assert classifier.predict([]).shape == (0,)
     assert classifier.predict_proba([]).shape == (0, len(set(LABELS)))
     assert len(classifier.predict_batch(Batch([], ([],), []))) == 0
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
-def test_copies_go_on_by_themselves(copied: Callable[[TextClassifier], TextClassifier]) -> None:
-    """What is copied, or sent to another process, answers and learns on as the original does; or is not trained yet."""
-    assert copied(TextClassifier(min_df=2)).get_params() == TextClassifier(min_df=2).get_params()
-    classifier = TextClassifier().fit(TEXTS, LABELS)
-    classifier.predict(TEXTS)
-    another = copied(classifier)
-    np.testing.assert_array_equal(another.predict_proba(TEXTS), classifier.predict_proba(TEXTS))
-    another.partial_fit(["something else"], ["other"])
-    assert "other" in another.classes_
-    assert "other" not in classifier.classes_
 
 
 def test_one_label() -> None:
