@@ -8,21 +8,10 @@ import click
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli import completion
-from nbtext.cli.options import (
-    StagedCommand,
-    collected,
-    feature_options,
-    form_option,
-    option,
-    reading_options,
-    refuse_for_matrix,
-    refuse_given,
-    run_options,
-    settings_options,
-    sources,
-)
+from nbtext.cli.options import StagedCommand, collected, option, refuse_for_matrix, refuse_given, settings_options
 from nbtext.cli.reporting import check_report
 from nbtext.cli.running import form_or_default, is_matrix_alone, jobs_or_all, print_result, reading, screen, size_of
+from nbtext.cli.shared_options import feature_options, form_option, reading_options, run_options, sources
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import is_model
 from nbtext.errors import SettingsError

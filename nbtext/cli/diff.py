@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from nbtext.cli import completion
-from nbtext.cli.options import StagedCommand, debug_option, form_option, option
+from nbtext.cli.options import StagedCommand, option
 from nbtext.cli.running import form_or_default, print_result, screen
+from nbtext.cli.shared_options import debug_option, form_option
 
 
 @click.command(

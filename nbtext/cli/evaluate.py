@@ -9,20 +9,10 @@ import click
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli import completion
-from nbtext.cli.options import (
-    StagedCommand,
-    collected,
-    feature_options,
-    form_option,
-    option,
-    reading_options,
-    refuse_given,
-    run_options,
-    settings_options,
-    sources,
-)
+from nbtext.cli.options import StagedCommand, collected, option, refuse_given, settings_options
 from nbtext.cli.reporting import Reporter
 from nbtext.cli.running import form_or_default, jobs_or_all, print_result, reading, screen
+from nbtext.cli.shared_options import feature_options, form_option, reading_options, run_options, sources
 from nbtext.cli.types import Parsed
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import completion
-from nbtext.cli.options import (
-    StagedCommand,
-    collected,
-    form_option,
-    model_option,
-    option,
-    reading_options,
-    run_options,
-    sources,
-)
+from nbtext.cli.options import StagedCommand, collected, option
 from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file, screen
+from nbtext.cli.shared_options import form_option, model_option, reading_options, run_options, sources
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 

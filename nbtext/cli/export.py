@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from nbtext.cli.options import StagedCommand, debug_option, model_argument, option, written_option
+from nbtext.cli.options import StagedCommand, option
 from nbtext.cli.running import output_or_pipe
+from nbtext.cli.shared_options import debug_option, model_argument, written_option
 from nbtext.interchange.formats import FORMATS
 
 

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import completion
-from nbtext.cli.options import (
-    StagedCommand,
-    collected,
-    form_option,
-    option,
-    progress_options,
-    reading_options,
-)
+from nbtext.cli.options import StagedCommand, collected, option
 from nbtext.cli.running import form_or_default, print_result, reading, screen
+from nbtext.cli.shared_options import form_option, progress_options, reading_options
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import is_matrix
 from nbtext.errors import SettingsError

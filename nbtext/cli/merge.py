@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from nbtext.cli import completion
-from nbtext.cli.options import StagedCommand, run_options, written_option
+from nbtext.cli.options import StagedCommand
 from nbtext.cli.running import jobs_or_all, output_or_pipe, save
+from nbtext.cli.shared_options import run_options, written_option
 
 
 @click.command(

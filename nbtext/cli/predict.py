@@ -11,19 +11,17 @@ import click
 
 from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli.clustering import answer_by_workers
-from nbtext.cli.options import (
-    StagedCommand,
+from nbtext.cli.options import StagedCommand, collected, option
+from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file
+from nbtext.cli.shared_options import (
     cluster_options,
-    collected,
     decision_options,
     form_option,
     model_option,
-    option,
     reading_options,
     run_options,
     sources,
 )
-from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError

@@ -53,9 +53,9 @@ def is_watched(output: str = "-") -> bool:
     return output == "-" and sys.stdout.isatty()
 
 
-def form_or_default(form: str | None, output: str = "-") -> str:
-    """The form asked for, else a table where a person looks at it, and tsv for a program."""
-    return form or ("table" if is_watched(output) else "tsv")
+def form_or_default(form: str | None, output: str = "-", *, piped: str = "tsv") -> str:
+    """The form asked for, else a table where a person looks at it, and another one for a program."""
+    return form or ("table" if is_watched(output) else piped)
 
 
 def screen(output: str = "-") -> Screen:

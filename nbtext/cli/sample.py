@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from nbtext.cli import completion
-from nbtext.cli.options import StagedCommand, debug_option, model_option, option
-from nbtext.cli.running import is_watched, result_file
+from nbtext.cli.options import StagedCommand, option
+from nbtext.cli.running import form_or_default, result_file
+from nbtext.cli.shared_options import debug_option, form_option_or, model_option
 
 
 @click.command(
@@ -29,12 +30,7 @@ from nbtext.cli.running import is_watched, result_file
 )
 @option("--seed", type=click.IntRange(min=0), default=1, help="The same one draws the same documents.  [default: 1]")
 @option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
-@option(
-    "--to",
-    "form",
-    type=click.Choice(["table", "tsv", "csv", "jsonl", "json", "markdown"]),
-    help="The form of the result.  [default: a table on a terminal, else jsonl, which train reads]",
-)
+@form_option_or("jsonl, which train reads")
 @debug_option
 def sample(
     model: str, label: str | None, number: int, length: int | None, seed: int, output: str, form: str | None
@@ -50,6 +46,6 @@ def sample(
 
     classifier = load_model(model)
     documents = sampled(classifier, number, label=label, length=length, seed=seed)
-    form = form or ("table" if is_watched(output) else "jsonl")
+    form = form_or_default(form, output, piped="jsonl")
     with result_file(output, form) as file:
         write_samples(documents, file, form=form, fields=classifier.features.fields)

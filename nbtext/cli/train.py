@@ -8,22 +8,18 @@ import click
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli.clustering import workers_if_wanted
-from nbtext.cli.options import (
-    StagedCommand,
+from nbtext.cli.options import StagedCommand, collected, given, refuse_for_matrix, refuse_given
+from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, output_or_pipe, reading, save
+from nbtext.cli.searching import looked_for
+from nbtext.cli.shared_options import (
     cluster_options,
-    collected,
     feature_options,
-    given,
     reading_options,
-    refuse_for_matrix,
-    refuse_given,
     run_options,
     searching_options,
     sources,
     written_option,
 )
-from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, output_or_pipe, reading, save
-from nbtext.cli.searching import looked_for
 from nbtext.cli.unlabelled import learned_from_both, unlabelled_options, wants_unlabelled
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings

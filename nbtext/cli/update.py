@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nbtext.classifier.settings import FadingSettings
-from nbtext.cli.options import fading_options
 from nbtext.cli.rewriting import rewriting_command
+from nbtext.cli.shared_options import fading_options
 
 if TYPE_CHECKING:
     from nbtext.classifier.text_classifier import TextClassifier

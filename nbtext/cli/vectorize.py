@@ -6,17 +6,9 @@ from typing import Any
 
 import click
 
-from nbtext.cli.options import (
-    StagedCommand,
-    collected,
-    feature_options,
-    option,
-    reading_options,
-    run_options,
-    sources,
-    written_option,
-)
+from nbtext.cli.options import StagedCommand, collected, option
 from nbtext.cli.running import output_or_pipe, reading
+from nbtext.cli.shared_options import feature_options, reading_options, run_options, sources, written_option
 from nbtext.documents.settings import ReadingSettings
 from nbtext.features.settings import FeatureSettings
 

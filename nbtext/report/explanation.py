@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbtext.classifier.explanation import Explanation, Part
 from nbtext.errors import printable
-from nbtext.report.fields import json_list, markdown_field, tsv_field
+from nbtext.report.fields import FORMS, json_list, markdown_field, tsv_field
 from nbtext.report.rows import field_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 
@@ -43,11 +43,9 @@ class ExplanationWriter:
 
     def write(self, explanations: Iterable[Explanation], file: BinaryIO) -> None:
         """Write all of them, as UTF-8."""
-        writers: dict[str, Callable[[Iterable[Explanation]], Iterator[str]]] = {
-            "table": self._tables, "tsv": self._tsv, "csv": self._csv, "jsonl": self._jsonl, "json": self._json,
-            "markdown": self._markdown,
-        }  # fmt: skip
-        for text in writers[self._form](explanations):
+        forms = (self._tables, self._tsv, self._csv, self._jsonl, self._json, self._markdown)
+        write = dict(zip(FORMS, forms, strict=True))[self._form]
+        for text in write(explanations):
             file.write(text.encode("utf-8", "backslashreplace"))
             file.flush()
 

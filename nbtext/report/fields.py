@@ -1,4 +1,4 @@
-"""How text stands in the forms that other programs read: in a field of TSV, a cell of Markdown, a list of JSON."""
+"""The forms of results, and how text stands in them: in a field of TSV, a cell of Markdown, a list of JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from nbtext.errors import printable
 
+FORMS = ("table", "tsv", "csv", "jsonl", "json", "markdown")  # of every result
 TSV_SPECIAL = re.compile(r"[\\\t\n\r]")  # what cannot stand in a field as it is
 _TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError, printable
-from nbtext.report.fields import TSV_SPECIAL, json_list, markdown_field, tsv_field
+from nbtext.report.fields import FORMS, TSV_SPECIAL, json_list, markdown_field, tsv_field
 
-FORMS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 DIGITS = 6  # of a probability
 
 
@@ -142,11 +141,6 @@ def _json(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
     yield from json_list(encode(record) for batch in predictions for record in records(batch))
 
 
-_WRITERS: dict[str, Callable[[Iterable[Predictions], bool], Iterator[str]]] = {
-    "table": _table,
-    "tsv": _tsv,
-    "csv": _csv,
-    "jsonl": _jsonl,
-    "json": _json,
-    "markdown": _markdown,
-}
+_WRITERS: dict[str, Callable[[Iterable[Predictions], bool], Iterator[str]]] = dict(
+    zip(FORMS, (_table, _tsv, _csv, _jsonl, _json, _markdown), strict=True)
+)

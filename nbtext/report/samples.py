@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from nbtext.classifier.sampling import DrawnDocument
 from nbtext.errors import printable
-from nbtext.report.fields import json_list, markdown_field, tsv_field
+from nbtext.report.fields import FORMS, json_list, markdown_field, tsv_field
 
 Header = tuple[str, ...]
 
@@ -62,11 +62,6 @@ def _encoded(documents: Iterable[DrawnDocument], header: Header) -> Iterator[str
         yield json.dumps(dict(zip(header, (label, *texts), strict=True)), ensure_ascii=False)
 
 
-_WRITERS: dict[str, Callable[[Iterable[DrawnDocument], Header], Iterator[str]]] = {
-    "table": _table,
-    "tsv": _tsv,
-    "csv": _csv,
-    "jsonl": _jsonl,
-    "json": _json,
-    "markdown": _markdown,
-}
+_WRITERS: dict[str, Callable[[Iterable[DrawnDocument], Header], Iterator[str]]] = dict(
+    zip(FORMS, (_table, _tsv, _csv, _jsonl, _json, _markdown), strict=True)
+)

@@ -10,7 +10,7 @@ import pytest
 from nbtext.classifier.difference import difference
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.report.difference import rendered_difference
-from nbtext.report.records import FORMS
+from nbtext.report.fields import FORMS
 
 CHINA = (
     ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"],

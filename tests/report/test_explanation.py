@@ -13,7 +13,7 @@ from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
 from nbtext.report.explanation import ExplanationWriter, part_weights
-from nbtext.report.records import FORMS
+from nbtext.report.fields import FORMS
 from nbtext.report.terminal import Screen
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"

@@ -10,8 +10,8 @@ import pytest
 
 from nbtext.classifier.inspection import inspect
 from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.report.fields import FORMS
 from nbtext.report.inspection import FEATURE_COLUMNS, rendered_inspection
-from nbtext.report.records import FORMS
 from nbtext.report.terminal import Screen
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.classifier.predictions import Predictions
-from nbtext.report.records import FORMS, write_predictions
+from nbtext.report.fields import FORMS
+from nbtext.report.records import write_predictions
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 
