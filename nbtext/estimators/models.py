@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ HASHED = FeatureSettings(hash_bits=1)  # columns without names
 LARGEST_COUNT = np.iinfo(np.int32).max
 
 
+@dataclass(eq=False, kw_only=True)
 class MatrixClassifier:
     """A scikit-learn classifier over a matrix (n_samples, n_features), dense or sparse.
 
@@ -39,9 +40,9 @@ class MatrixClassifier:
     model: ClassVar[str]
     is_positive: ClassVar[bool] = True  # whether it takes no number below zero
 
-    classes_: NDArray[Any]
-    n_features_in_: int
-    reading_: Reading
+    classes_: NDArray[Any] = field(init=False, repr=False)
+    n_features_in_: int = field(init=False, repr=False)
+    reading_: Reading = field(init=False, repr=False)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from samples X and their labels y; MatrixError (a ValueError) where they cannot be learned from."""
@@ -105,7 +106,7 @@ class MatrixClassifier:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every parameter by its name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters by their names; ValueError where there is none of that name."""

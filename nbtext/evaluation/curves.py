@@ -45,8 +45,7 @@ class Point:
 
     @property
     def accuracy_deviation(self) -> float | None:
-        """The standard deviation over the seeds; None where there is but one."""
-        return stdev(self.accuracies) if len(self.accuracies) > 1 else None
+        return _deviation(self.accuracies)
 
     @property
     def log_loss(self) -> float:
@@ -54,7 +53,7 @@ class Point:
 
     @property
     def log_loss_deviation(self) -> float | None:
-        return stdev(self.log_losses) if len(self.log_losses) > 1 else None
+        return _deviation(self.log_losses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,11 @@ class Comparison:
     labels: tuple[str, ...]
     seeds: int
     points: tuple[Point, ...]  # by size, then in the order of the models
+
+
+def _deviation(figures: tuple[float, ...]) -> float | None:
+    """The standard deviation over the seeds; None where there is but one."""
+    return stdev(figures) if len(figures) > 1 else None
 
 
 def learning_curves(

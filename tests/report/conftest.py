@@ -30,6 +30,15 @@ class Visit:
             for node in each["nodes"][:3]
         ]
 
+    def leads_nowhere(self) -> list[str]:
+        """The links in the head of the page that lead to nothing in it."""
+        links = self.page.locator("nav a")
+        assert links.count()
+        found: list[str] = links.evaluate_all(
+            "all => all.map(link => link.hash).filter(hash => document.querySelector(hash) === null)"
+        )
+        return found
+
     def marks(self, chart: str) -> int:
         """How many marks a chart has drawn with data that can be seen."""
         return int(

@@ -66,6 +66,7 @@ def test_the_page_is_sound(
     assert len(charts) == {"rivals": 4, "curves": 2}[name]
     assert all(shown.marks(chart) > 0 for chart in charts)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert shown.leads_nowhere() == []
     assert shown.axe() == []
 
 

@@ -50,6 +50,7 @@ def test_the_page_is_sound(visit: Callable[..., Any], page: Path, width: int, sc
     """In light, and in the dark of a phone: all fits the screen, axe finds nothing serious."""
     shown = visit(page, width=width, scheme=scheme)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert shown.leads_nowhere() == []
     assert shown.axe() == []
 
 

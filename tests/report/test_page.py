@@ -84,6 +84,7 @@ def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) 
     assert all(shown.marks(name) > 0 for name in names)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
     shown.page.locator("td.wrong1, td.wrong2, td.wrong3, td.wrong4, td.wrong5").first.click()
+    assert shown.leads_nowhere() == []
     assert shown.axe() == []
 
 
