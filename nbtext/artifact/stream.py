@@ -16,7 +16,7 @@ from nbtext.artifact import refusals
 from nbtext.artifact.compression import PackedFile, unpacked, unpacked_limit, unpacks_too_far
 from nbtext.artifact.memory import Memory
 from nbtext.artifact.recognition import HEAD_BYTES, compression_of, refuse_foreign
-from nbtext.documents.similar import similar_path
+from nbtext.documents.similar import is_broken_link, similar_path
 from nbtext.errors import ArtifactError
 
 if TYPE_CHECKING:
@@ -166,7 +166,10 @@ class _Rejoined(io.RawIOBase):
 def _unreadable(error: OSError) -> ArtifactError:
     match error:
         case FileNotFoundError():
-            similar = similar_path(os.fsdecode(error.filename)) if error.filename is not None else None
+            path = os.fsdecode(error.filename or "")
+            if is_broken_link(path):
+                return ArtifactError("is a symbolic link to what does not exist", hint="see where it leads: ls -l")
+            similar = similar_path(path) if path else None
             hint = f"did you mean {similar}?" if similar is not None else "nbtext train SOURCE -o MODEL writes a model"
             return ArtifactError("does not exist", hint=hint)
         case IsADirectoryError():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nbtext.documents.source import Chunk, Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
-from nbtext.errors import SettingsError, printable
+from nbtext.errors import InputError, SettingsError, printable
 
 if TYPE_CHECKING:
     from nbtext.classifier.folding import OnBatch
@@ -149,19 +149,25 @@ def reading(
     from nbtext.report.progress import progress
 
     source = open_source(sources, settings)
-    repaired_documents = repaired_bytes = 0
+    repaired_documents = repaired_bytes = n_unread = 0
+    first_unread: InputError | None = None
     with progress(source.size, unit=source.unit, is_wanted=not (quiet or no_progress)) as advance:
 
         def on_batch(chunk: Chunk, batch: Batch) -> None:
-            nonlocal repaired_documents, repaired_bytes
+            nonlocal repaired_documents, repaired_bytes, n_unread, first_unread
             advance(chunk.size)
             source.skipped.update(batch.notes)
             repaired_documents += batch.repaired_documents
             repaired_bytes += batch.repaired_bytes
+            if batch.problems:
+                n_unread += len(batch.problems)
+                first_unread = first_unread or batch.problems[min(batch.problems)]
 
         yield source, on_batch
     for reason, number in sorted(source.skipped.items()):
         say(f"skipped: {reason}: {number:,}", quiet=quiet)
+    if first_unread is not None:
+        say(f"documents that could not be read: {n_unread:,}; one of them: {first_unread}", quiet=quiet)
     if repaired_documents:
         say(
             f"replaced {repaired_bytes:,} invalid bytes in {repaired_documents:,} documents; "

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpacked_pieces
-from nbtext.documents.similar import similar_path
+from nbtext.documents.similar import is_broken_link, similar_path
 from nbtext.documents.urls import explained, is_url, open_remote, remote_size, shown
 from nbtext.errors import InputError
 
@@ -158,6 +158,8 @@ def unreadable(path: str, error: OSError) -> InputError:
     }
     reason = os.strerror(error.errno) if error.errno else str(error)
     similar = similar_path(path) if isinstance(error, FileNotFoundError) else None
+    if is_broken_link(path):
+        return InputError("is a symbolic link to what does not exist", where=path, hint="see where it leads: ls -l")
     hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
     return InputError(f"cannot be read: {reason}", where=path or "''", hint=hint)
 

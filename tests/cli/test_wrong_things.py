@@ -27,6 +27,7 @@ def prepare(folder: Path, letters: Path) -> None:
     with zipfile.ZipFile(folder / "letter.docx", "w") as archive:
         archive.writestr("word/document.xml", "<w:t>Dear town hall</w:t>")
     (folder / "four.csv").write_text("text;label\na text;x\nanother;y\na third;x\na fourth;y\n")
+    (folder / "link.joblib").symlink_to("nowhere")
     (folder / "short.tsv").write_text("text\tlabel\na text\tx\nonly text\n")
 
 
@@ -67,6 +68,8 @@ WRONG: list[tuple[str, int, str]] = [
     ("predict letters/test", 2, "-m"),
     ("predict letters/test -m missing.joblib", 1, "missing.joblib"),
     ("predict letters/test -m txt.joblib", 1, "did you mean text.joblib?"),
+    ("predict letters/test -m link.joblib", 1, "link.joblib: is a symbolic link to what does not exist; see where it"),
+    ("train link.joblib -o m", 1, "link.joblib: is a symbolic link to what does not exist; see where it leads"),
     ("predict letters/tset -m text.joblib", 1, "text.joblib: looks like text"),
     ("train letters/trian -o m", 1, "did you mean letters/train?"),
     ("explain letters/test -m missing.joblib", 1, "missing.joblib"),
@@ -115,6 +118,16 @@ def test_a_binary_file_is_answered(nbtext: Any, model: str, tmp_path: Path) -> N
     result = nbtext("predict", "mails", "-m", model, cwd=tmp_path)
     assert [line.split("\t")[0] for line in result.out.splitlines()] == ["mails/a.bin", "mails/b.txt"]
     assert "invalid bytes in 1 document" in result.err
+
+
+def test_documents_that_cannot_be_read_are_said(nbtext: Any, model: str) -> None:
+    """Where predict cannot read documents they have empty records, and standard error says how many, and why."""
+    lines = b'{"txt": "a"}\n{"text": "parking"}\n[1]\n'
+    result = nbtext("predict", "-", "-m", model, "--input-format", "jsonl", input=lines)
+    assert (result.status, result.out.splitlines()[0], result.out.count("\n")) == (0, "1\t\t", 3)
+    assert result.err.startswith("documents that could not be read: 2; one of them: ")
+    assert "`text`" in result.err
+    assert nbtext("predict", "-", "-m", model, "-q", input=lines).err == ""
 
 
 def test_office_files_among_texts_are_said(nbtext: Any, model: str, tmp_path: Path) -> None:
