@@ -195,8 +195,8 @@ def check_growth(classifier: TextClassifier) -> None:
         raise ModelError("the model learned weights from a matrix, which do not add up exactly", hint=again)
     if needs_all_documents(classifier.features, classifier.modelling) and not tally.has_all_documents:
         raise ModelError(
-            "what is made of whole documents (--norm, --tf relative or log, --model categorical or gaussian) does not add "
-            "up, and the model has not kept all of its documents",
+            "what is made of whole documents (--norm, --tf relative or log, --model categorical or gaussian) does not "
+            "add up, and the model has not kept all of its documents",
             hint=f"{again}, with --keep-sample as large as their number is to become",
         )
 
