@@ -133,7 +133,14 @@ def array(record: dict[str, Any], key: str, *dtypes: str, shape: tuple[int | Non
     return found
 
 
-def real_numbers(record: dict[str, Any], key: str, length: int | None) -> NDArray[np.float64]:
+def whole_numbers(record: dict[str, Any], key: str, length: int | None = None) -> NDArray[np.int64]:
+    """The whole numbers at `key`, none of them negative, this many (None stands for any length), as int64."""
+    numbers = array(record, key, *WHOLE_NUMBERS, shape=(length,))
+    check_within(key, numbers, 0, 2**62)
+    return numbers.astype(np.int64)
+
+
+def real_numbers(record: dict[str, Any], key: str, length: int | None = None) -> NDArray[np.float64]:
     """The finite numbers at `key`, this many (None stands for any length)."""
     numbers = array(record, key, "float64", shape=(length,))
     check_finite(key, numbers)

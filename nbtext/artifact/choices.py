@@ -92,7 +92,7 @@ def _quantiles(record: Record, key: str) -> Quantiles | None:
     if audit.optional(record, key, dict) is None:
         return None
     audit.section(record, key, ("points", "numbers"))
-    points, numbers = audit.real_numbers(record, f"{key}.points", None), audit.whole_number(record, f"{key}.numbers")
+    points, numbers = audit.real_numbers(record, f"{key}.points"), audit.whole_number(record, f"{key}.numbers")
     if len(points) != min(numbers, MOST_POINTS) or numbers < 1 or (np.diff(points) < 0).any():
         raise audit.wrong(f"{key}.points", "should be ascending numbers, one for each or a thousand and one")
     return Quantiles(points, numbers)

@@ -63,12 +63,12 @@ class _Unpacked(io.RawIOBase):
         return len(data)
 
     def _unpack(self, n_bytes: int) -> bytes:
-        from lzma import LZMAError
-        from zlib import error as ZlibError  # noqa: N812  (an exception by another name)
+        import lzma
+        import zlib
 
         try:
             data: bytes = self._unpacker.decompress(self._next_piece(), n_bytes)
-        except (ZlibError, LZMAError, OSError, ValueError) as error:
+        except (zlib.error, lzma.LZMAError, OSError, ValueError) as error:
             raise refusals.damaged(f"it does not unpack as {self._compression}") from error
         if self._unpacker.eof and (self._unpacker.unused_data or self._packed.read(1)):
             raise refusals.damaged(f"it goes on after the end of what is packed by {self._compression}")

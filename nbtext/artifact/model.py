@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nbtext import __version__
 from nbtext.artifact import audit
 from nbtext.artifact.choices import choice_of
+from nbtext.artifact.record import narrowed
 from nbtext.artifact.samples import sample_of, sample_record
 from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
 from nbtext.artifact.terms import check_terms
@@ -54,18 +55,18 @@ def save_model(classifier: TextClassifier, path: str) -> None:
             "class_documents": statistics.class_documents,
             "vocabulary": _vocabulary_record(tally.vocabulary),
             "statistics": {
-                "indptr": _narrowed(statistics.indptr),
-                "classes": _narrowed(statistics.classes),
-                "documents": _narrowed(statistics.documents),
-                "occurrences": _narrowed(statistics.occurrences),
+                "indptr": narrowed(statistics.indptr),
+                "classes": narrowed(statistics.classes),
+                "documents": narrowed(statistics.documents),
+                "occurrences": narrowed(statistics.occurrences),
             },
             "selected": None if reading.features == tally.vocabulary else _vocabulary_record(reading.features),
             "weighting": {"tf": weighting.tf, "norm": weighting.norm, "idf": weighting.idf},
             "scorer": {
                 "bias": scorer.bias,
                 "default": scorer.default,
-                "indptr": _narrowed(scorer.indptr),
-                "classes": _narrowed(scorer.classes),
+                "indptr": narrowed(scorer.indptr),
+                "classes": narrowed(scorer.classes),
                 "deltas": scorer.deltas,
                 "base": scorer.base,
                 "base_scale": scorer.base_scale,
@@ -113,28 +114,14 @@ def _given(features: FeatureSettings) -> Vocabulary | None:
 def _vocabulary_record(vocabulary: Vocabulary | None) -> Record | None:
     if vocabulary is None:
         return None
-    return {"blob": vocabulary.blob, "offsets": _narrowed(vocabulary.offsets)}
-
-
-def _narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers, none of them negative, in the smallest type that holds them; others as they are."""
-    if numbers.dtype.kind == "f":
-        return numbers
-    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
-
-
-def _whole(record: Record, key: str) -> NDArray[np.int64]:
-    """The whole numbers at `key`, none of them negative, as int64."""
-    numbers = audit.array(record, key, *audit.WHOLE_NUMBERS, shape=(None,))
-    audit.check_within(key, numbers, 0, 2**62)
-    return numbers.astype(np.int64)
+    return {"blob": vocabulary.blob, "offsets": narrowed(vocabulary.offsets)}
 
 
 def _counts(record: Record, key: str) -> NDArray[Any]:
     """The counts at `key`, or sums of weights: whole numbers as int64, others as they are; none of them negative."""
     if audit.require(record, key, np.ndarray).dtype.kind != "f":
-        return _whole(record, key)
-    sums = audit.real_numbers(record, key, None)
+        return audit.whole_numbers(record, key)
+    sums = audit.real_numbers(record, key)
     audit.check_within(key, sums, 0, 2**62)
     return sums
 
@@ -144,14 +131,14 @@ def _vocabulary(record: Record, key: str) -> Vocabulary | None:
         return None
     audit.section(record, key, ("blob", "offsets"))
     blob = audit.array(record, f"{key}.blob", "uint8", shape=(None,))
-    offsets = _whole(record, f"{key}.offsets")
+    offsets = audit.whole_numbers(record, f"{key}.offsets")
     check_terms(key, blob, offsets)
     return Vocabulary(blob, offsets)
 
 
 def _entries(record: Record, key: str, n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The bounds of each feature's entries, and the class of each."""
-    indptr, classes = _whole(record, f"{key}.indptr"), _whole(record, f"{key}.classes")
+    indptr, classes = audit.whole_numbers(record, f"{key}.indptr"), audit.whole_numbers(record, f"{key}.classes")
     audit.check_rows(f"{key}.classes", indptr, classes, n_columns=n_classes)
     return indptr, classes.astype(np.int32)
 

@@ -73,6 +73,11 @@ def _canonical_array(array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(array, dtype=item_type, order="C").view(item_type)
 
 
+def narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers, none of them negative, in the smallest type that holds them; others as they are."""
+    return numbers if numbers.dtype.kind == "f" else numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
 def _item_code(array: NDArray[Any]) -> str:
     return f"{array.dtype.kind}{array.dtype.itemsize}"
 
@@ -114,7 +119,8 @@ def _items(container: Any) -> Sequence[Any]:
         return [*container, *container.values()]
     if type(container) is np.ndarray:
         return (None,) * ARRAY_VALUES
-    return container  # type: ignore[no-any-return]
+    items: Sequence[Any] = container
+    return items
 
 
 def _scalar_length(value: object) -> int:

@@ -147,7 +147,7 @@ def _file_size(file: BinaryIO) -> int:
 class _Rejoined(io.RawIOBase):
     """A file whose first bytes have been looked at already."""
 
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+    def __init__(self, head: bytes, rest: Any) -> None:
         super().__init__()
         self._head = head
         self._rest = rest
@@ -157,7 +157,7 @@ class _Rejoined(io.RawIOBase):
 
     def readinto(self, memory: Any) -> int:
         if not self._head:
-            return self._rest.readinto(memory) or 0  # type: ignore[attr-defined]
+            return self._rest.readinto(memory) or 0
         n_bytes = min(len(self._head), len(memory))
         memory[:n_bytes], self._head = self._head[:n_bytes], self._head[n_bytes:]
         return n_bytes

@@ -12,6 +12,7 @@ from nbtext.bayes.expectation import Mixture
 from nbtext.bayes.priors import Prior, log_prior
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.statistics import Statistics
+from nbtext.features.rows import running_sums
 
 BLOCK = 1 << 20  # probabilities that are looked for together, so that memory is bounded
 ITERATIONS = 60
@@ -72,7 +73,7 @@ class FeatureMarginals:
         scorer = LinearScorer(
             np.zeros(labelled.n_classes),
             -np.log(sums),
-            np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_used))),
+            running_sums(n_used),
             np.tile(np.arange(labelled.n_classes, dtype=np.int32), len(used)),
             deltas.ravel(),
             np.log(shares),

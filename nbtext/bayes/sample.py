@@ -14,6 +14,7 @@ from nbtext.bayes.derivation import Derivation
 from nbtext.bayes.statistics import Statistics
 from nbtext.errors import ModelError
 from nbtext.features.routines import routines
+from nbtext.features.rows import run_starts, running_sums
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -86,8 +87,7 @@ class Sample:
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
         indices = renumbered[self.indices]
         kept = indices >= 0
-        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept, dtype=np.int64)))
-        return replace(self, indptr=running[self.indptr], indices=indices[kept], counts=self.counts[kept])
+        return replace(self, indptr=running_sums(kept)[self.indptr], indices=indices[kept], counts=self.counts[kept])
 
     def taken(self, documents: NDArray[np.int64]) -> Sample:
         """These of the documents, in this order."""
@@ -192,7 +192,7 @@ class Sample:
         # sums of whole numbers are the same in any order, and sorting without regard to it is much quicker
         order = np.argsort(keys, kind=None if self.counts.dtype.kind == "i" else "stable")
         keys = keys[order]
-        starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
+        starts = run_starts(keys)
         features, classes = np.divmod(keys[starts], max(1, n_classes))
         exact = np.int64 if self.counts.dtype.kind == "i" else np.float64
         counts = self.counts[order].astype(exact)

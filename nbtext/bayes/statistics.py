@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nbtext.errors import ModelError
 from nbtext.features import twins
 from nbtext.features.routines import routines
+from nbtext.features.rows import entries_of, running_sums
 
 MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
 NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
@@ -81,8 +82,7 @@ class Statistics:
         """The sum of one value an entry, for each feature: shape (V,)."""
         if values.dtype.kind == "f":  # differences of a running float sum would carry its rounding
             return np.bincount(self.entry_features, weights=values, minlength=self.n_features)
-        running = np.concatenate((np.zeros(1, dtype=values.dtype), np.cumsum(values)))
-        return np.diff(running[self.indptr])
+        return np.diff(running_sums(values)[self.indptr])
 
     @cached_property
     def class_occurrences(self) -> NDArray[Any]:
@@ -117,9 +117,7 @@ class Statistics:
 
     def restricted(self, columns: NDArray[np.int64]) -> Statistics:
         """The statistics of these features only; `columns` ascends."""
-        lengths = np.diff(self.indptr)[columns]
-        indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-        entries = np.repeat(self.indptr[columns] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        indptr, entries = entries_of(self.indptr, columns)
         return Statistics(
             self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries]
         )
@@ -136,7 +134,7 @@ class Statistics:
         class_documents[classes] = self.class_documents
         return Statistics(
             class_documents,
-            np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths))),
+            running_sums(lengths),
             classes.astype(np.int32)[self.classes],
             self.documents,
             self.occurrences,

@@ -208,19 +208,10 @@ def _bounded(chunks: Iterator[Chunk], n_labels: int) -> Iterator[Chunk]:
 
 def _parts(chunk: Chunk, size: int) -> Iterator[Chunk]:
     """The documents of a chunk, which is read here and now, a few at a time."""
+    from nbtext.documents.source import ReadChunk
+
     for number, part in enumerate(chunk.batch().parts(size)):
-        yield _ReadChunk(part, 0 if number else chunk.size)
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadChunk:
-    """Some documents of a chunk that was read already."""
-
-    read: Batch
-    size: int
-
-    def batch(self) -> Batch:
-        return self.read
+        yield ReadChunk(part, 0 if number else chunk.size)
 
 
 def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nbtext.documents.names import packed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -104,20 +104,3 @@ class _Forward:
 
     def close(self) -> None:
         """Left to whoever opened it."""
-
-
-def packed(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Names as UTF-8 bytes one after the other, and where each begins; lone surrogates are kept."""
-    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum([len(name) for name in encoded], out=offsets[1:])
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
-
-
-def unpacked_names(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
-    """The names that `packed` packed.
-
-    raises  UnicodeDecodeError: they are no UTF-8
-    """
-    data, bounds = blob.tobytes(), offsets.tolist()
-    return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds)]

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.formats import check_archive
-from nbtext.documents.matrix import FORMAT, VERSION, Matrix, unpacked_names
+from nbtext.documents.matrix import FORMAT, VERSION, Matrix
+from nbtext.documents.names import unpacked
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
 
@@ -224,6 +225,6 @@ def _names(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, wh
     if len(offsets) != n_names + 1:
         raise _UnfitError(f"it has {what} for {len(offsets) - 1} documents of {n_names}")
     try:
-        return unpacked_names(blob, offsets)
+        return unpacked(blob, offsets)
     except UnicodeDecodeError:
         raise _UnfitError(f"its {what} are not valid UTF-8") from None

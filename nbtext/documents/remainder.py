@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
-from nbtext.documents.batch import Batch
-from nbtext.documents.source import Chunk, Source
+from nbtext.documents.source import Chunk, ReadChunk, Source
 from nbtext.errors import InputError
 
 
@@ -36,18 +34,7 @@ class Remainder(Source):
             batch = chunk.batch()
             if n_left <= len(batch):
                 self._check_last(batch.ids[n_left - 1])
-                yield _Read(batch.after(n_left), chunk.size)
+                yield ReadChunk(batch.after(n_left), chunk.size)
             n_left = max(0, n_left - len(batch))
         if n_left:
             raise InputError("there are fewer documents than were answered before", hint="write to a new file")
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A chunk that was read already."""
-
-    read: Batch
-    size: int
-
-    def batch(self) -> Batch:
-        return self.read

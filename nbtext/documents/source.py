@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from nbtext.documents.batch import Batch, Document
@@ -27,6 +28,17 @@ class Chunk(Protocol):
     def size(self) -> int: ...
 
     def batch(self) -> Batch: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChunk:
+    """Documents of a chunk that was read already."""
+
+    read: Batch
+    size: int
+
+    def batch(self) -> Batch:
+        return self.read
 
 
 class Source:

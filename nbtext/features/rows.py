@@ -25,9 +25,7 @@ class Rows(NamedTuple):
 
     def taken(self, documents: NDArray[np.int64]) -> Rows:
         """The rows of these documents, in this order."""
-        lengths = np.diff(self.indptr)[documents]
-        indptr = running_sums(lengths)
-        entries = np.repeat(self.indptr[documents] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        indptr, entries = entries_of(self.indptr, documents)
         return Rows(indptr, self.indices[entries], self.counts[entries], self.n_tokens[documents])
 
     def renumbered(self, columns: NDArray[np.int32]) -> Rows:
@@ -47,7 +45,7 @@ class Rows(NamedTuple):
 
     def merged(self) -> Rows:
         """The same rows, which are ordered, with the entries of one column added up."""
-        starts = np.flatnonzero(np.diff(self._keys(), prepend=-1))
+        starts = run_starts(self._keys())
         counts = np.add.reduceat(self.counts, starts, dtype=np.int32) if len(starts) else self.counts
         return Rows(np.searchsorted(starts, self.indptr), self.indices[starts], counts, self.n_tokens)
 
@@ -86,6 +84,18 @@ def running_sums(values: NDArray[Any]) -> NDArray[np.int64]:
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
     return sums
+
+
+def entries_of(indptr: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The bounds of some rows by themselves, one after the other, and where their entries are among those of all."""
+    lengths = np.diff(indptr)[rows]
+    bounds = running_sums(lengths)
+    return bounds, np.repeat(indptr[rows] - bounds[:-1], lengths) + np.arange(bounds[-1])
+
+
+def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each run of equal keys begins."""
+    return np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

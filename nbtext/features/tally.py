@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.rows import ClassCounts, Rows, running_sums
+from nbtext.features.rows import ClassCounts, Rows, run_starts, running_sums
 
 CLASS_BITS = 32  # an entry's key is its feature, shifted by these, and its class
 BLOCK = 1_000_000  # entries that wait to be added up
@@ -54,7 +54,7 @@ class ClassTally:
         keys = np.concatenate((self._keys, *waiting_keys))
         order = np.argsort(keys)
         keys = keys[order]
-        starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
+        starts = run_starts(keys)
         once = np.ones(len(keys) - len(self._keys), dtype=np.int64)
         self._documents = _sums(np.concatenate((self._documents, once))[order], starts)
         self._occurrences = _sums(np.concatenate((self._occurrences, *counts))[order], starts)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.rows import Rows
+from nbtext.features.rows import Rows, entries_of, run_starts
 from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 
@@ -53,10 +53,8 @@ def take_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """The rows of these numbers, in this order: (indptr, indices, counts)."""
-    lengths = np.diff(indptr)[picked]
-    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-    entries = np.repeat(indptr[picked] - ends[:-1], lengths) + np.arange(ends[-1])
-    return ends, indices[entries], counts[entries]
+    bounds, entries = entries_of(indptr, picked)
+    return bounds, indices[entries], counts[entries]
 
 
 def entry_positions(
@@ -86,7 +84,7 @@ def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
     keys = np.concatenate((_keys(a, n_classes), _keys(b, n_classes)))
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
+    starts = run_starts(keys)
 
     def total(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
         values = np.concatenate((own, sign * others))[order]
@@ -124,8 +122,7 @@ def left_out_gains(
     indptr, indices, counts = rows
     w_indptr, w_classes, _, occurrences = corpus
     widths = np.diff(w_indptr)[indices]
-    within = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
-    entries = np.repeat(w_indptr[indices], widths) + within
+    _, entries = entries_of(w_indptr, indices)
     documents = np.repeat(np.repeat(np.arange(len(row_classes)), np.diff(indptr)), widths)
     classes, times = w_classes[entries], np.repeat(counts, widths)
     sightings = occurrences[entries] - np.where(classes == row_classes[documents], times, 0)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nbtext.documents.names import packed, unpacked
+from nbtext.features.rows import entries_of
 
 
 class Vocabulary:
@@ -34,10 +36,7 @@ class Vocabulary:
     @classmethod
     def from_sorted(cls, terms: Iterable[str]) -> Vocabulary:
         """The vocabulary of these terms, which are sorted and distinct already."""
-        encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(term) for term in encoded], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+        return cls(*packed(terms))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -59,9 +58,7 @@ class Vocabulary:
     @cached_property
     def terms(self) -> list[str]:
         """All names, in the order of the columns."""
-        data = self.blob.tobytes()
-        bounds = self.offsets.tolist()
-        return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds)]
+        return unpacked(self.blob, self.offsets)
 
     @cached_property
     def columns(self) -> dict[str, int]:
@@ -74,7 +71,5 @@ class Vocabulary:
 
     def restricted(self, columns: NDArray[np.int64]) -> Vocabulary:
         """The vocabulary of these columns only; `columns` ascends."""
-        lengths = np.diff(self.offsets)[columns]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        positions = np.repeat(self.offsets[columns] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, positions = entries_of(self.offsets, columns)
         return Vocabulary(self.blob[positions], offsets)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.settings import FeatureSettings
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 
@@ -64,13 +61,6 @@ class Weighting:
         if self.idf is not None:
             weights *= self.idf[indices]
         return normalized(indptr, weights, norm=self.norm)
-
-    def apply(self, counts: csr_array) -> csr_array:
-        """The matrix of weights for a matrix of counts."""
-        from scipy.sparse import csr_array
-
-        weights = self.weights(counts.indptr, counts.indices, counts.data)
-        return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
 
     def restricted(self, columns: NDArray[np.int64]) -> Weighting:
         """The weighting of these columns only."""

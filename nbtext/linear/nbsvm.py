@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import LinearSettings
+from nbtext.features.rows import running_sums
 from nbtext.linear.ratios import log_count_ratios
 from nbtext.linear.solving import Aim, Corpus, Fit, Start, approach, divide, in_threads, square_lengths
 
@@ -88,5 +89,5 @@ def _scorer(planes: list[Plane], classes: list[int], n_features: int, n_classes:
     features = np.concatenate([np.zeros(0, dtype=np.int32), *(plane.features for plane in planes)])
     weights = np.concatenate([np.zeros(0), *(plane.weights for plane in planes)])
     order = np.argsort(features, kind="stable")
-    indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(features, minlength=n_features))))
+    indptr = running_sums(np.bincount(features, minlength=n_features))
     return LinearScorer(np.zeros(n_classes), np.zeros(n_classes), indptr, entry_classes[order], weights[order])
