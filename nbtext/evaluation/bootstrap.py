@@ -29,7 +29,7 @@ def _figures(outcomes: Outcomes) -> tuple[tuple[str, ...], Statistic]:
     )  # fmt: skip
     right, is_answered, losses = outcomes.is_right, outcomes.predicted >= 0, outcomes.losses
     gaps, bins = outcomes.is_sound - outcomes.best, bins_of(outcomes.best)
-    scores = _ConfusionScores(outcomes)
+    scores = ConfusionScores(outcomes)
 
     def figures(drawn: NDArray[np.int64]) -> list[float]:
         accuracy, answered = float(right[drawn].mean()), float(is_answered[drawn].mean())
@@ -42,7 +42,7 @@ def _figures(outcomes: Outcomes) -> tuple[tuple[str, ...], Statistic]:
     return names, figures
 
 
-class _ConfusionScores:
+class ConfusionScores:
     """Macro and weighted F1 of some documents, by the pairs of labels that there are."""
 
     def __init__(self, outcomes: Outcomes) -> None:

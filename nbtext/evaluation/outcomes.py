@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
+from nbtext.classifier.predictions import Predictions
 
 LEAST_PROBABILITY = 1e-15  # a label that was thought impossible costs its logarithm, and not infinitely much
 
@@ -43,13 +44,70 @@ class Outcomes:
         return np.asarray(-np.log(np.maximum(self.of_true, LEAST_PROBABILITY)))
 
 
-def joined(parts: Sequence[Outcomes], labels: tuple[str, ...], places: NDArray[np.int64]) -> Outcomes:
-    """Several, one after the other.
+class OutcomesSoFar:
+    """Notes what becomes of each document while answers go by.
 
-    places  where among the labels each one stands that has a number in the parts
+    least  below this probability there was no answer for that reason alone (--min-probability)
     """
-    names = [field.name for field in fields(Outcomes) if field.name != "labels"]
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    columns["true"] = places[columns["true"]].astype(np.int32)
-    columns["predicted"] = np.append(places, -1)[columns["predicted"]].astype(np.int32)  # no answer stays the last one
-    return Outcomes(labels, **columns)
+
+    def __init__(self, *, least: float = 0.0) -> None:
+        self._least = least
+        self._labels: dict[str, int] = {}
+        self._parts: list[Outcomes] = []  # labels by the places that they have here
+
+    def add(self, predictions: Predictions, labels: list[str]) -> tuple[Outcomes, Floats]:
+        """What became of these documents, and the probabilities by the places that labels have here.
+
+        labels  the true ones, at least one
+        """
+        classes, true = self._places(predictions.classes), self._places(labels)
+        probabilities = self._by_label(predictions.probabilities, classes)
+        outcomes = self._outcomes(predictions, probabilities, true=true, chosen=classes[predictions.chosen])
+        self._parts.append(outcomes)
+        return outcomes, probabilities
+
+    def joined(self, labels: tuple[str, ...]) -> Outcomes:
+        """All of them, one after the other; `labels` are all that there are, in the order of their places."""
+        places = self.places_among(labels)
+        names = [field.name for field in fields(Outcomes) if field.name != "labels"]
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in self._parts]) for name in names
+        }
+        columns["true"] = places[columns["true"]].astype(np.int32)
+        columns["predicted"] = np.append(places, -1)[columns["predicted"]].astype(np.int32)  # no answer stays the last
+        return Outcomes(labels, **columns)
+
+    def places_among(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
+        """The place among these labels of each label, by the order in which they came."""
+        places = {label: place for place, label in enumerate(labels)}
+        return np.array([places[label] for label in self._labels], dtype=np.int64)
+
+    def _places(self, labels: Iterable[str]) -> NDArray[np.int64]:
+        """The places of labels in the order in which they came."""
+        return np.array([self._labels.setdefault(label, len(self._labels)) for label in labels], dtype=np.int64)
+
+    def _by_label(self, probabilities: Floats, classes: NDArray[np.int64]) -> Floats:
+        """Probabilities by the places of labels; a document that was not read is a uniform guess."""
+        found = np.zeros((len(probabilities), len(self._labels)))
+        found[:, classes] = np.where(np.isnan(probabilities), 1 / len(classes), probabilities)
+        return found
+
+    def _outcomes(
+        self, predictions: Predictions, probabilities: Floats, *, true: NDArray[np.int64], chosen: NDArray[np.int64]
+    ) -> Outcomes:
+        rows = np.arange(len(true))
+        best, of_true = probabilities[rows, chosen], probabilities[rows, true]
+        is_answered = np.array([label is not None for label in predictions.labels])
+        typicality = predictions.typicality
+        return Outcomes(
+            (),
+            true=true.astype(np.int32),
+            predicted=np.where(is_answered, chosen, -1).astype(np.int32),
+            best=best,
+            of_true=of_true,
+            squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
+            is_sound=(chosen == true) & ~np.isnan(predictions.probabilities[:, 0]),
+            can_be_answered=is_answered | (best < self._least),
+            typicality=typicality if typicality is not None else np.full(len(true), np.nan),
+            is_outlier=np.array([bool(flag) for flag in predictions.outliers]),
+        )

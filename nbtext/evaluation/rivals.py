@@ -17,9 +17,10 @@ from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import SettingsError
-from nbtext.evaluation.metrics import Evaluation, Judge
-from nbtext.evaluation.outcomes import LEAST_PROBABILITY
-from nbtext.evaluation.resampling import bias_corrected, resampled
+from nbtext.evaluation.bootstrap import ConfusionScores
+from nbtext.evaluation.metrics import Judge
+from nbtext.evaluation.outcomes import Outcomes, OutcomesSoFar
+from nbtext.evaluation.resampling import Statistic, bias_corrected, resampled
 from nbtext.features.analyzer import has_own_pattern
 
 FIGURES = ("accuracy", "macro_f1", "log_loss")
@@ -124,66 +125,34 @@ class _Witness:
     """Notes what a model answers, a few numbers a document."""
 
     def __init__(self) -> None:
-        self.judge, self.seconds = Judge(), 0.0
-        self._places: dict[str | None, int] = {}
-        self._true: list[int] = []
-        self._answers: list[int] = []
-        self._losses: list[Floats] = []
+        self.judge, self.outcomes, self.seconds = Judge(), OutcomesSoFar(), 0.0
 
     def add(self, predictions: Predictions, seconds: float) -> None:
-        self.judge.add(predictions)
+        self.judge.add(predictions)  # refuses documents without a label
         self.seconds += seconds
-        places = {label: place for place, label in enumerate(predictions.classes)}
-        own = np.array([places.get(label or "", -1) for label in predictions.true_labels], dtype=np.int64)
-        # a document that could not be read is a uniform guess
-        probabilities = np.nan_to_num(predictions.probabilities, nan=1 / len(predictions.classes))
-        of_true = np.where(own >= 0, probabilities[np.arange(len(own)), own], 0.0)
-        self._losses.append(-np.log(np.maximum(of_true, LEAST_PROBABILITY)))
-        for labels, noted in ((predictions.true_labels, self._true), (predictions.labels, self._answers)):
-            noted += [self._places.setdefault(label, len(self._places)) for label in labels]
-
-    def outcomes(self, evaluation: Evaluation) -> _Outcomes:
-        true, answers, width = np.array(self._true), np.array(self._answers), len(self._places)
-        pairs, numbers = np.unique(true * width + answers, return_inverse=True)
-        counted = np.array([label is not None for label in self._places])
-        return _Outcomes(
-            true == answers,
-            np.concatenate(self._losses),
-            np.divmod(pairs, width),
-            numbers,
-            counted,
-            len(evaluation.labels),
-        )
+        if len(predictions):
+            self.outcomes.add(predictions, [label for label in predictions.true_labels if label is not None])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Outcomes:
-    """What became of each document under one model."""
+def _figures_of(outcomes: Outcomes) -> Statistic:
+    """What computes accuracy, macro F1 and log-loss of some of the documents."""
+    right, losses, scores = outcomes.is_right, outcomes.losses, ConfusionScores(outcomes)
 
-    is_right: NDArray[np.bool_]
-    losses: Floats
-    pairs: tuple[NDArray[np.int64], NDArray[np.int64]]  # labels, and what documents of them were answered
-    numbers: NDArray[np.int64]  # the pair of each document
-    is_label: NDArray[np.bool_]  # of what was answered: that it was no silence
-    n_labels: int  # that the model or the documents know
+    def figures(drawn: NDArray[np.int64]) -> list[float]:
+        macro_f1, _ = scores.f1(drawn)
+        return [float(right[drawn].mean()), macro_f1, float(losses[drawn].mean())]
 
-    def figures(self, drawn: NDArray[np.int64]) -> tuple[float, float, float]:
-        """Accuracy, macro F1 and log-loss of some of the documents."""
-        (true, answers), width = self.pairs, len(self.is_label)
-        counts = np.bincount(self.numbers[drawn], minlength=len(true))
-        right = np.bincount(true, counts * (true == answers), width)
-        both = np.bincount(true, counts, width) + np.bincount(answers, counts, width)
-        f1 = np.divide(2 * right, both, out=np.zeros(width), where=(both > 0) & self.is_label)
-        return float(self.is_right[drawn].mean()), float(f1.sum() / self.n_labels), float(self.losses[drawn].mean())
+    return figures
 
 
 def _judged(contestants: Sequence[Contestant], witnesses: Sequence[_Witness], seed: int) -> SideBySide:
     evaluations = [witness.judge.evaluation() for witness in witnesses]
-    outcomes = [witness.outcomes(evaluation) for witness, evaluation in zip(witnesses, evaluations, strict=True)]
-    n = evaluations[0].documents
+    pairs = zip(witnesses, evaluations, strict=True)
+    outcomes = [witness.outcomes.joined(evaluation.labels) for witness, evaluation in pairs]
+    figures, n = list(map(_figures_of, outcomes)), evaluations[0].documents
 
     def statistic(drawn: NDArray[np.int64]) -> list[float]:
-        return [figure for each in outcomes for figure in each.figures(drawn)]
+        return [figure for of_model in figures for figure in of_model(drawn)]
 
     values = np.reshape(statistic(np.arange(n)), (len(outcomes), len(FIGURES)))
     replicates = resampled(n, statistic, np.random.default_rng(seed)).reshape(-1, *values.shape)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
 from nbtext.classifier.predictions import Predictions
-from nbtext.evaluation.outcomes import Outcomes, joined
+from nbtext.evaluation.outcomes import Outcomes, OutcomesSoFar
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 from nbtext.evaluation.seen import Seen
 from nbtext.evaluation.shelves import Noted, Shelf, Worst
@@ -31,9 +31,7 @@ class Witness:
     """
 
     def __init__(self, *, least: float = 0.0) -> None:
-        self._least = least
-        self._labels: dict[str, int] = {}
-        self._parts: list[Outcomes] = []  # labels by the places that they have here
+        self._outcomes = OutcomesSoFar(least=least)
         self._thinned = Thinned(MOST_PROBABILITIES)
         self._before: Reliability | None = None
         self.listed = Shelf(MOST_LISTED)
@@ -54,10 +52,7 @@ class Witness:
         labels = [label for label in predictions.true_labels if label is not None]
         if len(labels) < len(predictions) or not labels:
             return
-        classes, true = self._places(predictions.classes), self._places(labels)
-        probabilities = self._by_label(predictions.probabilities, classes)
-        outcomes = self._outcomes(predictions, probabilities, true=true, chosen=classes[predictions.chosen])
-        self._parts.append(outcomes)
+        outcomes, probabilities = self._outcomes.add(predictions, labels)
         self._thinned.add(probabilities)
         if seen.scores is not None:
             self._note_scores(seen.scores, predictions.chosen, outcomes.is_sound)
@@ -66,11 +61,11 @@ class Witness:
 
     def outcomes(self, labels: tuple[str, ...]) -> Outcomes:
         """What became of each document; `labels` are all that there are, in the order that their places have."""
-        return joined(self._parts, labels, self._ordered(labels))
+        return self._outcomes.joined(labels)
 
     def probabilities(self, labels: tuple[str, ...]) -> tuple[Floats, int]:
         """Those of all documents, or of every n-th, shape (n_documents, n_labels), and n."""
-        places, rows = self._ordered(labels), self._thinned.rows()
+        places, rows = self._outcomes.places_among(labels), self._thinned.rows()
         found = np.zeros((len(rows), len(labels)))
         found[:, places[: rows.shape[1]]] = rows
         return found, self._thinned.step
@@ -79,41 +74,6 @@ class Witness:
     def before_calibration(self) -> tuple[tuple[ReliabilityBin, ...], float] | None:
         """The reliability of the same answers by probabilities as the model has them itself, and their error."""
         return (self._before.bins(), self._before.error) if self._before is not None else None
-
-    def _places(self, labels: Iterable[str]) -> NDArray[np.int64]:
-        """The places of labels in the order in which they came."""
-        return np.array([self._labels.setdefault(label, len(self._labels)) for label in labels], dtype=np.int64)
-
-    def _by_label(self, probabilities: Floats, classes: NDArray[np.int64]) -> Floats:
-        """Probabilities by the places of labels; a document that was not read is a uniform guess."""
-        found = np.zeros((len(probabilities), len(self._labels)))
-        found[:, classes] = np.where(np.isnan(probabilities), 1 / len(classes), probabilities)
-        return found
-
-    def _ordered(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
-        """The place among these labels of each label, by the order in which they came."""
-        places = {label: place for place, label in enumerate(labels)}
-        return np.array([places[label] for label in self._labels], dtype=np.int64)
-
-    def _outcomes(
-        self, predictions: Predictions, probabilities: Floats, *, true: NDArray[np.int64], chosen: NDArray[np.int64]
-    ) -> Outcomes:
-        rows = np.arange(len(true))
-        best, of_true = probabilities[rows, chosen], probabilities[rows, true]
-        is_answered = np.array([label is not None for label in predictions.labels])
-        typicality = predictions.typicality
-        return Outcomes(
-            (),
-            true=true.astype(np.int32),
-            predicted=np.where(is_answered, chosen, -1).astype(np.int32),
-            best=best,
-            of_true=of_true,
-            squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
-            is_sound=(chosen == true) & ~np.isnan(predictions.probabilities[:, 0]),
-            can_be_answered=is_answered | (best < self._least),
-            typicality=typicality if typicality is not None else np.full(len(true), np.nan),
-            is_outlier=np.array([bool(flag) for flag in predictions.outliers]),
-        )
 
     def _note_scores(self, scores: Floats, chosen: NDArray[np.int64], is_sound: NDArray[np.bool_]) -> None:
         above = scores - scores.max(axis=1, keepdims=True)
