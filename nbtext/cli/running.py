@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from nbtext.documents.source import Chunk, Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, SettingsError, printable
+from nbtext.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from nbtext.classifier.folding import OnBatch
@@ -50,7 +51,7 @@ def output_or_pipe(output: str | None) -> str:
 
 def is_watched(output: str = "-") -> bool:
     """Whether results appear on a terminal as they come: they show how far it is, and no bar may run through them."""
-    return output == "-" and sys.stdout.isatty()
+    return output in STANDARD_OUTPUT and sys.stdout.isatty()
 
 
 def form_or_default(form: str | None, output: str = "-", *, piped: str = "tsv") -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SHADES = ((0.6, "█"), (0.25, "▓"), (0.1, "▒"), (0.02, "░"))  # from which share of its row on
 CELL = 2  # characters: as wide as high
-WIDEST_LABEL = 28  # characters
+WIDEST_LABEL = 28  # columns of the terminal, of which a Chinese character takes two
 RIGHT, WRONG = "blue", "yellow"  # told apart by the color-blind
 
 
@@ -23,6 +23,7 @@ def fits(labels: Sequence[str], width: int) -> bool:
 
 def heat_map(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Iterator[Text]:
     """A line of cells for each true label, darker where more of its documents are; columns are numbered as the rows."""
+    from rich.cells import set_cell_size
     from rich.text import Text
 
     margin = _margin(labels)
@@ -31,7 +32,7 @@ def heat_map(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Iterator
     for digit in (0, 1):  # tens above units, so that numbers do not run into one another
         yield Text(" " * margin + "".join(f"{number[digit]:>{CELL}}" for number in numbers), "dim")
     for place, (label, row) in enumerate(zip(labels, matrix, strict=True)):
-        line = Text(f"{_short(label):<{margin - 4}} {(place + 1) % 100:>2} ")
+        line = Text(f"{set_cell_size(_short(label), margin - 4)} {(place + 1) % 100:>2} ")
         total = max(1, sum(row))
         for column, number in enumerate(row):
             line.append(_shade(number / total) * CELL, RIGHT if column == place else WRONG)
@@ -41,12 +42,16 @@ def heat_map(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Iterator
 
 def _margin(labels: Sequence[str]) -> int:
     """What stands before the cells: the label, and its number."""
-    return max((len(_short(label)) for label in labels), default=0) + 4
+    from rich.cells import cell_len
+
+    return max((cell_len(_short(label)) for label in labels), default=0) + 4
 
 
 def _short(label: str) -> str:
+    from rich.cells import cell_len, set_cell_size
+
     shown = printable(label)
-    return shown if len(shown) <= WIDEST_LABEL else shown[: WIDEST_LABEL - 1] + "…"
+    return shown if cell_len(shown) <= WIDEST_LABEL else set_cell_size(shown, WIDEST_LABEL - 1).rstrip() + "…"
 
 
 def _shade(share: float) -> str:

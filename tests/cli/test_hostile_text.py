@@ -178,3 +178,14 @@ def test_data_shown_on_a_terminal_are_harmless(
     asked = {"inspect": [model], "sample": ["-m", model]}.get(command, [str(tmp_path / "t.jsonl"), "-m", model])
     shown = on_a_terminal(command, *asked, "--to", form, TERM="dumb")
     assert not CONTROLS.search(shown.replace("\r\n", "\n"))
+
+
+def test_a_terminal_by_another_name(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
+    """It is spared what it would obey as /dev/stdout too."""
+    (tmp_path / "t.jsonl").write_text(json.dumps({"text": "red", "label": HOSTILE, "id": HOSTILE}) + "\n")
+    model, texts = str(tmp_path / "m"), str(tmp_path / "t.jsonl")
+    assert nbtext("train", texts, "-o", model).status == 0
+    for form in ("jsonl", "csv"):
+        shown = on_a_terminal("predict", texts, "-m", model, "--to", form, "-o", "/dev/stdout", TERM="dumb")
+        assert "owned" in shown
+        assert not CONTROLS.search(shown.replace("\r\n", "\n"))

@@ -6,11 +6,13 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 
 from nbtext.evaluation.metrics import Evaluation, LabelScore
 from nbtext.evaluation.reliability import ReliabilityBin
 from nbtext.report.evaluation import rendered_evaluation
+from nbtext.report.heat import fits, heat_map
 from nbtext.report.terminal import Screen
 
 HOSTILE = "\x1b[31m[bold]x|y\t"
@@ -80,6 +82,18 @@ def test_a_small_heat_map() -> None:
     narrow = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(38))
     assert "by column" not in narrow
     assert "label 14" in narrow
+
+
+def test_a_heat_map_of_wide_letters() -> None:
+    """Labels are as wide as a terminal shows them: all cells stand below one another, and none beyond the screen."""
+    from rich.cells import cell_len
+
+    labels = ["漢字" * 3, "漢字" * 20, "a", "é" * 40]
+    lines = [line.plain for line in heat_map(labels, np.eye(4, dtype=int).tolist())][3:7]
+    assert [cell_len(line) for line in lines] == [28 + 4 + 8] * 4
+    assert [cell_len(line.partition("█")[0]) for line in lines] == [32, 34, 36, 38]
+    assert fits(labels, 40)
+    assert not fits(labels, 39)
 
 
 def test_the_heat_map_has_colors_only_where_they_are_wanted() -> None:
