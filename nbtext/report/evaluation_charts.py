@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nbtext.errors import printable
 from nbtext.evaluation.diagnosis import BINS, Diagnosis, Outliers
 from nbtext.evaluation.label_curves import LabelCurve
 from nbtext.evaluation.reliability import ReliabilityBin
@@ -71,7 +72,7 @@ def trade_off_chart(parts: tuple[AnsweredPart, ...]) -> Chart:
 def label_charts(curves: tuple[LabelCurve, ...]) -> Iterator[Chart]:
     """Precision against recall, and recall against false alarms, of each label; a choice in the page brings one out."""
     rows = [
-        (curve.label, place, *point) for curve in curves for place, point in enumerate(curve.points)
+        (printable(curve.label), place, *point) for curve in curves for place, point in enumerate(curve.points)
     ]  # what both draw: the page has a table of the areas
     columns = ("label", "place", "threshold", "precision", "recall", "rate")
     yield Chart(

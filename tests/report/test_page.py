@@ -164,6 +164,19 @@ def test_a_label_can_be_brought_out(shown: Any) -> None:
     assert shown.page.evaluate("page.views.roc.signal('chosen')") == "trains"
 
 
+def test_an_odd_label_can_be_brought_out(visit: Visited, tmp_path: Path) -> None:
+    """One with blanks and a control character, by the name that the curves have for it."""
+    subjects = {" two  words\t": SUBJECTS["rivers"], "\x1b[31mred": SUBJECTS["trains"]}
+    learned, asked = documents_of(subjects, 20, 1), documents_of(subjects, 10, 2)
+    classifier = TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])
+    shown = visit(page_of(tmp_path, asked, classifier)).page
+    for place in (1, 0):
+        shown.locator("#label").select_option(index=place)
+        is_known = "page.data.charts.precision_recall.rows.some(row => row[0] === page.views.roc.signal('chosen'))"
+        assert shown.evaluate(is_known)
+        assert shown.evaluate("page.views.roc.signal('chosen')") == shown.locator("#label").input_value()
+
+
 def test_labels_can_be_put_in_order(shown: Any) -> None:
     """By a click on a heading, and the other way round by another one."""
     column = "[...document.querySelectorAll('table.sortable tbody tr')].map(row => parseFloat(row.cells[3].innerText))"

@@ -182,7 +182,7 @@
   const label = find("label");
   if (label) {
     const names = ["precision_recall", "roc"];
-    const bringOut = (view) => view.signal("chosen", label.options[label.selectedIndex].text).runAsync();
+    const bringOut = (view) => view.signal("chosen", label.value).runAsync();
     page.whenDrawn.push((chart, view) => { if (names.includes(chart)) bringOut(view); });
     label.addEventListener("change", () => names.forEach((chart) => page.views[chart] && bringOut(page.views[chart])));
   }
