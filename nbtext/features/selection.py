@@ -28,7 +28,7 @@ class FeatureCounts(Protocol):
 
 def is_selective(settings: FeatureSettings) -> bool:
     """Whether these settings can leave out a feature that occurs."""
-    has_lower_limit = settings.min_df > (1 if isinstance(settings.min_df, int) else 0)
+    has_lower_limit = not 0 <= settings.min_df <= (1 if isinstance(settings.min_df, int) else 0)
     has_upper_limit = isinstance(settings.max_df, int) or settings.max_df != 1
     return has_lower_limit or has_upper_limit or settings.max_features is not None or settings.select is not None
 

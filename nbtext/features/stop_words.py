@@ -76,7 +76,7 @@ def _lines(path: str) -> list[str]:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         what = getattr(error, "strerror", None) or str(error)
-        raise InputError(what, where=path, hint="a file with one word a line is wanted") from None
+        raise InputError(what, where=path, hint="name a file with one word a line (--stop-words: or english)") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

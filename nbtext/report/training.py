@@ -13,17 +13,20 @@ FITTED = ("calibration", "strangeness", "shift")  # to documents, by any model t
 def trained(classifier: TextClassifier) -> str:
     """What was learned, which smoothing was chosen, and what leave-one-out expects of new documents."""
     statistics, reading = classifier.tally_.statistics, classifier.reading_
-    found = (
-        f"{classifier.modelling.model}: {count_text(statistics.n_documents)} documents, "
-        f"{len(classifier.labels):,} labels, {reading.scorer.n_features:,} features; "
-    )
+    counted = (statistics.n_documents, "document"), (len(classifier.labels), "label")
+    sizes = ", ".join(f"{count_text(n)} {name}{'s' if n != 1 else ''}" for n, name in counted)
+    found = f"{classifier.modelling.model}: {sizes}, {reading.scorer.n_features:,} features; "
     choice = reading.choice
     found += f"smoothing {choice.smoothing:.4g}" if choice.penalty is None else f"C {choice.penalty:.4g}"
     expected = reading.choice.expectation
+    if len(classifier.labels) == 1:
+        return f"{found}; with one label, every text will be given it"
     if expected is None:
         return found
     is_left_out = choice.penalty is None and reading.unlabelled is None
     judge = "leave-one-out" if is_left_out else f"{classifier.modelling.folds} folds"
+    if expected.documents < statistics.n_documents:
+        judge += f" of {expected.documents:,} documents"
     return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
 
 

@@ -23,6 +23,17 @@ def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) ->
     assert joblib.load(tmp_path / "model.joblib")["format"] == "nbtext model"
 
 
+def test_train_says_what_its_figures_are_of(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Where leave-one-out looked at few documents, or there is one label, the line says so."""
+    result = nbtext("train", str(letters / "train"), "--keep-sample", "20", "-o", "m", cwd=tmp_path)
+    assert result.err.endswith(" (leave-one-out of 20 documents)\n")
+    result = nbtext("train", "-", "-o", "m", cwd=tmp_path, input=b'{"text": "one word", "label": "x"}\n')
+    expected = (
+        "multinomial: 1 document, 1 label, 2 features; smoothing 1; with one label, every text will be given it\n"
+    )
+    assert result.err == expected
+
+
 def test_quiet(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """With --quiet it says nothing at all."""
     result = nbtext("train", str(letters / "train"), "-q", "-o", "model.joblib", cwd=tmp_path)
