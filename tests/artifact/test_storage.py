@@ -51,7 +51,7 @@ plain_values = st.recursive(
 records = st.dictionaries(any_text.filter(lambda key: key not in {"format", "version", "checksum"}), plain_values).map(
     lambda content: {**HEADER, **content}
 )
-in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,6 +45,14 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def impatient() -> Iterator[None]:
+    """Hundreds of small files need not wait for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 def trained(documents: Documents, options: dict[str, Any]) -> TextClassifier:
     """A model of these documents; the example is passed over where there is none."""
     classifier = TextClassifier(**options)
@@ -72,7 +80,7 @@ def loaded(classifier: TextClassifier) -> TextClassifier:
         return model
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS, keep=st.sampled_from([1, 3, 1000]), options=st.sampled_from(OPTIONS))
 def test_union(first: Documents, second: Documents, keep: int, options: dict[str, Any]) -> None:
     """Merging and updating give the bytes of training on everything, the limits, idf and the choices included."""
@@ -85,7 +93,7 @@ def test_union(first: Documents, second: Documents, keep: int, options: dict[str
     assert saved(loaded(a).partial_fit(texts, labels)) == whole
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS, options=st.sampled_from(OPTIONS))
 def test_difference(first: Documents, second: Documents, options: dict[str, Any]) -> None:
     """Forgetting gives the bytes of training on the rest: words and labels that nothing else has are gone."""
@@ -117,7 +125,7 @@ def tally_of(documents: Documents, size: int | None) -> Tally:
     return builder.finish()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(first=DOCUMENTS, second=DOCUMENTS)
 def test_without_a_sample(first: Documents, second: Documents) -> None:
     """Without a sample the counts are exact all the same; smoothing and calibration are carried over, and marked."""
