@@ -89,7 +89,7 @@ def evaluate(
 
     dealing = collected(FoldSettings, options)
     settings = collected(ReadingSettings, options, mark_field=dealing.mark_field)
-    reporter = Reporter(report, sources, options | {"model_file": model_file, "foreign": foreign})
+    reporter = Reporter(report, sources, least=options["min_probability"] or 0.0)
     if foreign is not None and model_file is None:
         raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
     progress = {name: options[name] for name in ("quiet", "no_progress")}

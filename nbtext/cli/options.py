@@ -7,6 +7,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.settings import DecisionSettings, FadingSettings, UnlabelledSettings
@@ -22,6 +23,7 @@ from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 
 Command = Callable[..., Any]
+TYPED = "nbtext.typed"  # where click keeps what was typed
 Settings = TypeVar(
     "Settings",
     ReadingSettings,
@@ -67,11 +69,22 @@ class StagedCommand(click.Command):
 
 
 class StagedOption(click.Option):
-    """An option that belongs to a stage of the way from text to result."""
+    """An option that belongs to a stage of the way from text to result, and remembers what was typed."""
 
     def __init__(self, *arguments: Any, stage: str = "Options", **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
         self.stage = stage
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        if value is not None and ctx.get_parameter_source(self.name or "") is ParameterSource.COMMANDLINE:
+            flag = max(self.opts, key=len) if value is not False else self.secondary_opts[0]
+            ctx.meta.setdefault(TYPED, {})[flag] = "" if isinstance(value, bool) else str(value)
+        return super().process_value(ctx, value)
+
+
+def typed_options() -> dict[str, str]:
+    """The options of the running command that were typed, by their names, as they were typed."""
+    return dict(click.get_current_context().meta.get(TYPED, {}))
 
 
 def option(*names: str, stage: str = "Options", **attributes: Any) -> Callable[[Command], Command]:

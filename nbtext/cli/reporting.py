@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from nbtext.cli.options import typed_options
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     Asked = TextClassifier | PredictionsFile | None
 
-OF_THE_RUN = ("jobs", "quiet", "no_progress")  # they change nothing in the page
+# they change nothing in the page
+OF_THE_RUN = ("--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--report", "--fail-under")
 
 
 def check_report(path: str | None) -> None:
@@ -38,16 +40,19 @@ def check_report(path: str | None) -> None:
 
 
 class Reporter:
-    """Looks on while documents are judged, and writes the page at the end; without a path it does neither."""
+    """Looks on while documents are judged, and writes the page at the end; without a path it does neither.
 
-    def __init__(self, path: str | None, sources: tuple[str, ...], options: dict[str, Any]) -> None:
-        self._path, self._sources, self._options = path, sources, options
+    least  below this probability there is no answer
+    """
+
+    def __init__(self, path: str | None, sources: tuple[str, ...], *, least: float) -> None:
+        self._path, self._sources = path, sources
         self._witness: Witness | None = None
         check_report(path)
         if path is not None:
             from nbtext.evaluation.witness import Witness
 
-            self._witness = Witness(least=options["min_probability"] or 0.0)
+            self._witness = Witness(least=least)
 
     def watching(self, seen: Iterable[Seen]) -> Iterator[Predictions]:
         """The answers, each batch as soon as it was noted."""
@@ -72,10 +77,6 @@ class Reporter:
         write_page(self._path, page)
 
     def _settings(self) -> dict[str, str]:
-        """What was asked for, by the names of the options."""
-        given = {
-            "--" + name.replace("_", "-"): str(value)
-            for name, value in self._options.items()
-            if name not in OF_THE_RUN and value is not None
-        }
+        """What was asked for, as it was typed."""
+        given = {name: text for name, text in typed_options().items() if name not in OF_THE_RUN}
         return {"SOURCE": ", ".join(self._sources), **given}

@@ -24,6 +24,19 @@ def test_a_page_beside_the_figures(nbtext: Any, letters: Path, model: str, tmp_p
     assert pages[0].startswith(b"<!doctype html>")
 
 
+def test_settings_as_they_were_typed(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """By the names of the options, files by their names; what changes nothing in the page is not among them."""
+    (tmp_path / "costs.csv").write_text("trash,noise,3\n")
+    asked = [
+        "--folds", "2", "--cost", "costs.csv", "--stop-words", "english", "--ngrams", "1,2", "--no-lowercase",
+        "--model", "logistic", "--C", "2",
+    ]  # fmt: skip
+    result = nbtext("evaluate", str(letters / "test"), *asked, "--report", "p.html", "-q", "-j", "2", cwd=tmp_path)
+    assert result.status == 0, result.err
+    settings = said(tmp_path / "p.html").rpartition("Settings SOURCE ")[2].partition(" What is not here")[0]
+    assert settings.removeprefix(str(letters / "test")).split() == asked
+
+
 def test_without_the_extra(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
     """One line says how to install it, before anything is read."""
     (tmp_path / "vl_convert.py").write_text("raise ImportError")
