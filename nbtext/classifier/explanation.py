@@ -17,6 +17,7 @@ from nbtext.bayes.weights import bias_of, contributions
 from nbtext.classifier.folding import OnBatch, answered
 from nbtext.classifier.inspection import class_of
 from nbtext.documents.batch import Batch
+from nbtext.errors import SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
 from nbtext.features.rows import Rows
@@ -77,14 +78,17 @@ class Explainer:
     """Explains what a classifier says.
 
     label    the label to explain; None: the one that is predicted
-    against  the label to compare it with; None, or where it is the same: the most probable other one
-    raises   SettingsError: the model does not know one of these labels
+    against  the label to compare it with; None, or where it is the predicted one: the most probable other one
+    raises   SettingsError: the model does not know one of these labels, or they are the same
     """
 
     def __init__(self, classifier: TextClassifier, *, label: str | None = None, against: str | None = None) -> None:
         self._classifier = classifier
         self._label = class_of(classifier, label) if label is not None else None
         self._against = class_of(classifier, against) if against is not None else None
+        if label is not None and self._label == self._against:
+            hint = "name another, or leave it out"
+            raise SettingsError("is the label that is explained", where="--against", hint=hint)
         self._scorer = classifier.reading_.scorer
 
     def explain(self, batch: Batch) -> list[Explanation]:

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 @option(
     "--rank",
     type=click.Choice(["uncertainty"]),
-    help="Put the documents first whose label would teach most: those of which the model is least sure. "
+    help="Put the documents first whose label would teach most: those of which the model is least sure, "
+    "by the entropy of all labels' probabilities. "
     "Memory holds all answers.",
 )
 @form_option

@@ -41,6 +41,9 @@ def parse_bars(text: str) -> dict[str, float]:
             raise ValueError(f"{part.strip()!r} names no number; write {name}=0.85") from None
         if not equals or not isfinite(bars[name]):
             raise ValueError(f"{part.strip()!r} names no number; write {name}=0.85")
+        if name in HIGHER_IS_BETTER and bars[name] > 1:
+            share = f"; write {name}={bars[name] / 100:g}" if 10 < bars[name] <= 100 else ""
+            raise ValueError(f"{part.strip()!r} cannot be reached: 1 is the most{share}")
     return bars
 
 

@@ -44,6 +44,9 @@ def test_against_another_label(nbtext: Any, model: str) -> None:
     line = b"a parking fine in my trash"
     record = json.loads(nbtext(*command, "--label", "taxes", "--against", "noise", input=line).out)
     assert (record["label"], record["against"]) == ("taxes", "noise")
+    same = nbtext(*command, "--label", "noise", "--against", "noise", input=line)
+    assert (same.status, same.err.count("\n")) == (2, 1)
+    assert "--against: is the label that is explained; name another" in same.err
     wrong = nbtext(*command, "--against", "noisy", input=line)
     assert (wrong.status, "did you mean noise?" in wrong.err) == (2, True)
 

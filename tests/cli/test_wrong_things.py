@@ -90,6 +90,12 @@ WRONG: list[tuple[str, int, str]] = [
     ("evaluate letters/test --folds 1", 2, "--folds"),
     ("evaluate letters/test --folds 1000", 2, "--folds"),
     ("evaluate four.csv --folds 10", 2, "10 folds of 4 documents make no sense; there can be 2 to 4 of them"),
+    ("evaluate letters/test --folds 3 --fail-under accuracy=85", 2, "1 is the most; write accuracy=0.85"),
+    (
+        "evaluate letters/test --folds 3 --fail-under accuracy=1.5",
+        2,
+        "'accuracy=1.5' cannot be reached: 1 is the most;",
+    ),
     ("evaluate letters/test --folds 3 --fail-under acuracy=1", 2, "did you mean accuracy"),
 ]
 
