@@ -183,5 +183,5 @@ def _explained(where: str) -> Iterator[None]:
     except OSError as error:
         hint = HINTS.get(error.errno or 0, "")
         raise OutputError(
-            f"cannot be written: {(error.strerror or str(error)).lower()}", where=where, hint=hint
+            f"cannot be written: {(error.strerror or str(error)).lower()}", where=where or "''", hint=hint
         ) from error

@@ -132,15 +132,8 @@ def _learned(
     if tally.weighting is None:
         weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
         sample = replace(sample, counts=np.asarray(weights, dtype=np.float64))
-    learned = learn(
-        Corpus(sample, statistics.n_features, statistics.n_classes),
-        lengths,
-        model=modelling.model,
-        settings=modelling,
-        calibrate=modelling.calibrate,
-        optimize=modelling.optimize,
-        jobs=jobs,
-    )
+    corpus = Corpus(sample, statistics.n_features, statistics.n_classes)
+    learned = learn(corpus, lengths, modelling, jobs=jobs)
     return Reading(tally.vocabulary, columns, weighting, learned.scorer, learned.choice)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.settings import LinearSettings
+from nbtext.bayes.settings import ModelSettings
 from nbtext.linear.logistic import logistic
 from nbtext.linear.nbsvm import nbsvm
 from nbtext.linear.solving import Aim, Corpus, Fit, Start, in_threads
@@ -36,14 +36,10 @@ def dealt(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Documents that are held out fold by fold, each time from the same model with another penalty.
-
-    model  `logistic` or `nbsvm`
-    """
+    """Documents that are held out fold by fold, each time from the same model with another penalty."""
 
     corpus: Corpus
-    model: str
-    settings: LinearSettings
+    settings: ModelSettings
 
     @cached_property
     def folds(self) -> NDArray[np.int64]:
@@ -67,7 +63,7 @@ class HeldOut:
             training = np.flatnonzero(self.folds != fold)
             held_out = self.corpus.of(np.flatnonzero(self.folds == fold)).sample
             before = start.of(training) if isinstance(start, Start) else start[fold] if start is not None else None
-            fit_model = LINEAR_MODELS[self.model]
+            fit_model = LINEAR_MODELS[self.settings.model]
             fit = fit_model(
                 self.corpus.of(training), Aim(penalty, ENOUGH, PATIENCE), settings=self.settings, start=before
             )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.settings import LinearSettings
+from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Choice, calibration_by_unit
 from nbtext.linear.held_out import LINEAR_MODELS, HeldOut
 from nbtext.linear.solving import Aim, Corpus, Start
@@ -28,41 +28,31 @@ class Learned(NamedTuple):
     choice: Choice
 
 
-def learn(
-    corpus: Corpus,
-    lengths: NDArray[Any],
-    *,
-    model: str,
-    settings: LinearSettings,
-    calibrate: bool = True,
-    optimize: str | None = None,
-    jobs: int = 1,
-) -> Learned:
+def learn(corpus: Corpus, lengths: NDArray[Any], settings: ModelSettings, *, jobs: int = 1) -> Learned:
     """Fit a model to all documents. The result does not depend on the number of threads.
 
-    lengths  (n_documents,), known tokens of each document
-    model    `logistic` or `nbsvm`
+    lengths   (n_documents,), known tokens of each document
+    settings  of a `logistic` or `nbsvm` model
     """
-    held_out = HeldOut(corpus, model, settings)
+    held_out = HeldOut(corpus, settings)
     can_judge = corpus.n_classes > 1 and len(held_out.judged) >= settings.folds
     penalty, scores = settings.penalty, None
     if isinstance(penalty, str):
         penalty = USUAL
         if can_judge:
             penalty, scores = _best_penalty(held_out, lengths[held_out.judged], jobs=jobs)
-    fitted = LINEAR_MODELS[model](corpus, Aim(penalty), settings=settings, jobs=jobs)
-    choice = Choice(settings.ratio_smoothing if model == "nbsvm" else 0.0, penalty=penalty)
+    fitted = LINEAR_MODELS[settings.model](corpus, Aim(penalty), settings=settings, jobs=jobs)
+    choice = Choice(settings.ratio_smoothing if settings.model == "nbsvm" else 0.0, penalty=penalty)
     if not can_judge:
         return Learned(fitted.scorer, choice)
     if scores is None:
         scores, _ = held_out.scores(penalty, start=fitted.start, jobs=jobs)
     classes, lengths = corpus.sample.classes[held_out.judged], lengths[held_out.judged]
-    if calibrate:
+    if settings.calibrate:
         choice = replace(choice, calibration=calibration_by_unit(scores, lengths, classes))
     n_documents = len(corpus.sample)
-    return Learned(
-        fitted.scorer, choice.judged_by(scores, lengths, classes, n_documents=n_documents, optimize=optimize)
-    )
+    choice = choice.judged_by(scores, lengths, classes, n_documents=n_documents, optimize=settings.optimize)
+    return Learned(fitted.scorer, choice)
 
 
 def _log_loss(calibration: Calibration, scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32]) -> float:

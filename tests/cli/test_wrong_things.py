@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -61,6 +62,9 @@ WRONG: list[tuple[str, int, str]] = [
     ("train short.tsv -o m", 1, "short.tsv:3"),
     ("train letters/nowhere -o missing/m", 1, "missing/m: cannot be written: no such file or directory; make its"),
     ("train letters/nowhere -o empty", 1, "empty: cannot be written: is a directory; name a file in it"),
+    ("train letters/train -o ''", 1, "'': cannot be written: is a directory; name a file in it"),
+    ("train '' -o x", 1, "'': cannot be read: No such file or directory; check the path"),
+    ("predict letters/test -m ''", 1, "'': does not exist; nbtext train SOURCE -o MODEL writes a model"),
     ("train letters/nowhere -o text.joblib/m", 1, "text.joblib/m: cannot be written: not a directory"),
     ("vectorize letters/nowhere -o missing/m", 1, "missing/m: cannot be written"),
     ("merge nowhere -o missing/m", 1, "missing/m: cannot be written"),
@@ -107,7 +111,7 @@ def test_one_line_that_helps(
     """One line on standard error names what is wrong; nothing is written, and no traceback is shown."""
     prepare(tmp_path, letters)
     before = sorted(tmp_path.iterdir())
-    result = nbtext(*command.split(), cwd=tmp_path)
+    result = nbtext(*shlex.split(command), cwd=tmp_path)
     assert message in result.err
     assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), result.err
     assert result.err.startswith("nbtext: ")
