@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
-from itertools import groupby
-from typing import Any
 
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError
@@ -26,11 +25,11 @@ HEAD = """\
 
 typedef struct { uint32_t first, last; } Range;  /* of code points, both within */
 """
-ALL = range(0x110000)
 A_LINE = 12  # values
 NORMS = {"none": 0, "l1": 1, "l2": 2}
 PLAIN = frozenset(string.ascii_letters + string.digits + " _")
-SIGMA, DOTTED_I = 0x3A3, 0x130  # what becomes of them takes more than a table
+SIGMA, DOTTED_I = "Σ", "İ"  # what becomes of them takes more than a table
+FINAL = "ς"
 
 
 def c_source(classifier: TextClassifier) -> Iterator[bytes]:
@@ -93,22 +92,19 @@ def _quoted(text: str) -> str:
 
 @cache
 def _unicode() -> bytes:
-    """Word characters, lower case, and what decides whether a sigma ends a word: as this Python has them."""
-    letter = re.compile(r"\w")
-    lower = ((point, chr(point).lower()) for point in ALL if point not in (SIGMA, DOTTED_I))
-    pairs = [f"{{{point}, {ord(small)}}}" for point, small in lower if small != chr(point)]
-    cased = {point for point in ALL if f"{chr(point)}Σ".lower().endswith("ς")}
-    ranges: dict[str, Callable[[int], Any]] = {
-        "word_characters": lambda point: letter.match(chr(point)),
-        "cased": cased.__contains__,
-        "case_ignorable": lambda point: point not in cased and f"a{chr(point)}Σ".lower().endswith("ς"),
-    }
+    """Word characters, lower case, and what decides whether a sigma ends a word: as this Python has them.
+
+    A sigma ends a word where a cased character is before it, others that are ignorable between: so Python is asked.
+    """
+    characters = "".join(map(chr, range(sys.maxunicode + 1)))
+    pairs = [f"{{{ord(c)}, {ord(c.lower())}}}" for c in characters if c.lower() != c and c not in (SIGMA, DOTTED_I)]
+    same_length = characters.replace(DOTTED_I, "I")
+    cased = "".join(f" {c}{SIGMA}" for c in same_length).lower()[2::3]
+    passed = "".join(f" a{c}{SIGMA}" for c in same_length).lower()[3::4]
+    ignorable = "".join(FINAL if at == FINAL != by_itself else " " for at, by_itself in zip(passed, cased, strict=True))
+    ranges = {"word_characters": (r"\w", characters), "cased": (FINAL, cased), "case_ignorable": (FINAL, ignorable)}
     tables = [_table("uint32_t ", "lower_case[][2]", pairs)]
-    tables += [_table("Range ", f"{name}[]", _ranges(holds)) for name, holds in ranges.items()]
+    for name, (wanted, text) in ranges.items():
+        runs = (f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{wanted})+", text))
+        tables.append(_table("Range ", f"{name}[]", runs))
     return b"".join(tables)
-
-
-def _ranges(holds: Callable[[int], Any]) -> list[str]:
-    """The code points for which it holds, as first and last ones."""
-    runs = [list(run) for is_in, run in groupby(ALL, key=lambda point: bool(holds(point))) if is_in]
-    return [f"{{{run[0]}, {run[-1]}}}" for run in runs]
