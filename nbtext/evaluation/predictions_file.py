@@ -8,13 +8,14 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.classifier.predictions import Predictions
 from nbtext.documents.batch import Batch
+from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
 
 HINT = "write it with nbtext predict --to jsonl (or tsv, csv)"
@@ -104,19 +105,26 @@ class PredictionsFile:
 def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
     """Each record with its line."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8-sig", newline="") as file:
             first = file.read(1)
             file.seek(0)
-            lines: Iterator[Any] = csv.reader(file) if path.endswith(".csv") else file
-            parse = _from_columns if path.endswith(".csv") else _from_json if first == "{" else _from_tsv
-            for number, line in enumerate(lines, start=1):
-                if path.endswith(".csv") and number == 1:
-                    continue  # its header
+            is_csv = path.endswith(".csv")
+            lines: Iterator[tuple[int, Any]] = _rows(file) if is_csv else enumerate(file, start=1)
+            parse = _from_columns if is_csv else _from_json if first == "{" else _from_tsv
+            for number, line in lines:
                 yield number, _parsed(parse, line, f"{path}:{number}")
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+        raise unreadable(path, error) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"holds no predictions ({error})", where=path, hint=HINT) from None
+
+
+def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
+    """The rows of CSV below its header, each with the line that it ends in."""
+    reader = csv.reader(file)
+    next(reader, None)
+    for row in reader:
+        yield reader.line_num, row
 
 
 def _parsed(parse: Any, line: Any, where: str) -> tuple[str, Record]:
@@ -137,7 +145,7 @@ def _from_json(line: str) -> tuple[str, Record]:
 
 
 def _from_tsv(line: str) -> tuple[str, Record]:
-    return _from_columns([_unescaped(column) for column in line.rstrip("\n").split("\t")])
+    return _from_columns([_unescaped(column) for column in line.rstrip("\r\n").split("\t")])
 
 
 def _from_columns(columns: list[str]) -> tuple[str, Record]:

@@ -48,6 +48,7 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
         ("p.tsv", "no columns\n", "p.tsv:1"),
         ("p.tsv", "x\ta\t0.5\n", "there is no prediction for plain"),
         ("p.csv", "id,label,probability\nx,a,much\n", "p.csv:2"),
+        ("p.csv", 'id,label,probability\n"x\ny",a,0.5\nz,a,much\n', "p.csv:4"),
     ],
 )
 def test_what_is_no_prediction(name: str, text: str, message: str, tmp_path: Path) -> None:
@@ -56,6 +57,18 @@ def test_what_is_no_prediction(name: str, text: str, message: str, tmp_path: Pat
     with pytest.raises(InputError) as error:
         PredictionsFile(str(tmp_path / name)).of(BATCH)
     assert message in str(error.value)
+
+
+def test_as_an_editor_of_windows_leaves_it(tmp_path: Path) -> None:
+    """With a mark at the beginning, and other ends of lines."""
+    for name, text in (
+        ("p.jsonl", '{"id": "x", "label": "a", "scores": {"a": 1.0}, "labels": ["a", "b"]}\r\n'),
+        ("p.tsv", "x\ta\t1.0\ta,b\r\n"),
+        ("p.csv", 'id,label,probability,labels\r\nx,a,1.0,"a,b"\r\n'),
+    ):
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+        found = PredictionsFile(str(tmp_path / name)).of(Batch(["x"], ([""],), ["a"]))
+        assert (found.labels, found.label_sets) == (["a"], [("a", "b")])
 
 
 def test_a_missing_file() -> None:
