@@ -82,17 +82,6 @@ def check_paired(n_texts: int, n_labels: int) -> None:
         raise InputError(f"{n_texts:,} texts and {n_labels:,} labels do not belong together")
 
 
-def meant(name: str, value: Any) -> Any:
-    """A parameter, with what the command line has words for in these words too."""
-    if name == "smoothing" and isinstance(value, str) and value == "auto":
-        return None
-    if name == "stop_words" and isinstance(value, str) and value == "english":
-        from nbtext.features.stop_words import ENGLISH
-
-        return tuple(sorted(ENGLISH))
-    return value
-
-
 def classifier_tags(
     *, takes_texts: bool = False, takes_sparse: bool = False, positive_only: bool = False, poor_score: bool = False
 ) -> Any:

@@ -20,7 +20,6 @@ from nbtext.classifier.conventions import (
     check_paired,
     classifier_tags,
     listed_texts,
-    meant,
     named_labels,
     refuse_unfitted,
 )
@@ -98,7 +97,6 @@ class TextClassifier:
         for name in options:
             if name not in self.get_params():
                 raise ValueError(_no_parameter(name))
-        options = {name: meant(name, value) for name, value in options.items()}
         names = {field.name for field in fields(self.features)}
         features = {name: options.pop(name) for name in list(options) if name in names}
         made = replace(self.features, **as_settings(FeatureSettings, features))

@@ -7,6 +7,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from nbtext.errors import SettingsError
+from nbtext.features.stop_words import ENGLISH
 
 
 class ParameterError(SettingsError, ValueError):
@@ -16,19 +17,28 @@ class ParameterError(SettingsError, ValueError):
 def as_settings(kind: type, given: dict[str, Any]) -> dict[str, Any]:
     """Values of some fields of a settings record, as programs give them, in the types in which the record keeps them.
 
-    Lists, sets and arrays become tuples, NumPy's numbers Python's, and whole numbers what they are as real ones.
+    Lists, sets and arrays become tuples, NumPy's numbers Python's, and whole numbers what they are as real ones; "auto"
+    and "english" mean what they do as options. Names that are no fields are left for the record to refuse.
 
     raises  ParameterError: one is of another type, or none of its choices
     """
     hints, known = get_type_hints(kind), {field.name: field for field in fields(kind)}
-    values = {name: _as_fitting(value, hints[name]) for name, value in given.items()}
-    for name, value in values.items():
+    values = {name: _as_fitting(_meant(name, value), hints.get(name)) for name, value in given.items()}
+    for name in filter(known.__contains__, values):
+        value = values[name]
         choices = known[name].metadata.get("choices")
         if choices and value is not None and value not in choices:
             raise ParameterError(f"there is no {value!r}", where=name, hint=f"choose one of {', '.join(choices)}")
         if not _fits(value, hints[name]):
             raise ParameterError(f"{value!r} is of another type", where=name, hint=f"it takes {known[name].type}")
     return values
+
+
+def _meant(name: str, value: Any) -> Any:
+    """What the command line has words for."""
+    if name == "smoothing" and isinstance(value, str) and value == "auto":
+        return None
+    return ENGLISH if name == "stop_words" and isinstance(value, str) and value == "english" else value
 
 
 def _as_fitting(value: Any, hint: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import Counter, counter
+from nbtext.features.plain_settings import as_settings
 from nbtext.features.routines import routines
 from nbtext.features.rows import ClassCounts, Rows, joined
 from nbtext.features.selection import is_selective, selected_columns
@@ -52,7 +53,7 @@ class Vectorizer:
     n_too_long_: int
 
     def __init__(self, settings: FeatureSettings | None = None, **options: Any) -> None:
-        self.settings = replace(settings or FeatureSettings(), **options)
+        self.settings = replace(settings or FeatureSettings(), **as_settings(FeatureSettings, options))
         self._counter: Counter | None = None  # over the features learned
 
     @classmethod
@@ -122,7 +123,7 @@ class Vectorizer:
 
     def set_params(self, **options: Any) -> Vectorizer:
         """Change options; what was learned before should be learned again."""
-        self.settings = replace(self.settings, **options)
+        self.settings = replace(self.settings, **as_settings(FeatureSettings, options))
         self._counter = None
         return self
 

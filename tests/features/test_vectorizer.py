@@ -357,3 +357,14 @@ def test_part_of_20_newsgroups_gives_the_matrices_of_scikit_learn(
     if theirs is None:
         theirs = HashingVectorizer(n_features=2**16, alternate_sign=False, norm=None)
     assert_same(Vectorizer(**options).fit_transform(texts), theirs.fit_transform(texts))
+
+
+def test_parameters_as_programs_give_them() -> None:
+    """Lists, NumPy's numbers and "english" mean what they say; what makes no sense is a ValueError at once."""
+    vectorizer = Vectorizer(stop_words="english", ngrams=[1, 2], min_df=np.int64(1))
+    assert list(vectorizer.fit(["the red apple"]).get_feature_names_out()) == ["apple", "red", "red apple"]
+    for options in ({"stop_words": "red"}, {"analyzer": "x"}, {"ngrams": "1,2"}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            vectorizer.set_params(**options)
+    with pytest.raises(TypeError, match="foo"):
+        Vectorizer(foo=1)
