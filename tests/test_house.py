@@ -65,10 +65,10 @@ def room_of(module: str) -> str:
 
 
 def test_rooms_import_only_from_above() -> None:
-    """A file imports only from its own room, or from rooms above it."""
+    """A file imports only from its own room, or from rooms above it; the door of the house names what is in any."""
     culprits = []
     for path in sorted(HOUSE.rglob("*.py*")):
-        if path.suffix not in (".py", ".pyi"):
+        if path.suffix not in (".py", ".pyi") or path == HOUSE / "__init__.py":
             continue
         room = path.relative_to(HOUSE).parts[0].removesuffix(".py")
         culprits += [

@@ -27,6 +27,22 @@ def test_help_and_version_import_no_numpy(arguments: list[str]) -> None:
     assert not imported(*arguments) & {"numpy", "scipy", "joblib", "rich"}
 
 
+def test_the_library_is_imported_when_it_is_used() -> None:
+    """`import nbtext` alone imports no NumPy; its names are those of the rooms, and no others."""
+    said = python(
+        "import sys, nbtext; print('numpy' in sys.modules); from nbtext import *;"
+        "print(TextClassifier.__module__, Vectorizer.__module__, load_model.__module__, save_model.__module__);"
+        "print(set(nbtext.__all__) <= set(dir(nbtext)), hasattr(nbtext, 'load_mdoel'))"
+    )
+    homes = "nbtext.classifier.text_classifier nbtext.features.vectorizer nbtext.artifact.model nbtext.artifact.model"
+    assert said.splitlines() == ["False", homes, "True False"]
+
+
+def python(program: str) -> str:
+    """What a Python that is started for it prints."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
+
+
 def test_completion_imports_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shell completion of a command's name imports neither NumPy nor SciPy."""
     for name, value in (("_NBTEXT_COMPLETE", "bash_complete"), ("COMP_WORDS", "nbtext tr"), ("COMP_CWORD", "1")):
