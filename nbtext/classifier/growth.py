@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import reduce
 from operator import add
@@ -97,19 +98,33 @@ def forget(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_by_o
     return _become(classifier, rest, classifier, run)
 
 
-def merge(classifiers: Sequence[TextClassifier], *, run: Run[Any] = one_by_one) -> TextClassifier:
+def merge(
+    classifiers: Sequence[TextClassifier], *, names: Sequence[str] = (), run: Run[Any] = one_by_one
+) -> TextClassifier:
     """The first of some classifiers, having learned what all of them learned.
 
+    names   what errors call the classifiers, if anything
     raises  ModelError: they have unlike settings, or cannot learn more
     """
     first, *others = classifiers
-    for other in others:
-        check_settings(first, other)
-    for classifier in classifiers:
-        check_growth(classifier)
-        check_whole(classifier)
+    for number, other in enumerate(others, 1):
+        with _located(" and ".join((names[0], names[number])) if names else ""):
+            check_settings(first, other)
+    for number, classifier in enumerate(classifiers):
+        with _located(names[number] if names else ""):
+            check_growth(classifier)
+            check_whole(classifier)
     largest = max(classifiers, key=_weight)
     return _become(first, reduce(add, (each.tally_ for each in classifiers)), largest, run)
+
+
+@contextmanager
+def _located(where: str) -> Iterator[None]:
+    """Say of which models an error is."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(error.what, where=where, hint=error.hint) from None
 
 
 def calibrate(classifier: TextClassifier, tally: Tally, *, run: Run[Any] = one_by_one) -> TextClassifier:

@@ -32,5 +32,5 @@ def merge(models: tuple[str, ...], output: str | None, jobs: int | None, quiet: 
 
     target = output_or_pipe(output)
     with threads(jobs_or_all(jobs)) as run:
-        merged = growth.merge([load_model(model) for model in models], run=run)
+        merged = growth.merge([load_model(model) for model in models], names=models, run=run)
     save(merged, target, quiet=quiet)

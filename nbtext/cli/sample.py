@@ -9,6 +9,9 @@ from nbtext.cli.options import StagedCommand, option
 from nbtext.cli.running import form_or_default, result_file
 from nbtext.cli.shared_options import debug_option, form_option_or, model_option
 
+MOST_DOCUMENTS = 2**62
+MOST_WORDS = 10_000_000  # of a document, which is in memory as a whole
+
 
 @click.command(
     cls=StagedCommand,
@@ -21,10 +24,10 @@ from nbtext.cli.shared_options import debug_option, form_option_or, model_option
     shell_complete=completion.labels,
     help="Draw documents of this label.  [default: each one's label is drawn from the prior]",
 )
-@option("-n", "--number", type=click.IntRange(min=1), default=1, help="How many documents.  [default: 1]")
+@option("-n", "--number", type=click.IntRange(1, MOST_DOCUMENTS), default=1, help="How many documents.  [default: 1]")
 @option(
     "--length",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST_WORDS),
     metavar="N",
     help="Words of each document of a multinomial model.  [default: as many as the label's have on average]",
 )

@@ -17,6 +17,8 @@ from nbtext.evaluation.search_settings import SEARCHES, SearchSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 from nbtext.report.fields import FORMS
 
+MOST_JOBS = 4096
+
 
 def reading_options(command: Command) -> Command:
     """How sources are read."""
@@ -102,7 +104,8 @@ def progress_options(command: Command) -> Command:
 
 def run_options(command: Command) -> Command:
     """How the command goes about it."""
-    jobs = option("-j", "--jobs", type=click.IntRange(min=1), stage="Running", help="Threads.  [default: all cores]")
+    number = click.IntRange(1, MOST_JOBS)
+    jobs = option("-j", "--jobs", type=number, stage="Running", help="Threads.  [default: all cores]")
     return jobs(progress_options(command))
 
 

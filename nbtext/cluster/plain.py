@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext import errors
+from nbtext.artifact.record import narrowed
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.statistics import Statistics
 from nbtext.classifier.tally import Tally
@@ -32,7 +32,7 @@ def plain_tally(tally: Tally) -> Record:
     known = tally.vocabulary
     return {
         "labels": list(tally.labels),
-        "vocabulary": {"blob": known.blob, "offsets": _narrowed(known.offsets)} if known is not None else None,
+        "vocabulary": {"blob": known.blob, "offsets": narrowed(known.offsets)} if known is not None else None,
         "statistics": _arrays(tally.statistics),
         "sample": _arrays(tally.sample),
         "sample_size": tally.sample_size,
@@ -53,15 +53,11 @@ def tally_of(record: Record) -> Tally:
 
 def _arrays(holder: Statistics | Sample) -> Record:
     found = {each.name: getattr(holder, each.name) for each in fields(holder) if each.name in TYPES}
-    return {name: _narrowed(array) for name, array in found.items()}
+    return {name: narrowed(array) for name, array in found.items()}
 
 
 def _widened(arrays: Record) -> Record:
     return {name: array.astype(TYPES[name], copy=False) for name, array in arrays.items()}
-
-
-def _narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
-    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from nbtext.errors import InputError
 from nbtext.evaluation.dealing import stratified_folds
 from nbtext.evaluation.folds import cross_validate
 from nbtext.evaluation.metrics import Judge
+from nbtext.features.rows import running_sums
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 
 FOLDS = 5
@@ -198,8 +199,8 @@ def _of_sample(tally: Tally) -> Tally:
 def _words(tally: Tally) -> NDArray[np.int64]:
     """The columns of single words, which hold no space."""
     assert tally.vocabulary is not None  # for the types: hashed features have no pairs to tell
-    spaces = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(tally.vocabulary.blob == SPACE)))
-    return np.flatnonzero(np.diff(spaces[tally.vocabulary.offsets]) == 0)
+    spaces = running_sums(tally.vocabulary.blob == SPACE)[tally.vocabulary.offsets]
+    return np.flatnonzero(np.diff(spaces) == 0)
 
 
 def _tried(candidate: Candidate, tally: Tally, *, run: Run[Any], jobs: int) -> Trial:

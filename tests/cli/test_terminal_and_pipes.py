@@ -151,7 +151,7 @@ def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
-        assert process.stderr.read().strip() == b"nbtext: interrupted"
+        assert process.stderr.read() == b"nbtext: interrupted\n"
     assert list(tmp_path.iterdir()) == []
 
 
