@@ -37,6 +37,18 @@ def test_accuracy() -> None:
     assert [figure for figure in figures if figure not in measured] == []
 
 
+def test_reliability() -> None:
+    """Each figure of the table is one of the last run's; those of the texts and of the fuzzers are sums of its rows."""
+    _, section = (TOP / "README.md").read_text(encoding="utf-8").split("What `make torture` tried")
+    measured = (RESULTS / "reliability.md").read_text(encoding="utf-8")
+    texts = re.findall(r"^.{28} +1  crashes 0  ", measured, re.MULTILINE)
+    fuzzed = re.findall(r"^\w+ +([\d,]+) +\d+ +\d+ +0$", measured, re.MULTILINE)
+    sums = {str(len(texts)), f"{sum(int(number.replace(',', '')) for number in fuzzed):,}"}
+    figures = re.findall(r"\b[\d,.]*\d\b", section.split("\n\n")[1])
+    assert len(figures) == 7
+    assert [figure for figure in figures if figure not in measured and figure not in sums] == []
+
+
 def test_the_picture(tmp_path: Path) -> None:
     """What a terminal shows now is what it shows there; `python tests/docs/picture.py` draws it anew."""
     script = TOP / "tests" / "docs" / "picture.py"
