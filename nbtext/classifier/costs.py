@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nbtext.errors import InputError
 
 COLUMNS = 3
-HINT = "a line is true label, predicted label and cost, between commas or tabs"
+HINT = "a line is true label, predicted label and cost, between commas, semicolons or tabs"
 WRONG = 1.0  # what a wrong label, or none, costs where the file does not say
 
 
@@ -70,11 +70,13 @@ def read_costs(path: str) -> Costs:
 
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     """The columns of each line that is not blank, with its number."""
+    from nbtext.documents.records import separator_of
+
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            is_tsv = "\t" in file.readline()
+            first = next(filter(str.strip, file), "")
             file.seek(0)
-            rows = csv.reader(file, delimiter="\t" if is_tsv else ",", strict=True)
+            rows = csv.reader(file, delimiter=separator_of(first, frozenset(), COLUMNS), strict=True)
             for columns in rows:
                 if any(map(str.strip, columns)):
                     yield rows.line_num, [column.strip() for column in columns]

@@ -80,6 +80,11 @@ def csv_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
     if said := _said_separator.fullmatch(line):
         return said[1]
     feed.put_back([line] if line else [])
+    return separator_of(line, names, n_columns)
+
+
+def separator_of(line: str, names: Set[str], n_columns: int) -> str:
+    """What separates the columns of a line; see csv_separator."""
     found = {separator: _cut(line, separator) for separator in SEPARATORS}
     for separator, columns in found.items():
         if not names.isdisjoint(columns):

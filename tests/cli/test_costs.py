@@ -16,6 +16,7 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "spam").symlink_to(Path(__file__).parents[2] / "corpora" / "spam")
     (folder / "costs.csv").write_text("true,predicted,cost\nham,spam,10\nspam,,0.5\nham,,0.25\n")
     (folder / "costs.tsv").write_text("ham\tspam\t10\n")
+    (folder / "semicolons.csv").write_text("\nham;spam;10\n")
     assert nbtext("train", "spam", "-o", "m", cwd=folder).status == 0
     return folder
 
@@ -25,10 +26,10 @@ def records(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_label_of_least_expected_cost(nbtext: Any, spam: Path) -> None:
-    """It is spam only where ten times the probability of ham is less than that of spam, in both forms of the file."""
+    """It is spam only where ten times the probability of ham is less than that of spam, whatever separates columns."""
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
     plain = records(nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=questions, cwd=spam).out)
-    for name in ("costs.csv", "costs.tsv"):
+    for name in ("costs.csv", "costs.tsv", "semicolons.csv"):
         out = nbtext("predict", "-", "-m", "m", "--to", "jsonl", "--cost", name, input=questions, cwd=spam).out
         found = records(out)
         for before, after in zip(plain, found, strict=True):
