@@ -11,6 +11,7 @@ from importlib.resources import files
 
 from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError
+from nbtext.features.analyzer import LONGEST_TOKEN
 from nbtext.interchange.portable import check_analyzer, named_features
 from nbtext.interchange.probabilities import probabilities_of
 
@@ -53,7 +54,7 @@ def c_source(classifier: TextClassifier) -> Iterator[bytes]:
     found = probabilities_of(classifier)
     constants = {
         "LOWERCASE": int(settings.lowercase), "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
-        "TF": f"'{weighting.tf[0]}'", "NORM": f"'{NORMS[weighting.norm]}'",
+        "TF": f"'{weighting.tf[0]}'", "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
         "A": found["a"], "B": found["b"], "NOISE": found["noise"],
     }  # fmt: skip
     yield HEAD.encode("ascii")
@@ -61,7 +62,7 @@ def c_source(classifier: TextClassifier) -> Iterator[bytes]:
     for name, texts in (
         ("labels", classifier.labels),
         ("features", names),
-        ("stop_words", sorted(settings.stop_words)),
+        ("stop_words", sorted(word for word in settings.stop_words if "\0" not in word)),  # no token has a NUL
     ):
         yield _table("char *const ", f"{name}[]", map(_quoted, texts))
     for name, numbers in (

@@ -91,7 +91,7 @@ static long found_among(const char *const *names, size_t count, const char *byte
     return -1;
 }
 
-/* The tokens of a text that are no stop words, written side by side with a space between them. */
+/* The tokens of a text that are neither too long nor stop words, written side by side with a space between them. */
 static size_t find_words(const uint32_t *points, size_t count, char *to, Word *words) {
     size_t n_words = 0, stop;
     for (size_t start = 0; start < count; start = stop + 1) {
@@ -99,7 +99,7 @@ static size_t find_words(const uint32_t *points, size_t count, char *to, Word *w
         if (stop < start + 2) continue;
         char *end = to;
         for (size_t i = start; i < stop; i++) end = encoded(points[i], end);
-        if (found_among(stop_words, N_STOP_WORDS, to, (size_t) (end - to)) >= 0) continue;
+        if (end - to > LONGEST_TOKEN || found_among(stop_words, N_STOP_WORDS, to, (size_t) (end - to)) >= 0) continue;
         words[n_words++] = (Word) {to, (size_t) (end - to)};
         *end++ = ' ';
         to = end;

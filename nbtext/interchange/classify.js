@@ -2,6 +2,10 @@ const columns = new Map(model.features.map((name, column) => [name, column]));
 const stopWords = new Set(model.stop_words);
 const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 
+const size = (word) => new TextEncoder().encode(word).length; // a character of JavaScript takes three bytes at most
+const isTooLong = (word) => 3 * word.length > model.longest_token && size(word) > model.longest_token;
+const isToken = (word) => !stopWords.has(word) && !isTooLong(word);
+
 /** The features of a text, as often as they occur. */
 export function features(text) {
   if (model.lowercase) text = text.toLowerCase();
@@ -16,7 +20,7 @@ export function features(text) {
   const words = () => text.split(new RegExp(`${space}+`, "u")).filter(Boolean);
   if (model.analyzer === "char") collect([...text.replace(new RegExp(`${space}{2,}`, "gu"), " ")], "", false);
   else if (model.analyzer === "char_wb") words().forEach((word) => collect([...` ${word} `], "", true));
-  else collect((text.match(/[\p{L}\p{N}_]{2,}/gu) ?? []).filter((word) => !stopWords.has(word)), " ", false);
+  else collect((text.match(/[\p{L}\p{N}_]{2,}/gu) ?? []).filter(isToken), " ", false);
   return runs;
 }
 

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.features.analyzer import LONGEST_TOKEN
 from nbtext.interchange.portable import check_analyzer, named_features
 from nbtext.interchange.probabilities import probabilities_of
 
@@ -32,6 +33,7 @@ def javascript(classifier: TextClassifier) -> Iterator[bytes]:
         "ngrams": settings.ngrams,
         "lowercase": settings.lowercase,
         "accents": _accents(settings.strip_accents),
+        "longest_token": LONGEST_TOKEN,
         "stop_words": settings.stop_words,
         "features": features.terms,
         "tf": weighting.tf,

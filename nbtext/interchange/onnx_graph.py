@@ -23,8 +23,9 @@ MOST_BYTES = 2**31 - 2**20  # a file of protocol buffers holds no more
 DOCUMENTATION = """\
 features  strings, documents x longest document: the features of each document as often as they occur, with n-grams of
 words joined by a space, in any order, filled up with empty strings. Words are those of
-re.findall(r"(?u)\\b\\w\\w+\\b", text.lower()) in Python. Features that the model does not know are ignored; a document
-without a known one is answered by the prior. There must be one document at least.
+re.findall(r"(?u)\\b\\w\\w+\\b", text.lower()) in Python, without those of more than 65,535 bytes in UTF-8. Features
+that the model does not know are ignored; a document without a known one is answered by the prior. There must be one
+document at least.
 label          strings, (documents,): the answer.
 probabilities  float64, documents x labels, in the order of the metadata's `labels`, calibrated if the model is.
 """

@@ -14,6 +14,9 @@ ODD_TEXTS = [
     "naïve café ﬁne x² ½ number_one __proto__ constructor",
     "the\u00a0bins \u2003 were\x1c\x1dnot\x85emptied \ufeff again \U0001f600 \U0001d400\U0001d401",
     "a " * 500 + "parking permit",
+    "the " + "ö" * 0x8000 + " parking permit",  # a word that is too long for a token, and beside it one that is not
+    "ö" * 0x8000,
+    "ö" * 0x7FFF + "o",
 ]
 KINDS: dict[str, dict[str, Any]] = {
     "multinomial": {},

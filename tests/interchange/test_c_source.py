@@ -123,6 +123,13 @@ def test_the_filter(cc: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.delete(found, 1).astype(float), np.delete(probabilities, 1), rtol=1e-9)
 
 
+def test_a_stop_word_with_a_nul(cc: str, tmp_path: Path) -> None:
+    """It is no word of any text, and what is before its NUL is none of the stop words."""
+    classifier = TextClassifier(stop_words=("one\0", "two")).fit(["one two", "three"], ["a", "b"])
+    labels, _ = asked(cc, classifier, [b"one", b"two", b"one\0"], tmp_path)
+    assert labels == [0, -1, 0]
+
+
 def test_a_name_that_c_cannot_hold() -> None:
     """A NUL ends a string of C."""
     classifier = TextClassifier().fit(["one two", "three"], ["a\0", "b"])
