@@ -6,7 +6,8 @@ import click
 
 SOURCE = (
     "A directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .csv, .tsv, .txt, .mbox, .eml, a matrix "
-    ".npz; each also .gz, .bz2, .xz, .zst), or - for standard input."
+    ".npz; each also .gz, .bz2, .xz, .zst), or - for standard input. A .txt has a text on each line; one that is a "
+    "single text, such as a letter, is read as a whole with --input-format files."
 )
 EXAMPLE = "Example: "
 

@@ -12,7 +12,12 @@ class ReadingSettings:
     """Which bytes are documents, and which of their fields are text, label and id."""
 
     input_format: str | None = field(
-        default=None, metadata={"choices": FORMATS, "help": "What SOURCE holds, where the guess is wrong."}
+        default=None,
+        metadata={
+            "choices": FORMATS,
+            "help": "What SOURCE holds, where the guess by its name is wrong: of a .txt, `lines` makes each line a "
+            "text, `files` the whole.",
+        },
     )
     encoding: str = field(
         default="utf-8",

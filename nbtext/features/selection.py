@@ -54,35 +54,25 @@ def selected_columns(
         raise ModelError("no feature is left", hint="lower --min-df or raise --max-df")
     occurrences = counts.documents if settings.tf == "binary" else counts.occurrences
     if settings.max_features is not None:
-        columns = _best(columns, feature_sums(counts, occurrences), settings.max_features, option="--max-features")
+        columns = _best(columns, feature_sums(counts, occurrences), settings.max_features)
     if settings.select is not None:
         criterion, n_best = settings.select
-        columns = _best(columns, _tell(counts, occurrences, class_documents, criterion), n_best, option="--select")
+        columns = _best(columns, _tell(counts, occurrences, class_documents, criterion), n_best)
     return columns
 
 
 def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tuple[float, float]:
     """The fewest and the most documents that a feature may be in; a share is not rounded.
 
-    raises  SettingsError: a share that is not from 0 to 1, a number below 1, or limits that leave nothing between them
+    raises  SettingsError: limits that leave nothing between them
     """
-    low = _document_limit(settings.min_df, n_documents, option="--min-df")
-    high = _document_limit(settings.max_df, n_documents, option="--max-df")
+    limits = settings.min_df, settings.max_df
+    low, high = (limit if isinstance(limit, int) else limit * n_documents for limit in limits)
     if high < low:
         raise SettingsError(
             f"{settings.max_df} of {n_documents} documents is less than --min-df {settings.min_df}", where="--max-df"
         )
     return low, high
-
-
-def _document_limit(limit: int | float, n_documents: int, *, option: str) -> float:
-    if isinstance(limit, int):
-        if limit < 1:
-            raise SettingsError(f"{limit} is less than 1", where=option, hint="write a share of the documents as 0.0")
-        return limit
-    if not 0 <= limit <= 1:
-        raise SettingsError(f"{limit} is no share from 0 to 1", where=option, hint="write a number without a point")
-    return limit * n_documents
 
 
 def _tell(
@@ -98,10 +88,8 @@ def _tell(
     raise SettingsError(f"unknown criterion {criterion}", where="--select", hint="write mi:N or chi2:N")
 
 
-def _best(columns: NDArray[np.int64], scores: Floats, n_best: int, *, option: str) -> NDArray[np.int64]:
+def _best(columns: NDArray[np.int64], scores: Floats, n_best: int) -> NDArray[np.int64]:
     """The columns with the highest scores, at most n_best, ascending; of equal ones the first."""
-    if n_best < 1:
-        raise SettingsError(f"{n_best} is less than 1", where=option)
     order = np.argsort(-_rounded(scores[columns]), kind="stable")
     return np.sort(columns[order[:n_best]])
 

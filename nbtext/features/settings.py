@@ -92,6 +92,7 @@ class FeatureSettings:
 
     def __post_init__(self) -> None:
         self._refuse_vast_numbers()
+        self._refuse_no_limits()
         shortest, longest = self.ngrams
         if not 1 <= shortest <= longest:
             raise SettingsError(
@@ -111,6 +112,18 @@ class FeatureSettings:
         for option, number in (numbers | {"--select": self.select[1] if self.select is not None else 0}).items():
             if number > MOST:
                 raise SettingsError(f"is more than {MOST:,}", where=option)
+
+    def _refuse_no_limits(self) -> None:
+        for option, limit in (("--min-df", self.min_df), ("--max-df", self.max_df)):
+            if isinstance(limit, int) and limit < 1:
+                hint = "write a share of the documents as 0.0"
+                raise SettingsError(f"{limit} is less than 1", where=option, hint=hint)
+            if isinstance(limit, float) and not 0 <= limit <= 1:
+                hint = "write a number without a point"
+                raise SettingsError(f"{limit} is no share from 0 to 1", where=option, hint=hint)
+        for option, number in (("--max-features", self.max_features), ("--select", (self.select or (None, None))[1])):
+            if number is not None and number < 1:
+                raise SettingsError(f"{number} is less than 1", where=option)
 
     def __eq__(self, other: object) -> bool:
         """Equal settings mean the same: a limit of 1 is one document, and one of 1.0 all of them."""

@@ -89,13 +89,16 @@ def _markdown(predictions: Iterable[Predictions], with_sets: bool) -> Iterator[s
 
 def _table(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
     """Lines for a terminal: label, probability, id; the reason where there is no answer; the set where there is one."""
+    from rich.cells import cell_len
+
     for batch in predictions:
-        width = max(map(len, map(printable, batch.classes)), default=0)
+        width = max(map(cell_len, map(printable, batch.classes)), default=0)
         for (identity, label, probability, *labels), reason in zip(_answers(batch), batch.reasons, strict=True):
             shown = f"{float(probability):7.1%}" if probability else "      –"
             note = f"  ({printable(reason)})" if reason is not None else ""
             found = "".join(f"  [{printable(names)}]" for names in labels)
-            yield f"{printable(label):<{width}}  {shown}  {printable(identity)}{found}{note}\n"
+            name = printable(label)
+            yield f"{name}{' ' * (width - cell_len(name))}  {shown}  {printable(identity)}{found}{note}\n"
 
 
 def records(batch: Predictions) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from nbtext.bayes.settings import EVENT_MODELS, LINEAR_MODELS
 from nbtext.classifier.text_classifier import NO_TOKEN, TextClassifier
 from nbtext.documents.batch import Batch
-from nbtext.errors import InputError, ModelError
+from nbtext.errors import InputError, ModelError, SettingsError
 
 TEXTS = [
     "red round leaf", "green round no leaf", "red round shiny", "yellow curved long",
@@ -133,6 +133,13 @@ def test_one_label() -> None:
     """A corpus of one label gives a model that always says it."""
     classifier = TextClassifier().fit(["a good word", "one more"], ["only", "only"])
     assert classifier.predict_proba(["anything"]).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("options", [{"min_df": -1}, {"max_df": 1.5}, {"max_features": 0}, {"select": ("mi", 0)}])
+def test_limits_that_make_no_sense(options: dict[str, Any]) -> None:
+    """They are refused where they are written, and not only when there are texts."""
+    with pytest.raises(SettingsError, match=f"--{next(iter(options)).replace('_', '-')}: "):
+        TextClassifier(**options)
 
 
 def test_parameters() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,6 +42,12 @@ def written(form: str, *batches: Predictions) -> str:
 def test_golden_tsv() -> None:
     """Id, label and probability, tab-separated; both of the latter empty where there is no answer."""
     assert written("tsv", predictions_of(["a.txt", "b.txt"], ["no", None])) == "a.txt\tno\t0.750000\nb.txt\t\t\n"
+
+
+def test_columns_of_a_table_are_below_each_other() -> None:
+    """However wide the characters of labels are: 手紙 takes as much room as four letters."""
+    answers = replace(predictions_of(["a", "b"], ["手紙", "mail"]), classes=("mail", "手紙"))
+    assert written("table", answers) == "手紙    75.0%  a\nmail    75.0%  b\n"
 
 
 def test_golden_jsonl() -> None:
