@@ -201,18 +201,29 @@ int nbtext_classify(const char *text, size_t length, double *probabilities) {
 }
 
 #ifndef NBTEXT_NO_MAIN
+/* A label in one column of one line. */
+static void put_field(const char *text) {
+    static const char special[] = "\\\t\n\r", names[] = "\\tnr";
+    for (; *text; text++) {
+        const char *at = strchr(special, *text);
+        if (at) putchar('\\');
+        putchar(at ? names[at - special] : *text);
+    }
+}
+
 /* A text on each line of standard input; its label and probability on each of standard output, as `nbtext predict -`. */
 int main(void) {
     double probabilities[N_LABELS];
     size_t length = 0, room = 1 << 16;
+    int best = -1;
     char *line = malloc(room);
     for (int letter = getchar(); line; letter = getchar()) {
         if (letter == EOF || letter == '\n') {
             if (letter == EOF && length == 0) break;
-            int best = nbtext_classify(line, length, probabilities);
+            best = nbtext_classify(line, length, probabilities);
             if (best == -2) break;
             if (best == -1) puts("\t");
-            else printf("%s\t%.17g\n", labels[best], probabilities[best]);
+            else put_field(labels[best]), printf("\t%.17g\n", probabilities[best]);
             length = 0;
         } else {
             if (length == room) {
@@ -223,7 +234,7 @@ int main(void) {
             line[length++] = (char) letter;
         }
     }
-    int is_bad = !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF;
+    int is_bad = best == -2 || !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF;
     free(line);
     if (is_bad) fputs("no memory, or no room to write\n", stderr);
     return is_bad;

@@ -123,6 +123,26 @@ def test_the_filter(cc: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.delete(found, 1).astype(float), np.delete(probabilities, 1), rtol=1e-9)
 
 
+def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
+    """A label's tabs, line ends and backslashes are spelled as `predict` spells them."""
+    classifier = TextClassifier().fit(["one two", "three four"], ["a\tb\r", "c\\\nd"])
+    export(classifier, "c", str(tmp_path / "model.c"))
+    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "model"], input=b"one two\nthree four\n", capture_output=True, check=True)
+    assert [line.split(b"\t")[0] for line in done.stdout.split(b"\n")] == [rb"a\tb\r", rb"c\\\nd", b""]
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: bytes) -> None:
+    """For the last line too, where that has no end."""
+    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
+    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
+    limited = ["sh", "-c", "ulimit -v 100000; exec ./model"]
+    done = subprocess.run(limited, input=b"one " * 1_000_000 + end, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"no memory" in done.stderr
+
+
 def test_a_stop_word_with_a_nul(cc: str, tmp_path: Path) -> None:
     """It is no word of any text, and what is before its NUL is none of the stop words."""
     classifier = TextClassifier(stop_words=("one\0", "two")).fit(["one two", "three"], ["a", "b"])
