@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Lines of bytes: counted, and read where they are flat JSON objects, without the GIL but for making the texts.
 
-`jsonl.parse_jsonl` says what they mean. Whatever is unusual is left to the standard library, which says what it means or what is wrong with it: lists and objects
-within objects, blank lines, escapes in keys, surrogates by themselves, and all that is no JSON.
+`jsonl.parse_jsonl` says what they mean. Whatever is unusual is left to the standard library, which says what it means
+or what is wrong with it: lists and objects within objects, blank lines, escapes in keys, surrogates by themselves, and
+all that is no JSON.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE

@@ -234,7 +234,7 @@ int main(void) {
             line[length++] = (char) letter;
         }
     }
-    int is_bad = best == -2 || !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF;
+    int is_bad = best == -2 || !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF || ferror(stdout);
     free(line);
     if (is_bad) fputs("no memory, or no room to write\n", stderr);
     return is_bad;

@@ -132,6 +132,17 @@ def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
     assert [line.split(b"\t")[0] for line in done.stdout.split(b"\n")] == [rb"a\tb\r", rb"c\\\nd", b""]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
+    """However much of the output waits for its end, nothing at all included."""
+    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
+    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
+    for n_lines in (1, 2047, 2048, 2049):  # of two bytes each: buffers often have 4096
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([tmp_path / "model"], input=b"\n" * n_lines, stdout=full, stderr=-1, check=False)
+        assert (done.returncode, b"no room to write" in done.stderr) == (1, True), n_lines
+
+
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: bytes) -> None:
     """For the last line too, where that has no end."""
