@@ -21,6 +21,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
 
 
+def number_of(number: int | float, noun: str) -> str:
+    """So many of something, as `1 document` and `2,000 documents`; a sum of weights to six digits."""
+    shown = f"{number:,.6g}" if isinstance(number, float) else f"{number:,}"
+    return f"{shown} {noun}" if number == 1 else f"{shown} {noun}s"
+
+
 class NbtextError(Exception):
     """An error that the user can mend.
 

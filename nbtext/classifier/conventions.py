@@ -6,7 +6,7 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
-from nbtext.errors import InputError, NbtextError
+from nbtext.errors import InputError, NbtextError, number_of
 
 MISSING = ("nan", "<NA>", "NaT")  # how tables say that there is no value
 
@@ -79,7 +79,7 @@ def named_labels(y: Any) -> tuple[list[str], dict[str, Any]]:
 def check_paired(n_texts: int, n_labels: int) -> None:
     """Raise InputError where there are not as many labels as texts."""
     if n_texts != n_labels:
-        raise InputError(f"{n_texts:,} texts and {n_labels:,} labels do not belong together")
+        raise InputError(f"{number_of(n_texts, 'text')} and {number_of(n_labels, 'label')} do not belong together")
 
 
 def classifier_tags(

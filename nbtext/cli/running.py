@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nbtext.documents.source import Chunk, Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
-from nbtext.errors import InputError, SettingsError, printable
+from nbtext.errors import InputError, SettingsError, number_of, printable
 from nbtext.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def reading(
         say(f"documents that could not be read: {n_unread:,}; one of them: {first_unread}", quiet=quiet)
     if repaired_documents:
         say(
-            f"replaced {repaired_bytes:,} invalid bytes in {repaired_documents:,} documents; "
+            f"replaced {number_of(repaired_bytes, 'invalid byte')} in {number_of(repaired_documents, 'document')}; "
             "name their --encoding (as cp1252 for Windows), or refuse them with --encoding-errors strict",
             quiet=quiet,
         )

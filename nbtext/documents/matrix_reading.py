@@ -23,7 +23,7 @@ from nbtext.documents.formats import check_archive
 from nbtext.documents.matrix import FORMAT, VERSION, Matrix
 from nbtext.documents.names import unpacked
 from nbtext.documents.streams import ByteStream, open_stream
-from nbtext.errors import InputError
+from nbtext.errors import InputError, number_of
 
 MEMORY_BYTES = 64 << 20  # of a matrix from a pipe; more of it goes to a temporary file
 UNPACKED_RATIO = 200  # a compressed file that unpacks to more than so many times its size is a bomb,
@@ -223,7 +223,7 @@ def _is_utf8(data: bytes) -> bool:
 def _names(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, what: str) -> list[str]:
     _check_offsets(blob, offsets, what)
     if len(offsets) != n_names + 1:
-        raise _UnfitError(f"it has {what} for {len(offsets) - 1} documents of {n_names}")
+        raise _UnfitError(f"it has {what} for {number_of(len(offsets) - 1, 'document')} of {n_names}")
     try:
         return unpacked(blob, offsets)
     except UnicodeDecodeError:

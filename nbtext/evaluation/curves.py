@@ -20,7 +20,7 @@ from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.reading import over_vocabulary
 from nbtext.classifier.tally import Tally
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.curve_settings import CurveSettings
 from nbtext.evaluation.folds import tried
 from nbtext.evaluation.metrics import Evaluation, Judge
@@ -148,7 +148,7 @@ def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) 
     """How many documents to learn from, ascending."""
     most = n_documents if has_test else n_documents - 1
     if n_documents < 2:
-        raise InputError(f"{n_documents} documents make no learning curve")
+        raise InputError(f"no learning curve can be made of {number_of(n_documents, 'document')}")
     if wanted is not None:
         if max(wanted) > most:
             hint = "leave some to judge by, or name others with --test" if not has_test else ""

@@ -18,7 +18,7 @@ from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import AUTO, LINEAR_MODELS, ModelSettings
 from nbtext.classifier.reading import read, sample_size
 from nbtext.classifier.tally import Tally
-from nbtext.errors import InputError
+from nbtext.errors import InputError, number_of
 from nbtext.evaluation.dealing import stratified_folds
 from nbtext.evaluation.folds import cross_validate
 from nbtext.evaluation.metrics import Judge
@@ -181,7 +181,8 @@ class _Tallies:
         self.n_documents = len(tally.sample)
         if self.n_documents < FOLDS:
             hint = "name one with --model"
-            raise InputError(f"{self.n_documents} documents are too few to choose a model by", hint=hint)
+            said = number_of(self.n_documents, "document")
+            raise InputError(f"too few to choose a model by: {said}", hint=hint)
         return tally
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from nbtext.errors import printable
+from nbtext.errors import number_of, printable
 from nbtext.evaluation.curves import Comparison, Point
 from nbtext.evaluation.rivals import SideBySide
 from nbtext.report.page.chart import Chart
@@ -86,8 +86,8 @@ def _costs(found: SideBySide) -> Chart:
     rows = [(printable(each.name), each.seconds, each.size or 0, each.accuracy.value) for each in found.verdicts]
     quickest = min(found.verdicts, key=lambda verdict: verdict.seconds)
     words = (
-        f"The quickest is {printable(quickest.name)}, {shown_time(quickest.seconds)} for {found.documents:,} "
-        "documents. The larger a point, the larger the file."
+        f"The quickest is {printable(quickest.name)}, {shown_time(quickest.seconds)} for "
+        f"{number_of(found.documents, 'document')}. The larger a point, the larger the file."
     )
     columns, headings = ("model", "seconds", "size", "accuracy"), ("model", "seconds", "bytes", "accuracy")
     return Chart("rival_costs", "Time, size and accuracy", words, columns, headings, rows)
@@ -102,8 +102,8 @@ def _points(found: Comparison, name: str) -> Iterator[Row]:
 def _curves(name: str, title: str, rows: list[Row]) -> Chart:
     first, last = rows[0], rows[-1]
     words = (
-        f"From {first[1]:,} documents on the left to {last[1]:,} on the right, on a logarithmic scale; the band is a "
-        "standard deviation wide on either side."
+        f"From {number_of(first[1], 'document')} on the left to {last[1]:,} on the right, on a logarithmic scale; the "
+        "band is a standard deviation wide on either side."
     )
     columns = ("model", "size", "value", "low", "high")
     headings = ("model", "documents", title.lower(), "less a deviation", "and one more")

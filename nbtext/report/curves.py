@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from nbtext.errors import number_of
 from nbtext.evaluation.curves import Comparison, Point
 from nbtext.report.rows import json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
@@ -39,7 +40,7 @@ def _record(point: Point) -> dict[str, Any]:
 
 def _parts(comparison: Comparison, width: int) -> Iterator[RenderableType]:
     spread = f", mean ± standard deviation of {comparison.seeds} seeds" if comparison.seeds > 1 else ""
-    yield f"{comparison.documents:,} documents, judged by {comparison.judged:,}{spread}"
+    yield f"{number_of(comparison.documents, 'document')}, judged by {comparison.judged:,}{spread}"
     table = new_table("documents", "model", "accuracy", "log-loss")
     for size, points in groupby(comparison.points, key=lambda point: point.size):
         for number, point in enumerate(points):

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.classifier.difference import Change, Difference
-from nbtext.errors import printable
+from nbtext.errors import number_of, printable
 from nbtext.report.rows import field_text, json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 
@@ -56,7 +56,7 @@ def _parts(difference: Difference) -> Iterator[RenderableType]:
     yield table
     yield from _names("new labels", difference.new_labels)
     yield from _names("lost labels", difference.lost_labels)
-    yield f"{difference.n_common:,} features in both, {difference.n_new:,} new, {difference.n_lost:,} lost"
+    yield f"{number_of(difference.n_common, 'feature')} in both, {difference.n_new:,} new, {difference.n_lost:,} lost"
     yield from _names("new", [f"{feature} {number:,.6g}" for feature, number in difference.new_features])
     yield from _names("lost", [f"{feature} {number:,.6g}" for feature, number in difference.lost_features])
     if difference.moves:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import printable
+from nbtext.errors import number_of, printable
 from nbtext.evaluation.metrics import Evaluation
 from nbtext.report.fields import markdown_field, tsv_field
 from nbtext.report.heat import fits, heat_map
@@ -128,7 +128,7 @@ def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
 def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
     answered = f", {evaluation.unanswered:,} unanswered" if evaluation.unanswered else ""
     yield (
-        f"{evaluation.documents:,} documents{answered}: accuracy {evaluation.accuracy:.4f}, "
+        f"{number_of(evaluation.documents, 'document')}{answered}: accuracy {evaluation.accuracy:.4f}, "
         f"macro F1 {evaluation.macro_f1:.4f}"
     )
     yield (
@@ -142,7 +142,8 @@ def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.mean_cost is not None:
         yield f"mean cost {evaluation.mean_cost:.4f}"
     if evaluation.outlier_auroc is not None:
-        yield f"outlier AUROC {evaluation.outlier_auroc:.4f} against {evaluation.foreign_documents:,} foreign documents"
+        foreign = number_of(evaluation.foreign_documents or 0, "foreign document")
+        yield f"outlier AUROC {evaluation.outlier_auroc:.4f} against {foreign}"
 
 
 def _label_table(evaluation: Evaluation) -> Table:

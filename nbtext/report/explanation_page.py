@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nbtext.classifier.explanation import Explanation
+from nbtext.errors import number_of
 from nbtext.report.explanation import part_weights
 from nbtext.report.page.marked import Run, cut, marked_runs
 from nbtext.report.page.rendering import percent, rendered_page
@@ -57,7 +58,7 @@ def _sum(explanation: Explanation, most: int) -> Iterator[dict[str, Any]]:
     for part in shown:
         yield _row("", part.log_odds, feature=part.feature, count=part.count, share=part.log_odds / strongest)
     if others:
-        yield _row(f"{len(others):,} other words", rest)
+        yield _row(number_of(len(others), "other word"), rest)
     yield _row("prior", explanation.prior)
     if abs(explanation.absent) > 1e-9:
         yield _row("absent words", explanation.absent)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtext.classifier.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
-from nbtext.errors import printable
+from nbtext.errors import number_of, printable
 from nbtext.report.fields import markdown_field
-from nbtext.report.rows import count_text, json_text, row_text
+from nbtext.report.rows import json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 from nbtext.report.training import learned_from
 
@@ -76,9 +76,12 @@ def _confused_rows(pairs: tuple[ConfusedView, ...]) -> Iterator[tuple[str, str, 
 def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """What there is to say of the model, a line for each."""
     yield "model", inspection.model
-    sizes = f"{inspection.n_labels:,} labels, {inspection.n_features:,} features"
-    documents, occurrences = count_text(inspection.documents), count_text(inspection.occurrences)
-    yield "learned", f"{documents} documents, {sizes}, {occurrences} occurrences of them"
+    sizes = f"{number_of(inspection.n_labels, 'label')}, {number_of(inspection.n_features, 'feature')}"
+    documents, occurrences = (
+        number_of(inspection.documents, "document"),
+        number_of(inspection.occurrences, "occurrence"),
+    )
+    yield "learned", f"{documents}, {sizes}, {occurrences} of them"
     if inspection.penalty is None:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     else:
@@ -88,7 +91,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
             "expect",
             (
                 f"accuracy {inspection.expected['accuracy']:.4f}, log-loss {inspection.expected['log_loss']:.4f} "
-                f"({inspection.expected['documents']:,} documents, left out)"
+                f"({number_of(inspection.expected['documents'], 'document')}, left out)"
             ),
         )
     if inspection.calibration is not None:
@@ -110,7 +113,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
 
 def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:
     cells = inspection.documents * (inspection.features or 0)
-    yield "matrix", f"{inspection.documents:,} documents × {inspection.features:,} features"
+    yield "matrix", f"{number_of(inspection.documents, 'document')} × {number_of(inspection.features or 0, 'feature')}"
     yield (
         "entries",
         f"{inspection.entries:,} {inspection.kind}"
@@ -174,7 +177,7 @@ def _label_line(view: LabelView, by: str) -> Text:
     from rich.text import Text
 
     prior = f", prior {view.prior:.4f}" if view.prior is not None else ""
-    return Text.assemble((printable(view.label), "bold"), f"  {count_text(view.documents)} documents{prior}, by {by}:")
+    return Text.assemble((printable(view.label), "bold"), f"  {number_of(view.documents, 'document')}{prior}, by {by}:")
 
 
 def _words(pairs: list[tuple[str, str]], width: int) -> Text:

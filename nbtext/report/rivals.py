@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nbtext.errors import printable
+from nbtext.errors import number_of, printable
 from nbtext.evaluation.rivals import FIGURES, Duel, Figure, SideBySide, Verdict
 from nbtext.report.rows import json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
@@ -56,7 +56,8 @@ def _numbers(found: Verdict | Duel) -> Iterator[float]:
 
 
 def _parts(found: SideBySide) -> Iterator[RenderableType]:
-    yield f"{found.documents:,} documents, {len(found.labels):,} labels; below each figure its 95 % bootstrap interval"
+    sizes = f"{number_of(found.documents, 'document')}, {number_of(len(found.labels), 'label')}"
+    yield f"{sizes}; below each figure its 95 % bootstrap interval"
     yield _verdict_table(found)
     yield _duel_table(found)
     yield from map(sentence, found.duels)

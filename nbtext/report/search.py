@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbtext.errors import number_of
 from nbtext.evaluation.search import FOLDS, Candidate, Search
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 
@@ -18,7 +19,8 @@ def rendered_search(search: Search, *, screen: Screen = PLAIN) -> str:
             "leave-one-out" if trial.is_left_out else f"{FOLDS} folds",
             "◂" if trial is search.best else "",
         )
-    return drawn([f"tried {len(search.trials)} models on {search.n_documents:,} documents{untried}", table], screen)
+    models, documents = number_of(len(search.trials), "model"), number_of(search.n_documents, "document")
+    return drawn([f"tried {models} on {documents}{untried}", table], screen)
 
 
 def _name(candidate: Candidate) -> str:

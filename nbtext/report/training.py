@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import starmap
+
 from nbtext.bayes.smoothing import Choice
 from nbtext.bayes.unlabelled import Unlabelled
 from nbtext.classifier.text_classifier import TextClassifier
-from nbtext.report.rows import count_text
+from nbtext.errors import number_of
 
 FITTED = ("calibration", "strangeness", "shift")  # to documents, by any model that was asked to
 
@@ -13,9 +15,9 @@ FITTED = ("calibration", "strangeness", "shift")  # to documents, by any model t
 def trained(classifier: TextClassifier) -> str:
     """What was learned, which smoothing was chosen, and what leave-one-out expects of new documents."""
     statistics, reading = classifier.tally_.statistics, classifier.reading_
-    counted = (statistics.n_documents, "document"), (len(classifier.labels), "label")
-    sizes = ", ".join(f"{count_text(n)} {name}{'s' if n != 1 else ''}" for n, name in counted)
-    found = f"{classifier.modelling.model}: {sizes}, {reading.scorer.n_features:,} features; "
+    n_features = reading.scorer.n_features
+    counted = (statistics.n_documents, "document"), (len(classifier.labels), "label"), (n_features, "feature")
+    found = f"{classifier.modelling.model}: {', '.join(starmap(number_of, counted))}; "
     choice = reading.choice
     found += f"smoothing {choice.smoothing:.4g}" if choice.penalty is None else f"C {choice.penalty:.4g}"
     expected = reading.choice.expectation
@@ -26,17 +28,17 @@ def trained(classifier: TextClassifier) -> str:
     is_left_out = choice.penalty is None and reading.unlabelled is None
     judge = "leave-one-out" if is_left_out else f"{classifier.modelling.folds} folds"
     if expected.documents < statistics.n_documents:
-        judge += f" of {expected.documents:,} documents"
+        judge += f" of {number_of(expected.documents, 'document')}"
     return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
 
 
 def learned_from(unlabelled: Unlabelled) -> str:
     """How a model has learned from unlabelled documents."""
-    found = unlabelled.log_likelihoods
+    found, documents = unlabelled.log_likelihoods, number_of(unlabelled.documents, "document")
     if unlabelled.method == "marginals":
-        return f"{unlabelled.documents:,} documents by their feature marginals"
+        return f"{documents} by their feature marginals"
     return (
-        f"{unlabelled.documents:,} documents by {len(found) - 1} steps of EM, weighted {unlabelled.weight:g}; "
+        f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabelled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
     )
 
@@ -60,7 +62,7 @@ def approximated(classifier: TextClassifier) -> str | None:
     there = [name for name in approximate if found[name] is not None]
     missing = [name for name in approximate if found[name] is None and name in FITTED]
     seen = choice.expectation
-    whose = "as before" if seen is None else f"by {seen.documents:,} documents that its sample still has"
+    whose = "as before" if seen is None else f"by {number_of(seen.documents, 'document')} that its sample still has"
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
     said += [f"not fitted, for want of documents: {', '.join(missing)}"] if missing else []
     afresh = "; fit them afresh with nbtext calibrate, "

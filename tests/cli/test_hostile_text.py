@@ -154,7 +154,7 @@ def test_hostile_mail_has_its_answer(nbtext: Any, model: str, tmp_path: Path) ->
         (tmp_path / f"{name}.eml").write_text(mail)
     result = nbtext("predict", *(f"{name}.eml" for name in mails), "-m", model, "--to", "jsonl", cwd=tmp_path)
     assert result.status == 0
-    assert result.err.startswith("replaced 3 invalid bytes in 1 documents")  # of what was no base64
+    assert result.err.startswith("replaced 3 invalid bytes in 1 document;")  # of what was no base64
     assert [json.loads(line)["id"].split(".")[0] for line in result.out.splitlines()] == list(mails)
 
 

@@ -136,7 +136,7 @@ LIES: list[tuple[str, dict[str, Any], str]] = [
     ("rows end after the entries", {"indptr": np.array([0, 2, 2, 5])}, "rows do not fit"),
     ("rows begin before the entries", {"indptr": np.array([-1, 2, 2, 4])}, "rows do not fit"),
     ("more ids than rows", {"ids": ["a"] * 4, "labels": [None] * 4}, "shape does not fit"),
-    ("fewer labels than rows", {"labels": ["x"]}, "labels for 1 documents of 3"),
+    ("fewer labels than rows", {"labels": ["x"]}, "labels for 1 document of 3"),
     ("a column that is not there", {"indices": np.array([0, 5, 1, 2], np.int32)}, "column that is not there"),
     ("a negative column", {"indices": np.array([-1, 4, 1, 2], np.int32)}, "column that is not there"),
     ("unsorted columns", {"indices": np.array([4, 0, 1, 2], np.int32)}, "order of their columns"),

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from nbtext import __version__
-from nbtext.errors import MissingExtra, printable
+from nbtext.errors import MissingExtra, number_of, printable
 from nbtext.output import atomic_output, check_output
 from nbtext.report.page.chart import Chart
 
@@ -118,7 +118,13 @@ def _environment() -> Any:
         loader=PackageLoader("nbtext.report", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"printable": printable, "visible": visible, "count": "{:,}".format, "percent": percent}
+    environment.filters |= {
+        "printable": printable,
+        "visible": visible,
+        "count": "{:,}".format,
+        "percent": percent,
+        "number_of": number_of,
+    }
     return environment
 
 
