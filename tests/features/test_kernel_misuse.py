@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from nbtext.features.availability import HAS_KERNEL
 from nbtext.features.rows import Rows
@@ -20,6 +21,14 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
     return Rows(
         np.array(indptr, np.int64), np.array(indices, np.int32), np.array(counts, np.int32), np.zeros(1, np.int64)
     )
+
+
+def regressed(beliefs: NDArray[np.float64]) -> object:
+    """Of one row that is empty."""
+    return kernel.regress(
+        np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(1, np.int32), beliefs,
+        np.zeros(beliefs.shape[1]), n_features=1, penalty=1.0, spring=1.0, tolerance=0.1, rounds=1, seed=1,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -48,6 +57,8 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
         (lambda: kernel.arrange(no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
         (lambda: kernel.arrange(no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
         (lambda: kernel.arrange(no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: regressed(np.zeros((1, 0))), ValueError),
+        (lambda: regressed(np.zeros((0, 2))), ValueError),
     ],
 )
 def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:
@@ -81,3 +92,13 @@ def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) 
     with pytest.raises(ValueError, match="fit"):
         rows, scorer = [arrays.pop(name) for name in ("indptr", "indices", "values")], SparseWeights(*arrays.values())
         kernel.score_rows(*rows, scorer)
+
+
+def test_the_largest_class_is_a_class() -> None:
+    """It is not taken for the end of a feature's entries."""
+    largest = np.iinfo(np.int32).max
+    one = (np.array([0, 1]), np.array([largest], np.int32), np.array([1]), np.array([2]))
+    none = (np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    for pair, wanted in (((one, none), [1, 2]), ((none, one), [1, 2]), ((one, one), [2, 4])):
+        _, classes, *sums = kernel.combine_entries(*pair, 1)
+        assert ([classes.tolist()], [array.item() for array in sums]) == ([[largest]], wanted)

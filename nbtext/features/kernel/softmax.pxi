@@ -270,6 +270,8 @@ def regress(
     n_rows, n_classes = beliefs.shape
     if len(indptr) != n_rows + 1 or len(classes) != n_rows or len(indices) != len(values) or not is_indptr(starts, len(indices)):
         raise ValueError("the arrays of the rows do not fit each other")
+    if n_classes == 0:
+        raise ValueError("a class at least was wanted")
     if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:
         raise ValueError("there is no such feature")
     weights, squares, order = np.zeros((n_features + 1, n_classes)), np.empty(n_rows), np.empty(n_rows, dtype=np.int64)

@@ -5,6 +5,8 @@ ctypedef fused Number:
     int64_t
     double
 
+cdef int64_t NO_CLASS = 0x80000000
+
 cdef struct Counted:
     const int64_t* starts
     const int32_t* classes
@@ -18,13 +20,13 @@ cdef int64_t combine(
     """Write a + sign * b without entries that come to nothing; return how many are left, -1 where one falls below zero."""
     cdef size_t feature
     cdef int64_t i, k, d, n = 0
-    cdef int32_t of_a, of_b
+    cdef int64_t of_a, of_b  # NO_CLASS, beyond all numbers of 32 bits, where a feature has no more entries
     cdef Number t
     for feature in range(n_features):
         i, k = a.starts[feature], b.starts[feature]
         while i < a.starts[feature + 1] or k < b.starts[feature + 1]:
-            of_a = a.classes[i] if i < a.starts[feature + 1] else 0x7FFFFFFF
-            of_b = b.classes[k] if k < b.starts[feature + 1] else 0x7FFFFFFF
+            of_a = a.classes[i] if i < a.starts[feature + 1] else NO_CLASS
+            of_b = b.classes[k] if k < b.starts[feature + 1] else NO_CLASS
             d, t = 0, 0
             if of_a <= of_b:
                 d, t = a.documents[i], occurrences_a[i]
@@ -35,7 +37,7 @@ cdef int64_t combine(
             if d < 0 or t < 0:
                 return -1
             if d > 0:
-                classes[n], documents[n], occurrences[n] = min(of_a, of_b), d, t
+                classes[n], documents[n], occurrences[n] = <int32_t> min(of_a, of_b), d, t
                 n += 1
         ends[feature + 1] = n
     return n
