@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.event_models import EVENT_MODELS, EventModel
+from nbtext.bayes.event_models import EVENT_MODELS, EventModel, derivation_of
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.sample import Sample
@@ -18,11 +18,13 @@ from nbtext.bayes.smoothing import Choice, LeaveOneOut
 from nbtext.bayes.statistics import Statistics
 from nbtext.bayes.unlabelled import Unlabelled
 from nbtext.classifier.tally import SAMPLE_SIZE, Tally
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, SettingsError
 from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
+
+MOST_DERIVED = 1 << 27  # columns made of hashed features
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,22 @@ class Reading:
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
     """How many documents a tally must keep to be read like this; None: all of them."""
     return None if needs_all_documents(features, modelling) else modelling.keep_sample or SAMPLE_SIZE
+
+
+def check_hashing(features: FeatureSettings, modelling: ModelSettings) -> None:
+    """Raise SettingsError where so many columns, each with several weights, would fill the memory before they are used.
+
+    To be asked before documents are counted.
+    """
+    derivation = derivation_of(modelling.model, n_values=modelling.values)
+    if features.hash_bits is None or derivation is None or is_selective(features):
+        return
+    most = (MOST_DERIVED // derivation.width).bit_length() - 1
+    if features.hash_bits > most:
+        hint = f"use {most} at most; 20 are plenty for most texts"
+        raise SettingsError(
+            f"{features.hash_bits} are too many for a {modelling.model} model", where="--hash-bits", hint=hint
+        )
 
 
 def needs_all_documents(features: FeatureSettings, modelling: ModelSettings) -> bool:

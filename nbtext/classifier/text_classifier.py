@@ -26,7 +26,7 @@ from nbtext.classifier.conventions import (
 from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import Counting, Executor, OnBatch, Threads, threads
 from nbtext.classifier.predictions import Predictions
-from nbtext.classifier.reading import Reading, read, sample_size
+from nbtext.classifier.reading import Reading, check_hashing, read, sample_size
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally, TallyBuilder, note_too_long
 from nbtext.documents.batch import Batch
@@ -111,6 +111,7 @@ class TextClassifier:
 
     def fit(self, X: Iterable[str], y: Sequence[str]) -> TextClassifier:
         """Learn from texts X and their labels y, of the same length; InputError where they are not."""
+        check_hashing(self.features, self.modelling)
         self._values = {}
         return self.fit_tally(self._tallied(X, y, sample_size(self.features, self.modelling)))
 
@@ -132,6 +133,7 @@ class TextClassifier:
 
         executor  counts the documents instead of threads; `nbtext.cluster` has one for Dask
         """
+        check_hashing(self.features, self.modelling)
         self.features = replace(self.features, fields=source.field_names)
         size = sample_size(self.features, self.modelling)
         tally = (executor or Threads(jobs)).tally(source, Counting(self.features, size), on_batch)

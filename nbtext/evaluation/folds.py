@@ -15,7 +15,7 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.classifier.decisions import decided
 from nbtext.classifier.folding import MOST_PROBABILITIES, OnBatch, in_order, tally_source
 from nbtext.classifier.predictions import Predictions
-from nbtext.classifier.reading import over_vocabulary, read, sample_size
+from nbtext.classifier.reading import check_hashing, over_vocabulary, read, sample_size
 from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.classifier.tally import Tally
 from nbtext.evaluation.dealing import dealt
@@ -128,6 +128,7 @@ def cross_validated(
     on_batch: OnBatch | None = None,
 ) -> Iterator[Predictions]:
     """Read a source once, deal its documents out to folds, and predict each fold from the others."""
+    check_hashing(features, modelling)
     features = replace(features, fields=source.field_names)
     tally = tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     if decisions.cost is not None:

@@ -72,6 +72,12 @@ WRONG: list[tuple[str, int, str]] = [
     ("evaluate letters/nowhere --folds 2 --report missing/m", 1, "missing/m: cannot be written"),
     ("explain letters/nowhere -m nowhere --html missing/m", 1, "missing/m: cannot be written"),
     ("compare letters/nowhere --report missing/m", 1, "missing/m: cannot be written"),
+    (
+        "train letters/train --model gaussian --hash-bits 30 -o m",
+        2,
+        "--hash-bits: 30 are too many for a gaussian model",
+    ),
+    ("evaluate letters/train --folds 3 --model categorical --hash-bits 28", 2, "use 25 at most; 20 are plenty"),
     ("predict letters/test", 2, "-m"),
     (f"predict letters/test -m text.joblib -j {10**40}", 2, "is not in the range 1<=x<=4096"),
     (f"sample -m text.joblib --length {10**40}", 2, "is not in the range 1<=x<=10000000"),
