@@ -25,13 +25,13 @@ def peak(*arguments: str) -> int:
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory, letters: Path) -> dict[int, Path]:
-    """Files of 10 and 40 MB, of the letters over and over, by their megabytes."""
+    """Files of 20 and 80 MB, of the letters over and over, by their megabytes."""
     folder = tmp_path_factory.mktemp("large")
     labelled = [(path.parent.name, path.read_text()) for path in sorted((letters / "train").glob("*/*"))]
     once = "".join(f"__label__{label} {' '.join(text.split())}\n" for label, text in labelled).encode()
-    for size in (10, 40):
+    for size in (20, 80):
         (folder / f"{size}.txt").write_bytes(once * (size * 1_000_000 // len(once)))
-    return {size: folder / f"{size}.txt" for size in (10, 40)}
+    return {size: folder / f"{size}.txt" for size in (20, 80)}
 
 
 def test_predict(lines: dict[int, Path], model: str, tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_predict(lines: dict[int, Path], model: str, tmp_path: Path) -> None:
     assert large < small + 20 * MEBIBYTE
     answers = (tmp_path / "out").read_bytes()
     (tmp_path / "out").write_bytes(answers[: len(answers) // 2])
-    assert peak(*ask, str(lines[40]), "--resume") < small + 20 * MEBIBYTE
+    assert peak(*ask, str(lines[80]), "--resume") < small + 20 * MEBIBYTE
     assert (tmp_path / "out").read_bytes() == answers
 
 
