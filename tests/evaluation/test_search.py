@@ -114,5 +114,5 @@ def test_linear_models_are_tried_with_their_own_penalties() -> None:
 def test_too_few_documents() -> None:
     """There is nothing to choose by."""
     listed = candidates(*USUAL, given=(), has_linear=False)
-    with pytest.raises(InputError, match="too few to choose a model by; name one with --model"):
+    with pytest.raises(InputError, match="too few to choose a model by: 3 documents; name one with --model"):
         search(listed, lambda features: counted(features, sample_size=3), has_time=lambda: True)
