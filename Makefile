@@ -72,10 +72,16 @@ lowest: dist
 man: $(VENV)/.nbtext
 	$(BIN)/python -m nbtext.cli.manual $(VENV)/share/man/man1
 
-# the other tools are installed where they can be had; those that cannot are named in the table
+# every figure that is shown anywhere, measured anew; the other tools are installed where they can be had, those that
+# cannot are named in the table
 bench: $(VENV)/.dev
 	-sh tests/benchmarks/peers/install.sh
 	$(BIN)/python tests/benchmarks/run.py
+	$(BIN)/python tests/benchmarks/accuracy.py --without-oracle
+	$(BIN)/python tests/benchmarks/em.py
+	$(BIN)/python tests/benchmarks/scale.py $(VENV) 1 2 5 10
+	$(BIN)/python tests/benchmarks/scale.py --cluster --kill --predict --shards $(VENV) 2
+	$(MAKE) torture
 
 # a guided fuzzer for each reader, the loader and the kernel; the tests run what it has found before
 FUZZ_RUNS ?= 1000000
