@@ -119,12 +119,15 @@ def _side_by_side(
 def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int, options: dict[str, Any]) -> str:
     """Learning curves of models that are trained for them."""
     from nbtext.classifier.folding import threads
+    from nbtext.classifier.reading import check_hashing
     from nbtext.evaluation.curves import learning_curves
     from nbtext.report.curves import rendered_comparison
     from nbtext.report.progress import watched
 
     curves = collected(CurveSettings, options)
     modelling = [collected(ModelSettings, options, model=name) for name in curves.models]
+    for each in modelling:
+        check_hashing(collected(FeatureSettings, options), each)
     tally, features = _tally(sources, jobs, options)
     others = _tally((test,), jobs, options)[0] if test is not None else None
     is_wanted = not (options["quiet"] or options["no_progress"])

@@ -72,6 +72,7 @@ WRONG: list[tuple[str, int, str]] = [
     ("evaluate letters/nowhere --folds 2 --report missing/m", 1, "missing/m: cannot be written"),
     ("explain letters/nowhere -m nowhere --html missing/m", 1, "missing/m: cannot be written"),
     ("compare letters/nowhere --report missing/m", 1, "missing/m: cannot be written"),
+    ("compare letters/train --models gaussian --hash-bits 30", 2, "--hash-bits: 30 are too many for a gaussian model"),
     (
         "train letters/train --model gaussian --hash-bits 30 -o m",
         2,
