@@ -50,7 +50,7 @@ def take_over(streams: list[int], *, arguments: list[str], folder: str, environm
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    sys.stdout.reconfigure(line_buffering=sys.stdout.isatty())  # type: ignore[union-attr]
+    sys.stdout.reconfigure(line_buffering=sys.stdout.isatty())
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

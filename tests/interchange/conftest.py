@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -11,6 +13,27 @@ from nbtext.classifier.text_classifier import TextClassifier
 
 sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are no package
 from demo_models import KINDS, ODD_TEXTS, documents
+
+
+def program(name: str) -> str:
+    """Where a program is that nbtext does without; the test is skipped where it is missing, but never in CI."""
+    found = shutil.which(name)
+    if found is None:
+        assert "CI" not in os.environ, f"CI has {name}"
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """JavaScript without a browser."""
+    return program("node")
+
+
+@pytest.fixture(scope="session")
+def cc() -> str:
+    """A compiler of C."""
+    return program("cc")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 import unicodedata
 from pathlib import Path
@@ -37,16 +36,6 @@ int main(void) {
     for (size_t i = 0; i < n_words; i++) fwrite(words[i].at, 1, words[i].length + 1, stdout);
 }
 """
-
-
-@pytest.fixture(scope="session")
-def cc() -> str:
-    """A compiler of C."""
-    program = shutil.which("cc")
-    if program is None:
-        assert "CI" not in os.environ, "CI has a compiler"
-        pytest.skip("there is no C compiler")
-    return program
 
 
 def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path) -> tuple[list[int], Any]:

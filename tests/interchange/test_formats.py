@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import shutil
 import subprocess
 import unicodedata
 from collections.abc import Callable
@@ -45,16 +43,6 @@ import {{ readFileSync }} from "node:fs";
 const texts = JSON.parse(readFileSync(0));
 console.log(JSON.stringify(texts.map({function})));
 """
-
-
-@pytest.fixture(scope="session")
-def node() -> str:
-    """JavaScript without a browser."""
-    program = shutil.which("node")
-    if program is None:
-        assert "CI" not in os.environ, "CI has node"
-        pytest.skip("node is not installed")
-    return program
 
 
 def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path, function: str = "classify") -> Any:
