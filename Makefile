@@ -34,8 +34,8 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 # and once more, with its twin in plain Python, what stands on the kernel; tests/features tries each by itself
-TWIN = tests/bayes tests/classifier tests/cli/test_main_job.py
-LONG = tests/classifier/test_growth.py tests/classifier/test_explanation.py
+TWIN = tests/bayes tests/model tests/cli/test_main_job.py
+LONG = tests/model/test_growth.py tests/model/test_explanation.py
 
 twin: $(VENV)/.dev
 	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q $(TWIN) $(addprefix --ignore=,$(LONG))

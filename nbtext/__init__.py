@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 __all__ = ["TextClassifier", "Vectorizer", "__version__", "load_model", "save_model"]
 
 _HOMES = {  # imported when they are asked for: the command line starts without NumPy
-    "TextClassifier": "nbtext.classifier.text_classifier",
+    "TextClassifier": "nbtext.model.text_classifier",
     "Vectorizer": "nbtext.features.vectorizer",
     "load_model": "nbtext.artifact.model",
     "save_model": "nbtext.artifact.model",
@@ -23,8 +23,8 @@ _HOMES = {  # imported when they are asked for: the command line starts without 
 
 if TYPE_CHECKING:
     from nbtext.artifact.model import load_model, save_model
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.features.vectorizer import Vectorizer
+    from nbtext.model.text_classifier import TextClassifier
 else:
 
     def __getattr__(name: str) -> object:

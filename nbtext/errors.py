@@ -8,7 +8,7 @@
     ├── ClusterError       a cluster that cannot be reached, or whose workers fail
     ├── MissingExtra       an optional library that is not installed
     ├── SettingsError      exit 2: options that make no sense, alone or together
-    └── MissedBar          exit 3: a bar of --fail-under was missed
+    └── BelowThreshold          exit 3: a bar of --fail-under was missed
 
 Each is one line: where, what is wrong, what would help.
 """
@@ -57,7 +57,7 @@ class ArtifactError(NbtextError):
 
 
 class ModelError(NbtextError):
-    """Statistics that a model cannot be made of."""
+    """ClassStatistics that a model cannot be made of."""
 
 
 class OutputError(NbtextError):
@@ -81,7 +81,7 @@ class SettingsError(NbtextError):
     exit_code = 2
 
 
-class MissedBar(NbtextError):
+class BelowThreshold(NbtextError):
     """A bar of --fail-under was missed."""
 
     exit_code = 3

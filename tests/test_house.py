@@ -16,7 +16,7 @@ HOUSE = TOP / "nbtext"
 PAGE = HOUSE / "README.md"
 PICTURE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
 ROOMS = (
-    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "classifier", "interchange",
+    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "model", "export",
     "estimators", "artifact", "evaluation", "report", "cluster", "cli", "__main__",
 )  # fmt: skip
 HOMES = {
@@ -27,7 +27,7 @@ HOMES = {
     "vl_convert": {"report"},
     "distributed": {"cluster"},
     "dask": {"cluster"},
-    "onnx": {"interchange"},
+    "onnx": {"export"},
     "sklearn": set(),
     "pandas": set(),
     "polars": set(),

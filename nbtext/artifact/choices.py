@@ -11,7 +11,7 @@ from nbtext.artifact import audit
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.confusion import MOST_PAIRS, Confused
 from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
-from nbtext.bayes.smoothing import Choice, Expectation
+from nbtext.bayes.smoothing import Choice, LeaveOneOutEstimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +23,8 @@ CHOICE_KEYS = (
     "expectation",
     "outlier_threshold",
     "likelihoods",
-    "strangeness",
-    "tilt",
+    "nonconformity",
+    "prior_adjustment",
     "shift",
     "penalty",
     "approximate",
@@ -45,19 +45,31 @@ def choice_of(record: Record, n_classes: int) -> Choice:
     if audit.optional(record, "choice.outlier_threshold", float) is not None:
         threshold = audit.number(record, "choice.outlier_threshold")
     smoothing = audit.number(record, "choice.smoothing", least=0)
-    likelihoods, strangeness = _quantiles(record, "choice.likelihoods"), _quantiles(record, "choice.strangeness")
-    tilt, shift = _shift(record, "choice.tilt", n_classes), _shift(record, "choice.shift", n_classes)
+    likelihoods, nonconformity = _quantiles(record, "choice.likelihoods"), _quantiles(record, "choice.nonconformity")
+    prior_adjustment, shift = (
+        _shift(record, "choice.prior_adjustment", n_classes),
+        _shift(record, "choice.shift", n_classes),
+    )
     penalty = None
     if audit.optional(record, "choice.penalty", float) is not None:
         penalty = audit.number(record, "choice.penalty", least=0)
     approximate = tuple(audit.texts(record, "choice.approximate", distinct=True))
     expectation = _expectation(record, n_classes)
     return Choice(
-        smoothing, calibration, expectation, threshold, likelihoods, strangeness, tilt, shift, penalty, approximate
+        smoothing,
+        calibration,
+        expectation,
+        threshold,
+        likelihoods,
+        nonconformity,
+        prior_adjustment,
+        shift,
+        penalty,
+        approximate,
     )
 
 
-def _expectation(record: Record, n_classes: int) -> Expectation | None:
+def _expectation(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
     if audit.optional(record, "choice.expectation", dict) is None:
         return None
     audit.section(record, "choice.expectation", ("documents", "accuracy", "log_loss", "confused"))
@@ -67,7 +79,7 @@ def _expectation(record: Record, n_classes: int) -> Expectation | None:
     are_distinct = len({(pair.first, pair.second) for pair in confused}) == len(confused)
     if not are_distinct or len(confused) > MOST_PAIRS or sum(pair.together for pair in confused) > documents:
         raise audit.wrong("choice.expectation.confused", "should be a few pairs of labels, of the documents left out")
-    return Expectation(
+    return LeaveOneOutEstimate(
         documents,
         audit.number(record, "choice.expectation.accuracy", least=0, most=1),
         audit.number(record, "choice.expectation.log_loss", least=0),

@@ -15,33 +15,33 @@ from nbtext.artifact.record import narrowed
 from nbtext.artifact.samples import sample_of, sample_record
 from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
 from nbtext.artifact.terms import check_terms
-from nbtext.artifact.unlabelled import unlabelled_of, unlabelled_record
+from nbtext.artifact.unlabeled import unlabeled_of, unlabeled_record
+from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics
 from nbtext.bayes.event_models import derivation_of
 from nbtext.bayes.sample import concatenated
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.statistics import MOST_COUNTED, Statistics
-from nbtext.classifier.reading import Reading, sample_size
-from nbtext.classifier.tally import Tally
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import SettingsError
 from nbtext.features.plain_settings import misfit
 from nbtext.features.settings import NORMS, TERM_FREQUENCIES, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitting import FittedModel, sample_size
+from nbtext.model.text_classifier import TextClassifier
 
 Record = dict[str, Any]
 Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
     "statistics", "selected", "weighting", "scorer", "choice", "sample",
-    "unlabelled",
+    "unlabeled",
 )  # fmt: skip
 
 
 def save_model(classifier: TextClassifier, path: str) -> None:
     """Write a trained classifier to `path` ("-": standard output), whole or not at all; equal ones as equal bytes."""
-    tally, reading = classifier.tally_, classifier.reading_
+    tally, reading = classifier.counts_, classifier.fitted_
     statistics, scorer, weighting = tally.statistics, reading.scorer, reading.weighting
     save(
         {
@@ -73,7 +73,7 @@ def save_model(classifier: TextClassifier, path: str) -> None:
             },
             "choice": asdict(reading.choice),
             "sample": sample_record(tally, classifier.modelling.keep_sample),
-            "unlabelled": unlabelled_record(reading.unlabelled),
+            "unlabeled": unlabeled_record(reading.unlabeled),
         },
         path,
     )
@@ -98,10 +98,10 @@ def load_model(path: str) -> TextClassifier:
             raise audit.wrong("sample", "should be there where one is kept, and only there")
         reading = _reading(record, features, modelling, len(labels))
 
-    def tally() -> Tally:
+    def tally() -> CorpusCounts:
         with naming(path):
             known = reading.features if record["selected"] is None else None  # audited already
-            return _with_sample(_tally(record, features, labels, known), record, features, modelling)
+            return _with_sample(_corpus_counts(record, features, labels, known), record, features, modelling)
 
     return TextClassifier.of(features, modelling).restore(labels, reading, tally)
 
@@ -152,7 +152,7 @@ def _check_width(
         raise audit.wrong(key, f"should be of {expected:,} columns, and is of {n_columns:,}")
 
 
-def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings, n_classes: int) -> Reading:
+def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings, n_classes: int) -> FittedModel:
     selected = _vocabulary(record, "selected" if record["selected"] is not None else "vocabulary")
     audit.section(record, "scorer", ("bias", "default", "indptr", "classes", "deltas", "base", "base_scale"))
     derivation = derivation_of(modelling.model, n_values=modelling.values)
@@ -172,7 +172,7 @@ def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings
         derivation,
     )
     weighting, choice = _weighting(record, scorer.n_features), choice_of(record, n_classes)
-    return Reading(selected, None, weighting, scorer, choice, unlabelled_of(record, n_classes))
+    return FittedModel(selected, None, weighting, scorer, choice, unlabeled_of(record, n_classes))
 
 
 def _weighting(record: Record, n_features: int) -> Weighting:
@@ -185,9 +185,9 @@ def _weighting(record: Record, n_features: int) -> Weighting:
     )
 
 
-def _tally(
+def _corpus_counts(
     record: Record, features: FeatureSettings, labels: tuple[str, ...], known: Vocabulary | None = None
-) -> Tally:
+) -> CorpusCounts:
     vocabulary = known if known is not None else _vocabulary(record, "vocabulary")
     audit.section(record, "statistics", ("indptr", "classes", "documents", "occurrences"))
     indptr, classes = _entries(record, "statistics", len(labels))
@@ -203,11 +203,13 @@ def _tally(
             raise audit.wrong(key, f"should be {expected:,} numbers, and is {len(found):,}")
         if found.sum(dtype=np.float64) > MOST_COUNTED:
             raise audit.wrong(key, f"should be {MOST_COUNTED:,} together at most")
-    statistics = Statistics(class_documents, indptr, classes, documents, occurrences)
-    return Tally(labels, vocabulary, statistics, concatenated(()), 0)
+    statistics = ClassStatistics(class_documents, indptr, classes, documents, occurrences)
+    return CorpusCounts(labels, vocabulary, statistics, concatenated(()), 0)
 
 
-def _with_sample(tally: Tally, record: Record, features: FeatureSettings, modelling: ModelSettings) -> Tally:
+def _with_sample(
+    tally: CorpusCounts, record: Record, features: FeatureSettings, modelling: ModelSettings
+) -> CorpusCounts:
     """The tally with the sample that the record keeps, if any."""
     if modelling.keep_sample is None:
         return tally

@@ -9,17 +9,17 @@ import numpy as np
 from nbtext.artifact import audit
 from nbtext.artifact.record import narrowed
 from nbtext.bayes.sample import Sample
-from nbtext.classifier.reservoir import ALL_HASHES
 from nbtext.errors import ModelError
+from nbtext.model.reservoir import ALL_HASHES
 
 if TYPE_CHECKING:
-    from nbtext.bayes.statistics import Statistics
-    from nbtext.classifier.tally import Tally
+    from nbtext.bayes.class_statistics import ClassStatistics
+    from nbtext.model.corpus_counts import CorpusCounts
 
 Record = dict[str, Any]
 
 
-def sample_record(tally: Tally, keep_sample: int | None) -> Record | None:
+def sample_record(tally: CorpusCounts, keep_sample: int | None) -> Record | None:
     """What is kept of a tally's sample: its documents' counts and classes, none of their texts."""
     if keep_sample is None:
         return None
@@ -34,7 +34,7 @@ def sample_record(tally: Tally, keep_sample: int | None) -> Record | None:
     }
 
 
-def sample_of(record: Record, statistics: Statistics) -> tuple[Sample, int]:
+def sample_of(record: Record, statistics: ClassStatistics) -> tuple[Sample, int]:
     """The sample in the record, and the bound of hashes below which it is complete.
 
     raises  ArtifactError: it is not of documents that the statistics count

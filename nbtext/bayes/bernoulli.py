@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from nbtext.bayes.categorical import categorical
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.statistics import Statistics
 
 
-def bernoulli(statistics: Statistics, *, smoothing: float) -> LinearScorer:
+def bernoulli(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
     """Weigh each feature by the log-odds that a document of the class holds it.
 
     With p_kj = (d_kj + α) / (n_k + 2α), the weight is log(p / (1 − p)), and Σ_j log(1 − p_kj), the score of a

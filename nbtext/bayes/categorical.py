@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.derivation import Values, check_columns
 from nbtext.bayes.probability import log_share
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.statistics import Statistics
 
 
 @dataclass(frozen=True, eq=False)
-class ValueCounts(Statistics):
-    """Statistics over the values of features: `documents` are those of class k in which feature j has value v, n_kjv.
+class ValueCounts(ClassStatistics):
+    """ClassStatistics over the values of features: `documents` are those of class k where feature j has value v, n_kjv.
 
     Each feature and class that meet have an entry for every value but 0, which is what is left of the class.
 
@@ -33,7 +33,7 @@ class ValueCounts(Statistics):
         return self.feature_sums(self.present)[:: self.n_values - 1]
 
 
-def value_counts(statistics: Statistics, sample: Sample, *, n_values: int) -> ValueCounts:
+def value_counts(statistics: ClassStatistics, sample: Sample, *, n_values: int) -> ValueCounts:
     """Count the values that each feature has in each class.
 
     statistics  of the sample's documents, which are all that there are
@@ -50,13 +50,13 @@ def value_counts(statistics: Statistics, sample: Sample, *, n_values: int) -> Va
     )
 
 
-def categorical(statistics: Statistics, *, smoothing: float) -> LinearScorer:
+def categorical(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
     """Weigh each value of each feature by how much likelier it is than the feature's absence.
 
     With p_kjv = (n_kjv + α) / (n_k + mα), the weight of value v is log(p_kjv / p_kj0), and Σ_j log p_kj0, the score
     of a document that holds nothing, is the bias.
 
-    statistics  ValueCounts of K classes; plain Statistics are two values, absent and present
+    statistics  ValueCounts of K classes; plain ClassStatistics are two values, absent and present
     smoothing   α >= 0; 0 is maximum likelihood, clipped
     returns     the scorer of log P(document | class), without the prior, over the columns of the values
     source      scikit-learn 1.9, CategoricalNB with min_categories=m on min(counts, m − 1)
@@ -77,7 +77,7 @@ def categorical(statistics: Statistics, *, smoothing: float) -> LinearScorer:
     return replace(scorer, derivation=Values(n_values)) if isinstance(statistics, ValueCounts) else scorer
 
 
-def categorical_left_out(statistics: Statistics, sample: Sample, scores: Floats, *, smoothing: float) -> Floats:
+def categorical_left_out(statistics: ClassStatistics, sample: Sample, scores: Floats, *, smoothing: float) -> Floats:
     """The scores of documents under the model of all documents but themselves.
 
     Only a document's own class has learned from it: there it leaves the counts of its values, and the number of
@@ -109,7 +109,7 @@ def categorical_left_out(statistics: Statistics, sample: Sample, scores: Floats,
     return left_out
 
 
-def categorical_unseen(statistics: Statistics, sample: Sample, *, smoothing: float) -> Floats:
+def categorical_unseen(statistics: ClassStatistics, sample: Sample, *, smoothing: float) -> Floats:
     """The weight that a feature has for a document under the model of all others, none of which holds it.
 
     returns  (n_documents, n_classes)
@@ -121,7 +121,7 @@ def categorical_unseen(statistics: Statistics, sample: Sample, *, smoothing: flo
     return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 
 
-def _presence(statistics: Statistics) -> tuple[NDArray[np.int64], int]:
+def _presence(statistics: ClassStatistics) -> tuple[NDArray[np.int64], int]:
     """The documents that hold each entry's feature, and how many values a feature has."""
     if isinstance(statistics, ValueCounts):
         return statistics.present, statistics.n_values

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.probability import CLIP
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.statistics import Statistics
 
 BLOCK = 1 << 20  # meetings of a document's feature with a class that are looked at together, so that memory is bounded
 
 NEGLIGIBLE = 1e-6  # of V weights' sum, which is V log V at least
 
 
-def complement(statistics: Statistics, *, smoothing: float, normalize_weights: bool = False) -> LinearScorer:
+def complement(statistics: ClassStatistics, *, smoothing: float, normalize_weights: bool = False) -> LinearScorer:
     """Weigh each feature by how seldom all the other classes use it.
 
     The weight is −log θ, with θ the smoothed share of the feature among the tokens of all classes but this one.
@@ -49,7 +49,7 @@ def complement(statistics: Statistics, *, smoothing: float, normalize_weights: b
 
 
 def complement_left_out(
-    statistics: Statistics, sample: Sample, scores: Floats, *, smoothing: float, normalize_weights: bool = False
+    statistics: ClassStatistics, sample: Sample, scores: Floats, *, smoothing: float, normalize_weights: bool = False
 ) -> Floats:
     """The scores of documents under the model of all documents but themselves.
 
@@ -78,7 +78,7 @@ def complement_left_out(
 
 
 def _sums(
-    statistics: Statistics, everywhere: Floats, part: Sample, *, smoothing: float, normalize_weights: bool
+    statistics: ClassStatistics, everywhere: Floats, part: Sample, *, smoothing: float, normalize_weights: bool
 ) -> tuple[Floats, Floats]:
     """What leaving out takes, for each document and class, of logarithms of counts: shape (n_documents, n_classes).
 
@@ -107,7 +107,7 @@ def _distinct(part: Sample) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArr
     return columns.astype(np.int32), pairs >> 32, pairs & 0xFFFFFFFF
 
 
-def _scores(met: Statistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
+def _scores(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
     """The sums of values · (base + delta) over the features of each document, shape (n_documents, n_classes)."""
     nothing, ones = np.zeros(met.n_classes), np.ones(met.n_classes)
     return LinearScorer(nothing, nothing, met.indptr, met.classes, deltas, base, ones).scores(*rows)
@@ -120,7 +120,7 @@ def _parts(sample: Sample, widths: NDArray[np.int64]) -> list[Sample]:
     return [sample.part(start, stop) for start, stop in pairwise([*(starts.tolist() or [0]), len(sample)])]
 
 
-def _logs(statistics: Statistics, everywhere: Floats, smoothing: float) -> tuple[Floats, Floats]:
+def _logs(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> tuple[Floats, Floats]:
     """log(sightings + α) of each feature in all classes, and what it changes to leave out a class that has an entry.
 
     everywhere  (V,), the sightings of each feature
@@ -131,7 +131,7 @@ def _logs(statistics: Statistics, everywhere: Floats, smoothing: float) -> tuple
     return base, _log_count(others, smoothing) - np.repeat(base, widths)
 
 
-def complement_unseen(statistics: Statistics, sample: Sample, *, smoothing: float) -> Floats:
+def complement_unseen(statistics: ClassStatistics, sample: Sample, *, smoothing: float) -> Floats:
     """The weight that a feature has for a document under the model of all others, none of which holds it.
 
     returns  (n_documents, n_classes)
@@ -143,7 +143,7 @@ def complement_unseen(statistics: Statistics, sample: Sample, *, smoothing: floa
     return np.asarray(np.log(np.maximum(without, CLIP)) - _log_count(np.zeros(1), smoothing))
 
 
-def _complement_totals(statistics: Statistics, smoothing: float) -> Floats:
+def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:
     tokens = statistics.class_occurrences
     return np.asarray(tokens.sum() - tokens + smoothing * statistics.n_features, dtype=np.float64)
 

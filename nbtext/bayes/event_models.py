@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from nbtext.bayes.bernoulli import bernoulli
 from nbtext.bayes.categorical import categorical, categorical_left_out, categorical_unseen, value_counts
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.complement import complement, complement_left_out, complement_unseen
 from nbtext.bayes.derivation import Derivation, Powers, Values
 from nbtext.bayes.gaussian import FLOOR, gaussian, gaussian_left_out, moments
@@ -18,7 +19,6 @@ from nbtext.bayes.multinomial import (
     multinomial_unseen,
 )
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.statistics import Statistics
 
 
 class EventModel(NamedTuple):
@@ -44,7 +44,7 @@ class EventModel(NamedTuple):
     counts_left_out: Callable[..., Floats] | None = None
     reads_presence: bool = False
     is_generative: bool = True
-    gather: Callable[..., Statistics] | None = None
+    gather: Callable[..., ClassStatistics] | None = None
     reads_counts: bool = False
     smoothing: float | None = None
     unseen: Callable[..., Floats] | None = None

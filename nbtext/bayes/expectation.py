@@ -1,4 +1,4 @@
-"""Expectation-maximization: a generative model that learns from documents without labels too."""
+"""LeaveOneOutEstimate-maximization: a generative model that learns from documents without labels too."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import AT_ONCE, Run, one_by_one
 from nbtext.bayes.priors import Prior, log_prior
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.statistics import Statistics
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -42,17 +42,17 @@ class Mixture:
 class ExpectationMaximization:
     """Learning from documents with labels, and from others by the labels that they are likely to have.
 
-    Let x be the labelled documents and y their labels, u the unlabelled ones, θ a model and π its prior. With the
-    unlabelled ones weighted by λ, what a step makes larger is the log-posterior of the model,
+    Let x be the labelled documents and y their labels, u the unlabeled ones, θ a model and π its prior. With the
+    unlabeled ones weighted by λ, what a step makes larger is the log-posterior of the model,
 
         l(θ) = Σ_x log π_y P(x | y, θ) + λ Σ_u log Σ_k π_k P(u | k, θ) + log p(θ),
 
     where p(θ) is the belief that smoothing by α stands for: Dirichlet(α + 1) for the words of each class of the
     multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of the Bernoulli model, which is
-    α Σ_kj log p_kj (1 − p_kj). A step asks how probable each label is for each unlabelled document, r_uk = P(k | u, θ),
+    α Σ_kj log p_kj (1 − p_kj). A step asks how probable each label is for each unlabeled document, r_uk = P(k | u, θ),
     and counts u for each class λ r_uk times. These counts are read like any others, and l(θ) has not fallen.
 
-    unlabelled  the documents without labels; their classes are not looked at
+    unlabeled  the documents without labels; their classes are not looked at
     model       one of PENALTIES
     smoothing   α > 0
     weight      λ >= 0; at 0 the labelled documents are all that is learned from
@@ -61,7 +61,7 @@ class ExpectationMaximization:
                 2000, section 4 and, of λ, 5.3; that l does not fall: Dempster, Laird, Rubin, 1977
     """
 
-    unlabelled: Sample
+    unlabeled: Sample
     model: str
     smoothing: float
     prior: Prior
@@ -71,11 +71,11 @@ class ExpectationMaximization:
     @property
     def name(self) -> str:
         """What it is called where ways are compared."""
-        return f"unlabelled documents weighted {self.weight:g}" if self.weight > 0 else "labelled documents alone"
+        return f"unlabeled documents weighted {self.weight:g}" if self.weight > 0 else "labelled documents alone"
 
     def fit(
         self,
-        labelled: Statistics,
+        labelled: ClassStatistics,
         *,
         run: Run[Any] = one_by_one,
         on_step: OnStep | None = None,
@@ -104,23 +104,23 @@ class ExpectationMaximization:
         return Mixture(scorer, believed, tuple(found))
 
     def _expected(self, scorer: LinearScorer, run: Run[Any]) -> tuple[csr_array, float]:
-        """How probable each label is for each unlabelled document; and the log-likelihood of all of them."""
+        """How probable each label is for each unlabeled document; and the log-likelihood of all of them."""
         from scipy.sparse import vstack
 
-        parts = run([partial(_posteriors, scorer, part) for part in self.unlabelled.parts(AT_ONCE)])
+        parts = run([partial(_posteriors, scorer, part) for part in self.unlabeled.parts(AT_ONCE)])
         return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
 
-    def _counted(self, labelled: Statistics, posteriors: csr_array) -> Statistics:
-        """The labelled counts, and λ times those of the unlabelled documents, shared out among the classes."""
-        expected = self.unlabelled.by_feature(labelled.n_features) @ posteriors
+    def _counted(self, labelled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
+        """The labelled counts, and λ times those of the unlabeled documents, shared out among the classes."""
+        expected = self.unlabeled.by_feature(labelled.n_features) @ posteriors
         expected.sort_indices()
         total = _matrix(labelled) + self.weight * expected
         documents = labelled.class_documents + self.weight * posteriors.sum(axis=0)
         # the Bernoulli model reads documents, which occurrences of presence are; the multinomial one reads none
         indptr, classes = total.indptr.astype(np.int64), total.indices.astype(np.int32)
-        return Statistics(documents, indptr, classes, total.data, total.data)
+        return ClassStatistics(documents, indptr, classes, total.data, total.data)
 
-    def _log_posterior(self, labelled: Statistics, scorer: LinearScorer, marginal: float) -> float:
+    def _log_posterior(self, labelled: ClassStatistics, scorer: LinearScorer, marginal: float) -> float:
         """l(θ), up to a constant that no model changes."""
         of_classes = _matrix(
             labelled
@@ -144,7 +144,7 @@ def _posteriors(scorer: LinearScorer, part: Sample) -> tuple[csr_array, float]:
     return csr_array(shares), float((highest + np.log(sums)).sum())
 
 
-def _matrix(statistics: Statistics) -> csr_array:
+def _matrix(statistics: ClassStatistics) -> csr_array:
     """The occurrences as a matrix of features by classes."""
     from scipy.sparse import csr_array
 

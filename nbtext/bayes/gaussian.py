@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.derivation import Powers, check_columns
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.statistics import Statistics
 from nbtext.errors import ModelError
 
 FLOOR = 1e-9  # of variances, as a share of the largest; scikit-learn's var_smoothing
@@ -24,8 +24,8 @@ MOST_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
 
 
 @dataclass(frozen=True, eq=False)
-class Moments(Statistics):
-    """Statistics whose `occurrences` are sums of weights, with what their scatter takes besides.
+class Moments(ClassStatistics):
+    """ClassStatistics whose `occurrences` are sums of weights, with what their scatter takes besides.
 
     squares           (n_entries,) float64, sums of squared weights
     variances         (n_entries,) float64, of the feature's weights in all documents of the class, zeros included
@@ -37,7 +37,7 @@ class Moments(Statistics):
     largest_variance: float
 
 
-def moments(statistics: Statistics, sample: Sample) -> Moments:
+def moments(statistics: ClassStatistics, sample: Sample) -> Moments:
     """Means and variances of each feature in each class, without a dense matrix.
 
     statistics  of the sample's documents, which are all that there are

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS, EventModel
 from nbtext.bayes.priors import Prior, log_prior
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.statistics import Statistics
 
 Part = TypeVar("Part")
 Run = Callable[[Sequence[Callable[[], Part]]], list[Part]]
@@ -25,7 +25,7 @@ def one_by_one(calls: Sequence[Callable[[], Part]]) -> list[Part]:
 
 
 def scores_of_new(
-    statistics: Statistics, sample: Sample, *, model: str, smoothings: Sequence[float], prior: Prior = "empirical"
+    statistics: ClassStatistics, sample: Sample, *, model: str, smoothings: Sequence[float], prior: Prior = "empirical"
 ) -> Floats:
     """The scores of documents that the statistics do not hold, shape (n_smoothings, n_documents, n_classes)."""
     scorers = [EVENT_MODELS[model].compile(statistics, smoothing=smoothing) for smoothing in smoothings]
@@ -34,7 +34,7 @@ def scores_of_new(
 
 
 def leave_one_out(
-    statistics: Statistics,
+    statistics: ClassStatistics,
     sample: Sample,
     *,
     model: str,
@@ -72,7 +72,7 @@ def leave_one_out(
 
 
 def _by_scorer(
-    event_model: EventModel, statistics: Statistics, parts: Sequence[Sample], smoothing: float, run: Run[Floats]
+    event_model: EventModel, statistics: ClassStatistics, parts: Sequence[Sample], smoothing: float, run: Run[Floats]
 ) -> Floats:
     """The scores by way of the scorer of all documents, without the prior."""
     scorer = event_model.compile(statistics, smoothing=smoothing)

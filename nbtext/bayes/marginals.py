@@ -1,4 +1,4 @@
-"""Feature marginals: a multinomial model that uses each word, over all classes, as often as unlabelled documents do."""
+"""Feature marginals: a multinomial model that uses each word, over all classes, as often as unlabeled documents do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.expectation import Mixture
 from nbtext.bayes.priors import Prior, log_prior
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.statistics import Statistics
 from nbtext.features.rows import running_sums
 
 BLOCK = 1 << 20  # probabilities that are looked for together, so that memory is bounded
@@ -25,7 +25,7 @@ class FeatureMarginals:
     """Learning from labelled documents how the classes differ, and from all how frequent each word is.
 
     In class k, with N_k labelled tokens, a word has been seen t_k times; P_k = N_k / Σ N_k. Of all tokens, those of
-    unlabelled documents included, its share is P. Its probabilities θ_k = P(word | k) are the likeliest ones that agree
+    unlabeled documents included, its share is P. Its probabilities θ_k = P(word | k) are the likeliest ones that agree
     with this share:
 
         the largest Σ_k t_k log θ_k + (N_k − t_k) log (1 − θ_k)  with  Σ_k P_k θ_k = P.
@@ -37,7 +37,7 @@ class FeatureMarginals:
 
     and falls as ν grows: there is one ν for each word. Where a class has used a word less than `smoothing` times, it
     counts as so often. A word that no labelled document has is as probable in every class, θ_k = P. At the end each
-    class's probabilities are divided by their sum. It takes one pass over the unlabelled documents, of which only the
+    class's probabilities are divided by their sum. It takes one pass over the unlabeled documents, of which only the
     sums are kept, and memory for each label and each word of labelled documents.
 
     occurrences  (n_features,), of each feature in all documents, labelled or not
@@ -52,7 +52,7 @@ class FeatureMarginals:
 
     @property
     def weight(self) -> float:
-        """What an unlabelled token counts, beside a labelled one, in the shares of the words."""
+        """What an unlabeled token counts, beside a labelled one, in the shares of the words."""
         return 1.0
 
     @property
@@ -60,7 +60,7 @@ class FeatureMarginals:
         """What it is called where ways are compared."""
         return "feature marginals"
 
-    def fit(self, labelled: Statistics, **_: Any) -> Mixture:
+    def fit(self, labelled: ClassStatistics, **_: Any) -> Mixture:
         """The model of these labelled documents; nothing is repeated, so that there is no step to tell of."""
         everywhere = np.maximum(self.occurrences, self.smoothing)
         shares = np.minimum(everywhere / everywhere.sum(), MOST)
@@ -82,7 +82,7 @@ class FeatureMarginals:
         believed = log_prior(labelled.class_documents, self.prior)
         return Mixture(scorer.with_prior(believed), believed, ())
 
-    def _in_blocks(self, labelled: Statistics, used: NDArray[np.int64], shares: Floats) -> list[Floats]:
+    def _in_blocks(self, labelled: ClassStatistics, used: NDArray[np.int64], shares: Floats) -> list[Floats]:
         """log θ of these features, (n_used, n_classes), some of them at a time."""
         size = max(1, BLOCK // labelled.n_classes)
         tokens = np.maximum(labelled.class_occurrences, 1).astype(np.float64)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.probability import log_share
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.statistics import Statistics
 from nbtext.features.routines import routines
 
 MOST_TABLED = 4096  # sightings whose logarithms are looked up
 
 
-def multinomial(statistics: Statistics, *, smoothing: float) -> LinearScorer:
+def multinomial(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
     """Weigh each feature by how often a class uses it.
 
     The weight is log P(feature | class) = log((t_kj + α) / (Σ_j t_kj + αV)): the share of the class's tokens that
@@ -38,7 +38,7 @@ def multinomial(statistics: Statistics, *, smoothing: float) -> LinearScorer:
     )
 
 
-def multinomial_left_out(statistics: Statistics, sample: Sample, scores: Floats, *, smoothing: float) -> Floats:
+def multinomial_left_out(statistics: ClassStatistics, sample: Sample, scores: Floats, *, smoothing: float) -> Floats:
     """The scores of documents under the model of all documents but themselves.
 
     Only a document's own class has learned from it: there its counts leave the numerators, its length the
@@ -56,7 +56,7 @@ def multinomial_left_out(statistics: Statistics, sample: Sample, scores: Floats,
     return left_out
 
 
-def multinomial_unseen(statistics: Statistics, sample: Sample, *, smoothing: float) -> Floats:
+def multinomial_unseen(statistics: ClassStatistics, sample: Sample, *, smoothing: float) -> Floats:
     """The weight that a feature has for a document under the model of all others, none of which holds it.
 
     returns  (n_documents, n_classes)
@@ -66,7 +66,7 @@ def multinomial_unseen(statistics: Statistics, sample: Sample, *, smoothing: flo
     return log_share(np.zeros(1), totals, smoothing)
 
 
-def multinomial_counts_left_out(statistics: Statistics, sample: Sample, *, smoothings: Sequence[float]) -> Floats:
+def multinomial_counts_left_out(statistics: ClassStatistics, sample: Sample, *, smoothings: Sequence[float]) -> Floats:
     """What `multinomial_left_out` gives for whole counts, for several smoothings > 0 at once, and without a scorer.
 
     A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α), where

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.derivation import Derivation
-from nbtext.bayes.statistics import Statistics
 from nbtext.errors import ModelError
 from nbtext.features.routines import routines
 from nbtext.features.rows import run_starts, running_sums
@@ -39,7 +39,7 @@ class Sample:
     classes: NDArray[np.int32]
     hashes: NDArray[np.uint64]
     marks: NDArray[Any] | None = None
-    _located: tuple[Statistics, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
+    _located: tuple[ClassStatistics, NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
     _transposed: csr_array | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -126,7 +126,7 @@ class Sample:
             object.__setattr__(self, "_transposed", rows.T.tocsr())  # a memory, no part of the value
         return self._transposed
 
-    def own_entries(self, statistics: Statistics) -> NDArray[np.int64]:
+    def own_entries(self, statistics: ClassStatistics) -> NDArray[np.int64]:
         """For each entry, the position of (its feature, the class of its document) in statistics of the corpus."""
         if self._located is None or self._located[0] is not statistics:
             positions = routines.entry_positions(
@@ -176,7 +176,7 @@ class Sample:
         """The same documents with other numbers for features (in the same order) and classes."""
         return replace(self, indices=columns[self.indices], classes=classes[self.classes])
 
-    def is_within(self, statistics: Statistics) -> NDArray[np.bool_]:
+    def is_within(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
         """Whether each document, taken by itself, could be one that the statistics count: shape (n_documents,)."""
         keys = self.indices.astype(np.int64) * statistics.n_classes + self.classes[self.entry_documents]
         known = np.append(statistics.entry_features * statistics.n_classes + statistics.classes, -1)
@@ -186,7 +186,7 @@ class Sample:
         n_unmet = np.bincount(self.entry_documents, weights=~is_met, minlength=len(self))
         return np.asarray((n_unmet == 0) & (statistics.class_documents[self.classes] > 0))
 
-    def statistics(self, n_features: int, n_classes: int) -> Statistics:
+    def statistics(self, n_features: int, n_classes: int) -> ClassStatistics:
         """What these documents amount to."""
         keys = self.indices.astype(np.int64) * n_classes + self.classes[self.entry_documents]
         # sums of whole numbers are the same in any order, and sorting without regard to it is much quicker
@@ -196,7 +196,7 @@ class Sample:
         features, classes = np.divmod(keys[starts], max(1, n_classes))
         exact = np.int64 if self.counts.dtype.kind == "i" else np.float64
         counts = self.counts[order].astype(exact)
-        return Statistics(
+        return ClassStatistics(
             np.bincount(self.classes, minlength=n_classes).astype(np.int64),
             np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64),
             classes.astype(np.int32),

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.confusion import Confused, most_confused
-from nbtext.bayes.coverage import STRANGEST, own_strangeness
+from nbtext.bayes.decision_offsets import fit_decision_offsets
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import Run, leave_one_out, one_by_one, scores_of_new
 from nbtext.bayes.outliers import threshold, typical
+from nbtext.bayes.prediction_sets import STRANGEST, own_nonconformity
 from nbtext.bayes.priors import Prior
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
-from nbtext.bayes.shift import fit_shift
-from nbtext.bayes.statistics import Statistics
 
 LAPLACE = 1.0  # where there is nothing to choose by
 # The search looks from 10^-2 to 10^1. Below, leave-one-out still finds gains wherever documents quote one another,
@@ -33,7 +33,7 @@ SEARCH_SIZE = 1024  # documents that the search looks at: log-loss is smooth in 
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class LeaveOneOutEstimate:
     """What leave-one-out foretells of new documents of the same kind."""
 
     documents: int  # how many it looked at
@@ -48,11 +48,13 @@ class Choice:
 
     smoothing: float
     calibration: Calibration | None = None
-    expectation: Expectation | None = None
+    expectation: LeaveOneOutEstimate | None = None
     outlier_threshold: float | None = None  # log-likelihood per token, in nats
     likelihoods: Quantiles | None = None  # log-likelihoods per token, of left-out documents
-    strangeness: Quantiles | None = None  # of the true labels, as `coverage` defines it
-    tilt: Floats | None = None  # (n_classes,), added to the log-probabilities before they are normalised again
+    nonconformity: Quantiles | None = None  # of the true labels, as `coverage` defines it
+    prior_adjustment: Floats | None = (
+        None  # (n_classes,), added to the log-probabilities before they are normalised again
+    )
     shift: Floats | None = None  # (n_classes,), added to the log-probabilities only where the largest is taken
     penalty: float | None = None  # of a discriminative model, chosen or given
     approximate: tuple[str, ...] = ()  # which of these were fitted to other documents than training would fit them to
@@ -60,7 +62,7 @@ class Choice:
     def log_posterior(self, scores: Floats, lengths: NDArray[Any]) -> Floats:
         """Log-probabilities of documents of these many known tokens, shape (n_documents, n_classes)."""
         found = normalized(scores) if self.calibration is None else self.calibration.log_posterior(scores, lengths)
-        return found if self.tilt is None else normalized(found + self.tilt)
+        return found if self.prior_adjustment is None else normalized(found + self.prior_adjustment)
 
     def decided(self, log_posterior: Floats) -> NDArray[np.int64]:
         """The class to answer for each document: the most probable one, or what serves the metric to optimize."""
@@ -89,14 +91,16 @@ class Choice:
         others = np.full(n_documents - len(classes), STRANGEST)
         return replace(
             choice,
-            expectation=Expectation(n_documents, float(right / n_documents), loss, most_confused(classes, answers)),
-            strangeness=Quantiles.of(np.concatenate((own_strangeness(np.exp(log_posterior), classes), others))),
+            expectation=LeaveOneOutEstimate(
+                n_documents, float(right / n_documents), loss, most_confused(classes, answers)
+            ),
+            nonconformity=Quantiles.of(np.concatenate((own_nonconformity(np.exp(log_posterior), classes), others))),
         )
 
     def optimized(self, scores: Floats, lengths: NDArray[Any], classes: NDArray[Any], metric: str) -> Choice:
-        """The same with the tilt or shift that serves a metric best on left-out documents."""
-        found = fit_shift(self.log_posterior(scores, lengths), classes, metric)
-        return replace(self, tilt=found) if metric == "log_loss" else replace(self, shift=found)
+        """The same with the prior_adjustment or shift that serves a metric best on left-out documents."""
+        found = fit_decision_offsets(self.log_posterior(scores, lengths), classes, metric)
+        return replace(self, prior_adjustment=found) if metric == "log_loss" else replace(self, shift=found)
 
 
 def calibration_by_unit(scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32]) -> Calibration:
@@ -116,14 +120,14 @@ class LeaveOneOut:
     counts here only where the likelihood of a document is looked at.
 
     lengths  (n_documents,), tokens of each document of the sample, however they are weighted
-    n_alone  (n_documents,), those of them that no other document of the corpus holds
+    n_hapax  (n_documents,), those of them that no other document of the corpus holds
     is_new   (n_documents,), which of the sample are no part of the corpus; None: none
     """
 
-    statistics: Statistics
+    statistics: ClassStatistics
     sample: Sample
     lengths: NDArray[Any]
-    n_alone: NDArray[Any]
+    n_hapax: NDArray[Any]
     model: str
     prior: Prior
     run: Run[Any] = one_by_one  # what makes the calls that the work is cut into, in as many threads as it has
@@ -181,20 +185,20 @@ class LeaveOneOut:
     @property
     def n_known(self) -> NDArray[Any]:
         """Tokens of each document that others hold too."""
-        return np.asarray(self.lengths - self.n_alone)
+        return np.asarray(self.lengths - self.n_hapax)
 
     @cached_property
     def _alone(self) -> Floats:
         """Of each document, the sum of the counts that stand alone: tokens, or features where presence is looked at."""
         sees_presence = EVENT_MODELS[self.model].reads_counts
         is_alone = self.statistics.document_frequencies == 1
-        n_alone = self.sample.sums_of_features(is_alone, are_counted=not sees_presence)
-        return n_alone if self.is_new is None else n_alone * ~self.is_new
+        n_hapax = self.sample.sums_of_features(is_alone, are_counted=not sees_presence)
+        return n_hapax if self.is_new is None else n_hapax * ~self.is_new
 
     def of_known(self, scores: Floats, smoothing: float) -> Floats:
         """Left-out scores without the words that no other document holds."""
         unseen = EVENT_MODELS[self.model].unseen
-        if unseen is None or self.sample.counts.dtype.kind != "i" or not self.n_alone.any():
+        if unseen is None or self.sample.counts.dtype.kind != "i" or not self.n_hapax.any():
             return scores
         return np.asarray(scores - self._alone[:, None] * unseen(self.statistics, self.sample, smoothing=smoothing))
 
@@ -207,8 +211,8 @@ class LeaveOneOut:
 
     def _of(self, documents: NDArray[Any]) -> LeaveOneOut:
         is_new = self.is_new[documents] if self.is_new is not None else None
-        lengths, n_alone = self.lengths[documents], self.n_alone[documents]
-        return replace(self, sample=self.sample.taken(documents), lengths=lengths, n_alone=n_alone, is_new=is_new)
+        lengths, n_hapax = self.lengths[documents], self.n_hapax[documents]
+        return replace(self, sample=self.sample.taken(documents), lengths=lengths, n_hapax=n_hapax, is_new=is_new)
 
     def search(self) -> tuple[float, Calibration]:
         """The smoothing with the least calibrated log-loss on (at most SEARCH_SIZE of) the documents, calibrated so."""

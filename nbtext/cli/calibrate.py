@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli.rewriting import rewriting_command
 
 if TYPE_CHECKING:
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.source import Source
+    from nbtext.model.text_classifier import TextClassifier
 
 
 @rewriting_command(
@@ -22,6 +22,6 @@ def calibrate(classifier: TextClassifier, source: Source, **running: Any) -> Non
     They may be texts that it has learned, which are left out of its counts one by one, or others.
     MODEL is rewritten, whole or not at all, unless -o names another file.
     """
-    from nbtext.classifier.growth import calibrate_source
+    from nbtext.model.growth import calibrate_source
 
     calibrate_source(classifier, source, **running)

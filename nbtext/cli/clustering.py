@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli.options import collected
 from nbtext.cli.running import jobs_or_all, reading
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
+from nbtext.model.settings import DecisionSettings
 
 if TYPE_CHECKING:
     from nbtext.cluster.executor import Workers

@@ -19,7 +19,7 @@ from nbtext.evaluation.curve_settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
-    from nbtext.classifier.tally import Tally
+    from nbtext.model.corpus_counts import CorpusCounts
 
 
 @click.command(
@@ -98,7 +98,7 @@ def _side_by_side(
     from time import thread_time
 
     from nbtext.artifact.model import load_model
-    from nbtext.evaluation.rivals import Contestant, side_by_side
+    from nbtext.evaluation.comparison import Contestant, side_by_side
     from nbtext.report.rivals import rendered_side_by_side
 
     refuse_given(
@@ -118,9 +118,9 @@ def _side_by_side(
 
 def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int, options: dict[str, Any]) -> str:
     """Learning curves of models that are trained for them."""
-    from nbtext.classifier.folding import threads
-    from nbtext.classifier.reading import check_hashing
-    from nbtext.evaluation.curves import learning_curves
+    from nbtext.evaluation.learning_curves import learning_curves
+    from nbtext.model.fitting import check_hashing
+    from nbtext.model.folding import threads
     from nbtext.report.curves import rendered_comparison
     from nbtext.report.progress import watched
 
@@ -128,8 +128,8 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     modelling = [collected(ModelSettings, options, model=name) for name in curves.models]
     for each in modelling:
         check_hashing(collected(FeatureSettings, options), each)
-    tally, features = _tally(sources, jobs, options)
-    others = _tally((test,), jobs, options)[0] if test is not None else None
+    tally, features = _counts(sources, jobs, options)
+    others = _counts((test,), jobs, options)[0] if test is not None else None
     is_wanted = not (options["quiet"] or options["no_progress"])
     with threads(jobs) as run:
         comparison = learning_curves(
@@ -148,11 +148,11 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     return rendered_comparison(comparison, form=form, screen=screen())
 
 
-def _tally(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tuple[Tally, FeatureSettings]:
+def _counts(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tuple[CorpusCounts, FeatureSettings]:
     """The counts of some sources, and how they were made."""
-    from nbtext.classifier.folding import tally_source
-    from nbtext.classifier.matrices import features_of, tally_of
     from nbtext.documents.matrix_reading import load_matrix
+    from nbtext.model.folding import tally_source
+    from nbtext.model.matrices import features_of, tally_of
 
     settings, features = collected(ReadingSettings, options), collected(FeatureSettings, options)
     if is_matrix_alone(sources, settings):

@@ -32,7 +32,7 @@ def diff(before: str, after: str, n_features: int, form: str | None) -> None:
     From A to B: sizes, settings, labels, features that are new or lost, and those whose log-odds have moved most.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.classifier.difference import difference
+    from nbtext.model.difference import difference
     from nbtext.report.difference import rendered_difference
 
     form = form_or_default(form)

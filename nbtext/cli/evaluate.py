@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli import completion
 from nbtext.cli.options import StagedCommand, collected, option, refuse_given, settings_options
 from nbtext.cli.reporting import Reporter
@@ -16,17 +15,18 @@ from nbtext.cli.shared_options import feature_options, form_option, reading_opti
 from nbtext.cli.types import Parsed
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
-from nbtext.evaluation.bars import check_bars, parse_bars
 from nbtext.evaluation.settings import FoldSettings
+from nbtext.evaluation.thresholds import check_bars, parse_bars
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.settings import DecisionSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbtext.classifier.folding import OnBatch
     from nbtext.cli.reporting import Asked
     from nbtext.documents.source import Source
     from nbtext.evaluation.seen import Seen
+    from nbtext.model.folding import OnBatch
 
 
 @click.command(
@@ -127,8 +127,8 @@ def _asked(model_file: str | None, dealing: FoldSettings, options: dict[str, Any
 
 def _seen(source: Source, asked: Asked, on_batch: OnBatch, options: dict[str, Any]) -> Iterator[Seen]:
     """What it answers to each batch of a source."""
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.evaluation import seen
+    from nbtext.model.text_classifier import TextClassifier
 
     jobs, decisions = jobs_or_all(options["jobs"]), collected(DecisionSettings, options)
     if asked is None:

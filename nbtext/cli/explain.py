@@ -15,8 +15,8 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from nbtext.classifier.explanation import Explanation
     from nbtext.features.settings import FeatureSettings
+    from nbtext.model.explanation import Explanation
 
 
 @click.command(
@@ -64,7 +64,7 @@ def explain(sources: tuple[str, ...], model: str, html: str | None, **options: A
     speaks for the label, yellow or orange against it.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.classifier.explanation import Explainer, explain_source
+    from nbtext.model.explanation import Explainer, explain_source
 
     output = _checked(html, options)
     classifier = load_model(model)

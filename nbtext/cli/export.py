@@ -7,7 +7,7 @@ import click
 from nbtext.cli.options import StagedCommand, option
 from nbtext.cli.running import output_or_pipe
 from nbtext.cli.shared_options import debug_option, model_argument, written_option
-from nbtext.interchange.formats import FORMATS
+from nbtext.export.formats import FORMATS
 
 
 @click.command(
@@ -19,7 +19,7 @@ from nbtext.interchange.formats import FORMATS
     "onnx: a graph that takes features (words, or n-grams of them) as strings and gives label and probabilities; its "
     "documentation says the details. Needs nbtext[onnx].\n\n"
     "sklearn-json: the steps of a scikit-learn pipeline with their parameters and fitted attributes. `nbtext` loads "
-    "no pickle, so that a pipeline becomes a model only in Python: nbtext.interchange.from_sklearn.\n\n"
+    "no pickle, so that a pipeline becomes a model only in Python: nbtext.export.from_sklearn.\n\n"
     "Memory holds the model, and the weights of all features for all labels (js and c: only those that differ).",
 )
 @model_argument
@@ -33,7 +33,7 @@ def export(model: str, form: str, output: str | None) -> None:
     more step). Models of hashed, gaussian or categorical features cannot be exported.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.interchange import formats
+    from nbtext.export import formats
 
     target = output_or_pipe(output)
     formats.export(load_model(model), form, target)

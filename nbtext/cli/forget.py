@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from nbtext.cli.rewriting import rewriting_command
 
 if TYPE_CHECKING:
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.source import Source
+    from nbtext.model.text_classifier import TextClassifier
 
 
 @rewriting_command(
@@ -25,6 +25,6 @@ def forget(classifier: TextClassifier, source: Source, **running: Any) -> None:
     stays as it is. Words and labels that no other text has vanish.
     MODEL is rewritten, whole or not at all, unless -o names another file.
     """
-    from nbtext.classifier.growth import forget_source
+    from nbtext.model.growth import forget_source
 
     forget_source(classifier, source, **running)

@@ -15,8 +15,8 @@ from nbtext.documents.streams import is_matrix
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from nbtext.classifier.naming import Names
-    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.model.naming import Names
+    from nbtext.model.text_classifier import TextClassifier
 
 CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
 
@@ -79,14 +79,14 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
             if options[name]:
                 where = "--" + name.replace("_", "-").removesuffix("s")
                 raise SettingsError("a matrix has learned nothing", where=where, hint="give a model, or leave it out")
-        from nbtext.classifier.inspection import inspect_matrix
         from nbtext.documents.matrix_reading import load_matrix
+        from nbtext.model.inspection import inspect_matrix
 
         matrix = inspect_matrix(load_matrix(model))
         print_result(rendered_matrix(matrix, form=form, screen=screen()), form)
         return
     from nbtext.artifact.model import load_model
-    from nbtext.classifier.inspection import inspect as looked_into
+    from nbtext.model.inspection import inspect as looked_into
 
     classifier = load_model(model)
     asked = {name: options[name] for name in ("n_features", "by", "labels", "words")}
@@ -98,7 +98,7 @@ def _names(classifier: TextClassifier, options: dict[str, Any]) -> Names | None:
     """The words behind hashed features, if they are asked for."""
     if options["words_from"] is None:
         return None
-    from nbtext.classifier.naming import words_behind
+    from nbtext.model.naming import words_behind
 
     settings, progress = collected(ReadingSettings, options), {name: options[name] for name in ("quiet", "no_progress")}
     with reading((options["words_from"],), settings, **progress) as (source, on_batch):

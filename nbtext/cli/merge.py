@@ -27,8 +27,8 @@ def merge(models: tuple[str, ...], output: str | None, jobs: int | None, quiet: 
     They must have been trained with the same options.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.classifier import growth
-    from nbtext.classifier.folding import threads
+    from nbtext.model import growth
+    from nbtext.model.folding import threads
 
     target = output_or_pipe(output)
     with threads(jobs_or_all(jobs)) as run:

@@ -10,7 +10,6 @@ import click
 from click.core import ParameterSource
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.settings import DecisionSettings, FadingSettings, UnlabelledSettings
 from nbtext.cli import completion
 from nbtext.cli.help import write_epilog, write_sources
 from nbtext.cli.types import PARSED
@@ -21,6 +20,7 @@ from nbtext.evaluation.curve_settings import CurveSettings, models_to_compare
 from nbtext.evaluation.search_settings import SearchSettings
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
+from nbtext.model.settings import DecisionSettings, FadingSettings, UnlabeledSettings
 
 Command = Callable[..., Any]
 TYPED = "nbtext.typed"  # where click keeps what was typed
@@ -34,7 +34,7 @@ Settings = TypeVar(
     CurveSettings,
     SearchSettings,
     ClusterSettings,
-    UnlabelledSettings,
+    UnlabeledSettings,
     FadingSettings,
 )
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from nbtext.classifier.settings import DecisionSettings
 from nbtext.cli.clustering import answer_by_workers
 from nbtext.cli.options import StagedCommand, collected, option
 from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file
@@ -25,10 +24,11 @@ from nbtext.cli.shared_options import (
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
+from nbtext.model.settings import DecisionSettings
 
 if TYPE_CHECKING:
-    from nbtext.classifier.predictions import Predictions
     from nbtext.documents.source import Source
+    from nbtext.model.predictions import Predictions
 
 
 @click.command(
@@ -75,7 +75,7 @@ def predict(
     so does one about which the model is less sure than --min-probability asks for.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.classifier.folding import predict_source
+    from nbtext.model.folding import predict_source
     from nbtext.report.records import write_predictions
 
     settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
@@ -102,7 +102,7 @@ def predict(
 
 def _ranked(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
     """All of them at the end, those of which the model is least sure first."""
-    from nbtext.classifier.ranking import most_uncertain_first
+    from nbtext.model.ranking import most_uncertain_first
 
     ranked = most_uncertain_first(predictions)
     return iter(() if ranked is None else (ranked,))

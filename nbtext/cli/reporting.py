@@ -9,12 +9,12 @@ from nbtext.cli.options import typed_options
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from nbtext.classifier.predictions import Predictions
-    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.evaluation.error_log import ErrorLog
     from nbtext.evaluation.metrics import Evaluation
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.evaluation.seen import Seen
-    from nbtext.evaluation.witness import Witness
+    from nbtext.model.predictions import Predictions
+    from nbtext.model.text_classifier import TextClassifier
 
     Asked = TextClassifier | PredictionsFile | None
 
@@ -47,12 +47,12 @@ class Reporter:
 
     def __init__(self, path: str | None, sources: tuple[str, ...], *, least: float) -> None:
         self._path, self._sources = path, sources
-        self._witness: Witness | None = None
+        self._witness: ErrorLog | None = None
         check_report(path)
         if path is not None:
-            from nbtext.evaluation.witness import Witness
+            from nbtext.evaluation.error_log import ErrorLog
 
-            self._witness = Witness(least=least)
+            self._witness = ErrorLog(least=least)
 
     def watching(self, seen: Iterable[Seen]) -> Iterator[Predictions]:
         """The answers, each batch as soon as it was noted."""
@@ -62,9 +62,9 @@ class Reporter:
         """Write the page."""
         if self._path is None or self._witness is None:
             return
-        from nbtext.classifier.text_classifier import TextClassifier
         from nbtext.evaluation.diagnosis import diagnosed
         from nbtext.features.occurrences import Locator
+        from nbtext.model.text_classifier import TextClassifier
         from nbtext.report.evaluation_page import evaluation_page
         from nbtext.report.page.rendering import write_page
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from nbtext.classifier.settings import FadingSettings
 from nbtext.cli.options import Command, StagedCommand, collected
 from nbtext.cli.running import jobs_or_all, reading, rewriting
 from nbtext.cli.shared_options import model_argument, reading_options, rewrite_option, run_options, sources
 from nbtext.documents.settings import ReadingSettings
+from nbtext.model.settings import FadingSettings
 
 Work = Callable[..., None]  # (classifier, source, *settings, jobs, on_batch)
 

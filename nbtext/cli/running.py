@@ -16,10 +16,10 @@ from nbtext.errors import InputError, SettingsError, number_of, printable
 from nbtext.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from nbtext.classifier.folding import OnBatch
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.batch import Batch
     from nbtext.documents.settings import ReadingSettings
+    from nbtext.model.folding import OnBatch
+    from nbtext.model.text_classifier import TextClassifier
     from nbtext.report.terminal import Screen
 
 

@@ -44,7 +44,7 @@ def sample(
     word; a categorical one draws how often each occurs. Models without such a story are refused.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.classifier.sampling import sampled
+    from nbtext.model.generation import sampled
     from nbtext.report.samples import write_samples
 
     classifier = load_model(model)

@@ -16,16 +16,16 @@ from nbtext.evaluation.search_settings import SearchSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
-    from nbtext.classifier.tally import Tally
+    from nbtext.model.corpus_counts import CorpusCounts
 
 
 def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tuple[FeatureSettings, ModelSettings]:
     """The settings of the most accurate model, and a table of what was tried."""
     from time import monotonic
 
-    from nbtext.classifier.folding import tally_source, threads
-    from nbtext.classifier.tally import SAMPLE_SIZE
     from nbtext.evaluation.search import candidates, search
+    from nbtext.model.corpus_counts import SAMPLE_SIZE
+    from nbtext.model.folding import tally_source, threads
     from nbtext.report.search import rendered_search
 
     settings, searching = collected(ReadingSettings, options), collected(SearchSettings, options)
@@ -33,7 +33,7 @@ def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> 
         hint = "give files or folders, or name a model"
         raise SettingsError("the texts are read several times, which this cannot be", where="--model", hint=hint)
 
-    def tally_of(features: FeatureSettings) -> Tally:
+    def tally_of(features: FeatureSettings) -> CorpusCounts:
         with reading(sources, settings, quiet=True, no_progress=True) as (source, on_batch):
             features = replace(features, fields=source.field_names)
             return tally_source(source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)

@@ -8,13 +8,13 @@ from dataclasses import fields
 import click
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.settings import DecisionSettings, FadingSettings
 from nbtext.cli import completion
 from nbtext.cli.options import Command, option, settings_options
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.evaluation.search_settings import SEARCHES, SearchSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
+from nbtext.model.settings import DecisionSettings, FadingSettings
 from nbtext.report.fields import FORMS
 
 MOST_JOBS = 4096
@@ -22,7 +22,7 @@ MOST_JOBS = 4096
 
 def reading_options(command: Command) -> Command:
     """How sources are read."""
-    return settings_options(ReadingSettings, "Reading")(command)
+    return settings_options(ReadingSettings, "FittedModel")(command)
 
 
 def feature_options(command: Command) -> Command:

@@ -20,7 +20,7 @@ from nbtext.cli.shared_options import (
     sources,
     written_option,
 )
-from nbtext.cli.unlabelled import learned_from_both, unlabelled_options, wants_unlabelled
+from nbtext.cli.unlabeled import learned_from_both, unlabeled_options, wants_unlabeled
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
@@ -32,7 +32,7 @@ from nbtext.features.settings import FeatureSettings
     cls=StagedCommand,
     epilog="Example: nbtext train corpora/letters/train -o letters.joblib\n\n"
     "Memory grows with the vocabulary and the labels, not with the corpus; with TF-IDF weights, and for categorical "
-    "and gaussian models, with the corpus too. For --em it holds 20 bytes for each distinct word of an unlabelled "
+    "and gaussian models, with the corpus too. For --em it holds 20 bytes for each distinct word of an unlabeled "
     "document.",
 )
 @sources
@@ -41,7 +41,7 @@ from nbtext.features.settings import FeatureSettings
 @feature_options
 @searching_options
 @cluster_options
-@unlabelled_options
+@unlabeled_options
 @run_options
 def train(
     sources: tuple[str, ...],
@@ -56,15 +56,15 @@ def train(
     SOURCE may also be a model, whose counts are read again without any text.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.classifier.growth import read_again
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.matrix_reading import load_matrix
+    from nbtext.model.growth import read_again
+    from nbtext.model.text_classifier import TextClassifier
 
     target = output_or_pipe(output)
     settings = collected(ReadingSettings, options)
     if options["model"] not in SEARCHES:
         refuse_given(SearchSettings, options=options, because="only --model auto and best look for one")
-    if wants_unlabelled(options):
+    if wants_unlabeled(options):
         running = {"jobs": jobs, "quiet": quiet, "no_progress": no_progress}
         save(learned_from_both(sources, options | running), target, quiet=quiet)
         return

@@ -106,7 +106,7 @@ def _days(text: str) -> float:
 
 
 def _costs(text: str) -> Any:
-    from nbtext.classifier.costs import read_costs
+    from nbtext.model.costs import read_costs
 
     return read_costs(text)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtext.classifier.settings import FadingSettings
 from nbtext.cli.rewriting import rewriting_command
 from nbtext.cli.shared_options import fading_options
+from nbtext.model.settings import FadingSettings
 
 if TYPE_CHECKING:
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.source import Source
+    from nbtext.model.text_classifier import TextClassifier
 
 
 @rewriting_command(
@@ -27,6 +27,6 @@ def update(classifier: TextClassifier, source: Source, fading: FadingSettings, *
     With --half-life, what the model learned before weighs less, by the time that has passed since.
     MODEL is rewritten, whole or not at all, unless -o names another file.
     """
-    from nbtext.classifier.growth import update_source
+    from nbtext.model.growth import update_source
 
     update_source(classifier, source, factor=fading.factor, **running)

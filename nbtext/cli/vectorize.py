@@ -43,7 +43,7 @@ def vectorize(
 
     scipy.sparse.load_npz opens the result; nbtext train learns from it.
     """
-    from nbtext.classifier.matrices import vectorized
+    from nbtext.model.matrices import vectorized
     from nbtext.output import atomic_output
     from nbtext.report.matrices import write_matrix
 

@@ -1,7 +1,7 @@
-"""The fold on Dask: each shard is counted by some worker, and the tallies are added up as a tree.
+"""The fold on Dask: each shard is counted by some worker, and the corpora are added up as a tree.
 
 Dask's scheduler sees to everything else: who does what, and that what a lost worker had done is done again. Any way
-of doing it gives the same bytes, because tallies add up exactly.
+of doing it gives the same bytes, because corpora add up exactly.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from nbtext.output import atomic_output
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from nbtext.classifier.folding import Counting, OnBatch
-    from nbtext.classifier.settings import DecisionSettings
-    from nbtext.classifier.tally import Tally
     from nbtext.documents.source import Source
+    from nbtext.model.corpus_counts import CorpusCounts
+    from nbtext.model.folding import Counting, OnBatch
+    from nbtext.model.settings import DecisionSettings
 
-ADDED_AT_ONCE = 4  # tallies; a worker has as many in memory
+ADDED_AT_ONCE = 4  # corpora; a worker has as many in memory
 AHEAD = 4  # shards for each thread of the cluster, whose answers may wait for those before them
 PART = "part-{:05}.{}"  # the file of a shard's answers
 
@@ -53,8 +53,8 @@ class Workers:
     client: Client
     shard_bytes: int | None
 
-    def tally(self, source: Source, counting: Counting, on_batch: OnBatch | None = None) -> Tally:
-        """Count every document of a source; see nbtext.classifier.folding.Executor."""
+    def tally(self, source: Source, counting: Counting, on_batch: OnBatch | None = None) -> CorpusCounts:
+        """Count every document of a source; see nbtext.model.folding.Executor."""
         if has_own_pattern(counting.settings):
             raise SettingsError("a worker could not stop one that takes for ever", where="--token-pattern")
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
@@ -65,14 +65,14 @@ class Workers:
         self._watch(reports, on_batch)
         return tally_of(total.result()["tally"])
 
-    def _added_up(self, tallies: Sequence[Future]) -> Future:
-        """The sum of some tallies, by a tree of additions; those near the root come first, so that little waits."""
+    def _added_up(self, corpora: Sequence[Future]) -> Future:
+        """The sum of some corpora, by a tree of additions; those near the root come first, so that little waits."""
         priority = 0
-        while len(tallies) > 1:
+        while len(corpora) > 1:
             priority += 1
-            groups = [tallies[start : start + ADDED_AT_ONCE] for start in range(0, len(tallies), ADDED_AT_ONCE)]
-            tallies = [self._submit(add_up, list(group), priority=priority) for group in groups]
-        return tallies[0]
+            groups = [corpora[start : start + ADDED_AT_ONCE] for start in range(0, len(corpora), ADDED_AT_ONCE)]
+            corpora = [self._submit(add_up, list(group), priority=priority) for group in groups]
+        return corpora[0]
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
         """Wait for all; raise the first problem in the order of the documents, as one thread would have met it."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from nbtext import errors
 from nbtext.artifact.record import narrowed
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.sample import Sample
-from nbtext.bayes.statistics import Statistics
-from nbtext.classifier.tally import Tally
 from nbtext.documents.batch import Batch
 from nbtext.errors import NbtextError
 from nbtext.features.vocabulary import Vocabulary
+from nbtext.model.corpus_counts import CorpusCounts
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Chunk
@@ -27,7 +27,7 @@ TYPES = {  # what the arrays of a tally are here; they travel in the smallest ty
 }  # fmt: skip
 
 
-def plain_tally(tally: Tally) -> Record:
+def plain_tally(tally: CorpusCounts) -> Record:
     """A tally of texts as plain data."""
     known = tally.vocabulary
     return {
@@ -39,19 +39,19 @@ def plain_tally(tally: Tally) -> Record:
     }
 
 
-def tally_of(record: Record) -> Tally:
+def tally_of(record: Record) -> CorpusCounts:
     """The tally that plain data say."""
     known = record["vocabulary"]
-    return Tally(
+    return CorpusCounts(
         tuple(record["labels"]),
         Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
-        Statistics(**_widened(record["statistics"])),
+        ClassStatistics(**_widened(record["statistics"])),
         Sample(**_widened(record["sample"])),
         record["sample_size"],
     )
 
 
-def _arrays(holder: Statistics | Sample) -> Record:
+def _arrays(holder: ClassStatistics | Sample) -> Record:
     found = {each.name: getattr(holder, each.name) for each in fields(holder) if each.name in TYPES}
     return {name: narrowed(array) for name, array in found.items()}
 

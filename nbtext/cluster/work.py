@@ -18,15 +18,15 @@ from operator import add
 
 from nbtext import __version__
 from nbtext.artifact.model import load_model
-from nbtext.classifier.folding import Counting, predict_source
-from nbtext.classifier.settings import DecisionSettings
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.cluster.plain import Record, Report, plain_tally, problem_of, tally_of
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.shards import Shard, count_lines, unnumbered
 from nbtext.documents.source import open_shard
 from nbtext.errors import InputError, ModelError, NbtextError
+from nbtext.model.folding import Counting, predict_source
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.text_classifier import TextClassifier
 from nbtext.output import atomic_output
 from nbtext.report.records import write_predictions
 
@@ -80,10 +80,10 @@ def report_of_work(record: Record) -> Record:
 
 def add_up(records: Sequence[Record]) -> Record:
     """The tally of several shards; None where one of them had a problem."""
-    tallies = [record["tally"] for record in records]
-    if any(tally is None for tally in tallies):
+    corpora = [record["tally"] for record in records]
+    if any(tally is None for tally in corpora):
         return {"tally": None}
-    return {"tally": plain_tally(reduce(add, map(tally_of, tallies)))}
+    return {"tally": plain_tally(reduce(add, map(tally_of, corpora)))}
 
 
 def count_shard_lines(shard: Shard, reading: ReadingSettings) -> int | Record:

@@ -77,7 +77,7 @@ def unmarked(name: str) -> InputError:
     return InputError(f"the document has no `{name}`", hint="--group-field and --order-field need one for each")
 
 
-def unlabelled(identity: str) -> InputError:
+def unlabeled(identity: str) -> InputError:
     """The error of a document without a label; one that is a line of a file is named as FILE:LINE."""
     hint = "put texts in folders named after their labels, or name the label's column with --label-field"
     if identity.rpartition(":")[2].isdecimal():

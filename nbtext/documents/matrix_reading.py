@@ -1,4 +1,4 @@
-"""Reading a matrix file that may come from a stranger: nothing in it is believed before it is checked.
+"""FittedModel a matrix file that may come from a stranger: nothing in it is believed before it is checked.
 
 First the members, whose sizes must fit the file and their own headers; then each array by itself; then how they fit.
 """

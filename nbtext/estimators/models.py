@@ -8,18 +8,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.sample import Sample, concatenated
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.statistics import Statistics
-from nbtext.classifier.conventions import classifier_tags, refuse_unfitted
-from nbtext.classifier.reading import Reading, read, sample_size
-from nbtext.classifier.tally import Tally
 from nbtext.estimators.validation import checked_labels, checked_matrix
 from nbtext.features.hashing import bucket_hashes, document_hashes
 from nbtext.features.plain_settings import as_settings
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
+from nbtext.model.conventions import classifier_tags, refuse_unfitted
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitting import FittedModel, read, sample_size
 
 HASHED = FeatureSettings(hash_bits=1)  # columns without names
 LARGEST_COUNT = np.iinfo(np.int32).max
@@ -34,7 +34,7 @@ class MatrixClassifier:
 
     classes_        (n_classes,), the labels, sorted
     n_features_in_  columns
-    reading_        the scorer, and what leave-one-out says of it
+    fitted_        the scorer, and what leave-one-out says of it
     """
 
     model: ClassVar[str]
@@ -42,7 +42,7 @@ class MatrixClassifier:
 
     classes_: NDArray[Any] = field(init=False, repr=False)
     n_features_in_: int = field(init=False, repr=False)
-    reading_: Reading = field(init=False, repr=False)
+    fitted_: FittedModel = field(init=False, repr=False)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from samples X and their labels y; MatrixError (a ValueError) where they cannot be learned from."""
@@ -74,19 +74,19 @@ class MatrixClassifier:
     def _cells(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         return data
 
-    def _learn(self, sample: Sample, statistics: Statistics) -> Self:
+    def _learn(self, sample: Sample, statistics: ClassStatistics) -> Self:
         weighting = None if sample.counts.dtype.kind == "i" else Weighting("count")
         modelling = ModelSettings(model=self.model, **as_settings(ModelSettings, self.get_params()))
         size = sample_size(HASHED, modelling) if weighting is None else None
         names = tuple(map(str, self.classes_))
-        self._tally = Tally(names, None, statistics, sample.smallest(size), size, weighting)
-        self.reading_ = read(self._tally, HASHED, modelling)
+        self._counts = CorpusCounts(names, None, statistics, sample.smallest(size), size, weighting)
+        self.fitted_ = read(self._counts, HASHED, modelling)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each sample, shape (n_samples,)."""
         log_probabilities = self.predict_log_proba(X)
-        return np.asarray(self.classes_[self.reading_.choice.decided(log_probabilities)])
+        return np.asarray(self.classes_[self.fitted_.choice.decided(log_probabilities)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each label, shape (n_samples, n_classes), in the order of `classes_`."""
@@ -94,10 +94,10 @@ class MatrixClassifier:
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """The natural logarithms of these."""
-        if not hasattr(self, "reading_"):
+        if not hasattr(self, "fitted_"):
             refuse_unfitted(self)
         rows = checked_matrix(X, n_features=self.n_features_in_, is_positive=self.is_positive, name=type(self).__name__)
-        return self.reading_.log_probabilities(self._sample(rows, np.zeros(rows.shape[0])))
+        return self.fitted_.log_probabilities(self._sample(rows, np.zeros(rows.shape[0])))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of samples whose label is predicted right."""
@@ -139,12 +139,12 @@ class CountingClassifier(NaiveBayes):
 
         classes  ignored: new labels may come at any time
         """
-        if not hasattr(self, "reading_"):
+        if not hasattr(self, "fitted_"):
             return self.fit(X, y)
-        tally, known = self._tally, self.classes_
+        tally, known = self._counts, self.classes_
         sample, labels = self._counted(X, y, n_features=self.n_features_in_)
         self.classes_ = np.unique(np.concatenate((known, labels)))
-        more = Tally(
+        more = CorpusCounts(
             (), None, sample.statistics(self.n_features_in_, len(np.unique(labels))), sample, tally.sample_size
         )
         before, after = (self._renumbered(*each) for each in ((tally, known), (more, np.unique(labels))))
@@ -152,7 +152,7 @@ class CountingClassifier(NaiveBayes):
             before, after = _weights(*before), _weights(*after)
         return self._learn(concatenated([before[0], after[0]]), before[1] + after[1])
 
-    def _renumbered(self, tally: Tally, known: NDArray[Any]) -> tuple[Sample, Statistics]:
+    def _renumbered(self, tally: CorpusCounts, known: NDArray[Any]) -> tuple[Sample, ClassStatistics]:
         """Sample and statistics over all classes."""
         columns = np.arange(self.n_features_in_, dtype=np.int32)
         numbers = np.searchsorted(self.classes_, known).astype(np.int32)
@@ -160,7 +160,7 @@ class CountingClassifier(NaiveBayes):
         return tally.sample.renumbered(columns, numbers), statistics
 
 
-def _weights(sample: Sample, statistics: Statistics) -> tuple[Sample, Statistics]:
+def _weights(sample: Sample, statistics: ClassStatistics) -> tuple[Sample, ClassStatistics]:
     """Whole counts as weights, which add up to weights only."""
     return (
         replace(sample, counts=sample.counts.astype(np.float64)),

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.classifier.explanation import Explainer
-from nbtext.classifier.inspector import read_statistics
 from nbtext.evaluation.shelves import Cell, Noted
+from nbtext.model.explanation import Explainer
+from nbtext.model.inspector import read_statistics
 
 if TYPE_CHECKING:
-    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.model.text_classifier import TextClassifier
 
 MOST_PAIRS = 12  # that are studied
 MOST_DOCUMENTS = 50  # of each way round
@@ -115,13 +115,13 @@ class _Weigher:
         return tuple(MisleadingWord(word, seen[word], sums[word] / n) for word in strongest[:MOST_WORDS]), everyday / n
 
     def _temperature(self, n_known: int) -> float:
-        calibration = self._classifier.reading_.choice.calibration
+        calibration = self._classifier.fitted_.choice.calibration
         return float(calibration.temperature(np.array([n_known]))[0]) if calibration is not None else 1.0
 
 
 def everyday_words(classifier: TextClassifier) -> frozenset[str]:
     """The words that a fifth of the documents hold that the model learned from; of hashed ones none."""
-    features = classifier.reading_.features
+    features = classifier.fitted_.features
     if features is None:
         return frozenset()
     statistics = read_statistics(classifier)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nbtext.bayes.calibration import Calibration
-from nbtext.classifier.explanation import Explainer, Explanation
-from nbtext.classifier.inspection import Inspection, inspect
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.bootstrap import intervals
 from nbtext.evaluation.confusions import Pair, confused_pairs, side_by_side
+from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.label_curves import LabelCurve, label_curve
 from nbtext.evaluation.metrics import Evaluation
 from nbtext.evaluation.outcomes import Outcomes
@@ -22,10 +21,11 @@ from nbtext.evaluation.resampling import Interval
 from nbtext.evaluation.set_sizes import SetSize, set_sizes
 from nbtext.evaluation.shelves import Cell, Noted
 from nbtext.evaluation.trade_off import AnsweredPart, TradeOff
-from nbtext.evaluation.witness import Witness
+from nbtext.model.explanation import Explainer, Explanation
+from nbtext.model.inspection import Inspection, inspect
 
 if TYPE_CHECKING:
-    from nbtext.classifier.text_classifier import TextClassifier
+    from nbtext.model.text_classifier import TextClassifier
 
 MOST_LABELS = 100  # that are drawn: the most frequent ones
 TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99, 0.995)  # shares of answers that should be right
@@ -108,7 +108,7 @@ class Diagnosis:
 
 
 def diagnosed(
-    witness: Witness,
+    witness: ErrorLog,
     evaluation: Evaluation,
     classifier: TextClassifier | None = None,
     *,
@@ -123,7 +123,7 @@ def diagnosed(
     seed                   of the bootstrap
     """
     outcomes, labels = witness.outcomes(evaluation.labels), _most_frequent(evaluation)
-    choice = classifier.reading_.choice if classifier is not None else None
+    choice = classifier.fitted_.choice if classifier is not None else None
     return Diagnosis(
         evaluation=evaluation,
         intervals=intervals(outcomes, seed=seed),
@@ -133,7 +133,7 @@ def diagnosed(
         mistakes=_mistakes(witness, classifier) if classifier is not None else (),
         outliers=_outliers(witness, outcomes),
         telling=_telling(labels, classifier) if classifier is not None else None,
-        knows_coverage=choice is not None and choice.strangeness is not None,
+        knows_coverage=choice is not None and choice.nonconformity is not None,
         has_names=witness.listed.numbers.total() > 0,
         has_texts=witness.has_texts,
     )
@@ -151,7 +151,7 @@ def _telling(labels: tuple[str, ...], classifier: TextClassifier) -> Inspection:
 
 
 def _confusions(
-    witness: Witness, outcomes: Outcomes, labels: tuple[str, ...], classifier: TextClassifier | None
+    witness: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], classifier: TextClassifier | None
 ) -> Confusions:
     numbers = _numbers(outcomes)
     return Confusions(
@@ -163,7 +163,7 @@ def _confusions(
     )
 
 
-def _trust(witness: Witness, outcomes: Outcomes, calibration: Calibration | None) -> Trust:
+def _trust(witness: ErrorLog, outcomes: Outcomes, calibration: Calibration | None) -> Trust:
     trade_off = TradeOff.of(outcomes)
     targets = tuple(Target(wanted, trade_off.at_accuracy(wanted)) for wanted in TARGETS)
     before = witness.before_calibration if calibration is not None else None
@@ -183,19 +183,21 @@ def _among(numbers: dict[Cell, int], labels: tuple[str, ...]) -> list[tuple[Cell
     return [(cell, number) for cell, number in numbers.items() if chosen.issuperset(cell)]
 
 
-def _curves(witness: Witness, outcomes: Outcomes, labels: tuple[str, ...], classifier: TextClassifier | None) -> Curves:
+def _curves(
+    witness: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], classifier: TextClassifier | None
+) -> Curves:
     probabilities, step = witness.probabilities(outcomes.labels)
     true = outcomes.true[::step]
     places = {label: place for place, label in enumerate(outcomes.labels)}
     curves = tuple(label_curve(label, probabilities[:, places[label]], true == places[label]) for label in labels)
-    strangeness = classifier.reading_.choice.strangeness if classifier is not None else None
+    nonconformity = classifier.fitted_.choice.nonconformity if classifier is not None else None
     columns = np.array([places[label] for label in (classifier.labels if classifier is not None else outcomes.labels)])
     own = np.full(len(places), -1)
     own[columns] = np.arange(len(columns))
-    return Curves(curves, set_sizes(probabilities[:, columns], own[true], strangeness), step)
+    return Curves(curves, set_sizes(probabilities[:, columns], own[true], nonconformity), step)
 
 
-def _mistakes(witness: Witness, classifier: TextClassifier) -> tuple[Mistake, ...]:
+def _mistakes(witness: ErrorLog, classifier: TextClassifier) -> tuple[Mistake, ...]:
     return tuple(_mistake(noted, classifier) for _, noted in witness.mistakes.found())
 
 
@@ -207,7 +209,7 @@ def _mistake(noted: Noted, classifier: TextClassifier) -> Mistake:
     return Mistake(noted, explanation)
 
 
-def _outliers(witness: Witness, outcomes: Outcomes) -> Outliers | None:
+def _outliers(witness: ErrorLog, outcomes: Outcomes) -> Outliers | None:
     """What is unlike the corpus; None where the model cannot tell."""
     typicality = outcomes.typicality[~np.isnan(outcomes.typicality)]
     if not len(typicality):

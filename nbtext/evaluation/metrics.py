@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.classifier.costs import Costs
-from nbtext.classifier.predictions import Predictions
-from nbtext.documents.batch import unlabelled
+from nbtext.documents.batch import unlabeled
 from nbtext.errors import InputError
 from nbtext.evaluation.outcomes import LEAST_PROBABILITY
 from nbtext.evaluation.outliers import Likelihoods, auroc
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
+from nbtext.model.costs import Costs
+from nbtext.model.predictions import Predictions
 
 MOST_CONFUSED = 2048  # labels whose confusions are written out as a matrix
 
@@ -106,7 +106,7 @@ class Judge:
     def _true_label(self, predictions: Predictions, row: int) -> str:
         label = predictions.true_labels[row]
         if label is None:
-            raise unlabelled(predictions.ids[row])
+            raise unlabeled(predictions.ids[row])
         return label
 
     def _add_probabilities(self, predictions: Predictions, labels: list[str]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError, SettingsError
+from nbtext.model.predictions import Predictions
 
 
 class Likelihoods:

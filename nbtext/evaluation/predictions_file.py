@@ -13,10 +13,10 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.classifier.predictions import Predictions
 from nbtext.documents.batch import Batch
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
+from nbtext.model.predictions import Predictions
 
 HINT = "write it with nbtext predict --to jsonl (or tsv, csv)"
 _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}

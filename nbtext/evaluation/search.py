@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import AUTO, LINEAR_MODELS, ModelSettings
-from nbtext.classifier.reading import read, sample_size
-from nbtext.classifier.tally import Tally
 from nbtext.errors import InputError, number_of
-from nbtext.evaluation.dealing import stratified_folds
-from nbtext.evaluation.folds import cross_validate
+from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.metrics import Judge
+from nbtext.evaluation.splits import stratified_folds
 from nbtext.features.rows import running_sums
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitting import read, sample_size
 
 FOLDS = 5
 SEED = 1
@@ -129,7 +129,7 @@ def _candidate(
 
 def search(
     listed: Sequence[Candidate],
-    tally_of: Callable[[FeatureSettings], Tally],
+    tally_of: Callable[[FeatureSettings], CorpusCounts],
     *,
     has_time: Callable[[], bool],
     run: Run[Any] = one_by_one,
@@ -142,30 +142,30 @@ def search(
     raises    InputError: there are too few documents
     """
     trials: list[Trial] = []
-    tallies = _Tallies(listed, tally_of)
+    corpora = _Tallies(listed, tally_of)
     for candidate in listed:
         if trials and not has_time():
             break
-        trials.append(_tried(candidate, tallies.of(candidate), run=run, jobs=jobs))
+        trials.append(_tried(candidate, corpora.of(candidate), run=run, jobs=jobs))
     n_untried = len(listed) - len(trials)
     left_out = [trial for trial in trials if trial.is_left_out]
     if 0 < len(left_out) < len(trials):
         best = best_of(left_out)
-        trials[trials.index(best)] = _folded(best.candidate, tallies.of(best.candidate), jobs=jobs)
-    return Search(tuple(trials), n_untried, tallies.n_documents)
+        trials[trials.index(best)] = _folded(best.candidate, corpora.of(best.candidate), jobs=jobs)
+    return Search(tuple(trials), n_untried, corpora.n_documents)
 
 
 class _Tallies:
     """The documents as each candidate counts them: words are picked out of words and pairs."""
 
-    def __init__(self, listed: Sequence[Candidate], tally_of: Callable[[FeatureSettings], Tally]) -> None:
+    def __init__(self, listed: Sequence[Candidate], tally_of: Callable[[FeatureSettings], CorpusCounts]) -> None:
         of_words = [candidate.features.ngrams for candidate in listed if candidate.features.analyzer == "word"]
         self._widest = max(of_words, default=(1, 1))
         self._tally_of = tally_of
-        self._tallies: dict[tuple[str, tuple[int, int]], Tally] = {}
+        self._tallies: dict[tuple[str, tuple[int, int]], CorpusCounts] = {}
         self.n_documents = 0
 
-    def of(self, candidate: Candidate) -> Tally:
+    def of(self, candidate: Candidate) -> CorpusCounts:
         features = candidate.features
         is_part = features.analyzer == "word" and features.ngrams != self._widest
         wide = replace(features, ngrams=self._widest) if is_part else features
@@ -176,7 +176,7 @@ class _Tallies:
             self._tallies[key] = self._tallies[wide_key].restricted(_words(self._tallies[wide_key]))
         return self._tallies[key]
 
-    def _counted(self, features: FeatureSettings) -> Tally:
+    def _counted(self, features: FeatureSettings) -> CorpusCounts:
         tally = _of_sample(self._tally_of(features))
         self.n_documents = len(tally.sample)
         if self.n_documents < FOLDS:
@@ -186,7 +186,7 @@ class _Tallies:
         return tally
 
 
-def _of_sample(tally: Tally) -> Tally:
+def _of_sample(tally: CorpusCounts) -> CorpusCounts:
     """The tally of the documents in its sample alone, which may be all."""
     sample = tally.sample
     if len(sample) == tally.statistics.n_documents:
@@ -197,14 +197,14 @@ def _of_sample(tally: Tally) -> Tally:
     return alone.restricted(np.flatnonzero(np.diff(alone.statistics.indptr)))
 
 
-def _words(tally: Tally) -> NDArray[np.int64]:
+def _words(tally: CorpusCounts) -> NDArray[np.int64]:
     """The columns of single words, which hold no space."""
     assert tally.vocabulary is not None  # for the types: hashed features have no pairs to tell
     spaces = running_sums(tally.vocabulary.blob == SPACE)[tally.vocabulary.offsets]
     return np.flatnonzero(np.diff(spaces) == 0)
 
 
-def _tried(candidate: Candidate, tally: Tally, *, run: Run[Any], jobs: int) -> Trial:
+def _tried(candidate: Candidate, tally: CorpusCounts, *, run: Run[Any], jobs: int) -> Trial:
     """By leave-one-out where that is exact, else by folds."""
     features, modelling = candidate.features, candidate.modelling
     if sample_size(features, modelling) is not None:
@@ -214,7 +214,7 @@ def _tried(candidate: Candidate, tally: Tally, *, run: Run[Any], jobs: int) -> T
     return _folded(candidate, tally, jobs=jobs)
 
 
-def _folded(candidate: Candidate, tally: Tally, *, jobs: int) -> Trial:
+def _folded(candidate: Candidate, tally: CorpusCounts, *, jobs: int) -> Trial:
     judge = Judge()
     folds = stratified_folds(tally.sample.classes, FOLDS, seed=SEED)
     features, modelling = candidate.features, candidate.modelling

@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.bayes.scorer import Floats
-from nbtext.classifier.decisions import decided
-from nbtext.classifier.folding import OnBatch, answered
-from nbtext.classifier.predictions import Predictions
-from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
 from nbtext.errors import SettingsError
+from nbtext.model.decisions import decided
+from nbtext.model.folding import OnBatch, answered
+from nbtext.model.predictions import Predictions
+from nbtext.model.settings import MOST_PROBABLE, DecisionSettings
 
 if TYPE_CHECKING:
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.documents.batch import Batch
     from nbtext.documents.source import Source
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.evaluation.settings import FoldSettings
+    from nbtext.model.text_classifier import TextClassifier
 
 
 class Seen(NamedTuple):
@@ -63,6 +63,6 @@ def by_file(answers: PredictionsFile, source: Source, decisions: DecisionSetting
 
 def by_folds(source: Source, dealing: FoldSettings, **settings: Any) -> Iterator[Seen]:
     """What models of the other folds answer to the documents of each, which are kept as counts alone."""
-    from nbtext.evaluation.folds import cross_validated
+    from nbtext.evaluation.cross_validation import cross_validated
 
     return map(Seen, cross_validated(source, dealing, **settings))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.coverage import STRANGEST, strangeness
+from nbtext.bayes.prediction_sets import STRANGEST, nonconformity
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.scorer import Floats
 
@@ -33,7 +33,7 @@ def set_sizes(probabilities: Floats, own: NDArray[np.int64], known: Quantiles | 
                    gives the coverage that is asked for, and shows what it costs
     """
     step = max(1, probabilities.size // MOST_PROBABILITIES)
-    strange, own = strangeness(probabilities[::step]), own[::step]
+    strange, own = nonconformity(probabilities[::step]), own[::step]
     if not len(own):
         return ()
     of_own = np.where(own >= 0, strange[np.arange(len(own)), own], STRANGEST)

@@ -39,7 +39,7 @@ class ReferenceCounter:
         self._rank = np.empty(0, dtype=np.int32)  # the column of each feature numbered when it was last worked out
         self._numbers = _growing_numbers()
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features numbered so far
-        self._tally = ClassTally()
+        self._counts = ClassTally()
 
     def rows(self, columns: Columns) -> Rows:
         """Count each document's features."""
@@ -51,7 +51,7 @@ class ReferenceCounter:
         if len(labelled) < len(classes):
             columns = [[texts[document] for document in labelled] for texts in columns]
         rows = self._rows(columns)
-        self._tally.add(rows, classes[labelled])
+        self._counts.add(rows, classes[labelled])
         hashes = document_hashes(rows, self._entry_hashes(rows))
         kept = np.flatnonzero(hashes <= np.uint64(keep_below - 1)) if keep_below else np.empty(0, dtype=np.int64)
         return Kept(rows.taken(kept), labelled[kept].astype(np.int32), hashes[kept])
@@ -71,9 +71,9 @@ class ReferenceCounter:
     def class_counts(self) -> ClassCounts:
         """What `tally` added up, in the order of the columns."""
         if self._hash_bits is not None:
-            return self._tally.class_counts(1 << self._hash_bits)
+            return self._counts.class_counts(1 << self._hash_bits)
         vocabulary, rank = self.vocabulary()
-        return self._tally.class_counts(len(vocabulary), rank)
+        return self._counts.class_counts(len(vocabulary), rank)
 
     def take_too_long(self) -> int:
         """How many tokens were left out since the last time because they were too long."""

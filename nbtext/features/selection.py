@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 class FeatureCounts(Protocol):
-    """Counts for each feature and class, as ClassCounts and Statistics have them."""
+    """Counts for each feature and class, as ClassCounts and ClassStatistics have them."""
 
     @property
     def indptr(self) -> NDArray[np.int64]: ...

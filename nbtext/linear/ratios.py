@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.statistics import Statistics
 
 
-def log_count_ratios(statistics: Statistics, positive: int, *, smoothing: float) -> Floats:
+def log_count_ratios(statistics: ClassStatistics, positive: int, *, smoothing: float) -> Floats:
     """How much each feature speaks for a class and against the rest.
 
     r = log((p / |p|) / (q / |q|)), with p = α + the sum of the feature over the documents of the class, q over the

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.curves import Comparison, Point
-from nbtext.evaluation.rivals import SideBySide
+from nbtext.evaluation.comparison import SideBySide
+from nbtext.evaluation.learning_curves import Comparison, Point
 from nbtext.report.page.chart import Chart
 from nbtext.report.page.rendering import percent, rendered_page
 from nbtext.report.rivals import interval_of, sentence, shown_size, shown_time

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of
-from nbtext.evaluation.curves import Comparison, Point
+from nbtext.evaluation.learning_curves import Comparison, Point
 from nbtext.report.rows import json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 

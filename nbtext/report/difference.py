@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nbtext.classifier.difference import Change, Difference
 from nbtext.errors import number_of, printable
+from nbtext.model.difference import Change, Difference
 from nbtext.report.rows import field_text, json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nbtext.classifier.explanation import Explanation, Part
 from nbtext.errors import printable
+from nbtext.model.explanation import Explanation, Part
 from nbtext.report.fields import FORMS, json_list, markdown_field, tsv_field
 from nbtext.report.rows import field_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
@@ -101,7 +101,7 @@ def record(explanation: Explanation, n_features: int | None = None) -> dict[str,
     shown, others = _shown(explanation, n_features)
     names = (
         "id", "label", "probability", "against", "other_probability", "log_odds", "prior", "absent", "temperature",
-        "noise", "tilt", "known",
+        "noise", "prior_adjustment", "known",
     )  # fmt: skip
     plain = {name: getattr(explanation, name) for name in names}
     plain["parts"] = [{"feature": p.feature, "count": p.count, "log_odds": p.log_odds} for p in shown]
@@ -164,10 +164,10 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
     yield f"{answer}, against {printable(explanation.against)} {explanation.other_probability:.1%}"
     words = sum(part.log_odds for part in explanation.parts)
     absent = f", absent {explanation.absent:+.3f}" if abs(explanation.absent) > 1e-9 else ""
-    tilt = f", shifted by {explanation.tilt:+.3f}" if explanation.tilt else ""
+    prior_adjustment = f", shifted by {explanation.prior_adjustment:+.3f}" if explanation.prior_adjustment else ""
     yield (
         f"log-odds {explanation.log_odds:+.3f} = (words {words:+.3f}, prior {explanation.prior:+.3f}{absent}) / "
-        f"temperature {explanation.temperature:.3f}{tilt}; {explanation.known:.0%} of the words are known"
+        f"temperature {explanation.temperature:.3f}{prior_adjustment}; {explanation.known:.0%} of the words are known"
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from nbtext.classifier.explanation import Explanation
 from nbtext.errors import number_of
+from nbtext.model.explanation import Explanation
 from nbtext.report.explanation import part_weights
 from nbtext.report.page.marked import Run, cut, marked_runs
 from nbtext.report.page.rendering import percent, rendered_page

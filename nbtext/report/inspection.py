@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nbtext.classifier.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
 from nbtext.errors import number_of, printable
+from nbtext.model.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
 from nbtext.report.fields import markdown_field
 from nbtext.report.rows import json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
@@ -100,8 +100,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "outliers", f"below {inspection.outlier_threshold:.3f} nats a word"
     if isinstance(inspection.documents, float):
         yield "fading", "older documents weigh less (--half-life); what is counted are weights"
-    if inspection.unlabelled is not None:
-        yield "unlabelled", learned_from(inspection.unlabelled)
+    if inspection.unlabeled is not None:
+        yield "unlabeled", learned_from(inspection.unlabeled)
     if inspection.approximate:
         names = ", ".join(inspection.approximate).replace("_", " ")
         yield "approximate", f"{names}: fitted to other documents than it has learned by now (nbtext calibrate)"

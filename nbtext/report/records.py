@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError, printable
+from nbtext.model.predictions import Predictions
 from nbtext.report.fields import FORMS, TSV_SPECIAL, json_list, markdown_field, tsv_field
 
 DIGITS = 6  # of a probability

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.rivals import FIGURES, Duel, Figure, SideBySide, Verdict
+from nbtext.evaluation.comparison import FIGURES, Duel, Figure, SideBySide, Verdict
 from nbtext.report.rows import json_text, row_text
 from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
 
-from nbtext.classifier.sampling import DrawnDocument
 from nbtext.errors import printable
+from nbtext.model.generation import DrawnDocument
 from nbtext.report.fields import FORMS, json_list, markdown_field, tsv_field
 
 Header = tuple[str, ...]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import starmap
 
 from nbtext.bayes.smoothing import Choice
-from nbtext.bayes.unlabelled import Unlabelled
-from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.errors import number_of
+from nbtext.model.text_classifier import TextClassifier
 
-FITTED = ("calibration", "strangeness", "shift")  # to documents, by any model that was asked to
+FITTED = ("calibration", "nonconformity", "shift")  # to documents, by any model that was asked to
 
 
 def trained(classifier: TextClassifier) -> str:
     """What was learned, which smoothing was chosen, and what leave-one-out expects of new documents."""
-    statistics, reading = classifier.tally_.statistics, classifier.reading_
+    statistics, reading = classifier.counts_.statistics, classifier.fitted_
     n_features = reading.scorer.n_features
     counted = (statistics.n_documents, "document"), (len(classifier.labels), "label"), (n_features, "feature")
     found = f"{classifier.modelling.model}: {', '.join(starmap(number_of, counted))}; "
@@ -25,20 +25,20 @@ def trained(classifier: TextClassifier) -> str:
         return f"{found}; with one label, every text will be given it"
     if expected is None:
         return found
-    is_left_out = choice.penalty is None and reading.unlabelled is None
+    is_left_out = choice.penalty is None and reading.unlabeled is None
     judge = "leave-one-out" if is_left_out else f"{classifier.modelling.folds} folds"
     if expected.documents < statistics.n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"
     return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
 
 
-def learned_from(unlabelled: Unlabelled) -> str:
-    """How a model has learned from unlabelled documents."""
-    found, documents = unlabelled.log_likelihoods, number_of(unlabelled.documents, "document")
-    if unlabelled.method == "marginals":
+def learned_from(unlabeled: Unlabeled) -> str:
+    """How a model has learned from unlabeled documents."""
+    found, documents = unlabeled.log_likelihoods, number_of(unlabeled.documents, "document")
+    if unlabeled.method == "marginals":
         return f"{documents} by their feature marginals"
     return (
-        f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabelled.weight:g}; "
+        f"{documents} by {number_of(len(found) - 1, 'step')} of EM, weighted {unlabeled.weight:g}; "
         f"log-likelihood from {found[0]:,.1f} to {found[-1]:,.1f}"
     )
 
@@ -53,12 +53,12 @@ def tried(name: str, choice: Choice) -> str:
 
 def approximated(classifier: TextClassifier) -> str | None:
     """What of the model was fitted to other documents than it has learned by now, and what to do; None: nothing."""
-    approximate = classifier.reading_.choice.approximate
+    approximate = classifier.fitted_.choice.approximate
     if not approximate:
         return None
-    choice = classifier.reading_.choice
+    choice = classifier.fitted_.choice
     found = {name: getattr(choice, name) for name in approximate}
-    found["shift"] = choice.shift if choice.tilt is None else choice.tilt
+    found["shift"] = choice.shift if choice.prior_adjustment is None else choice.prior_adjustment
     there = [name for name in approximate if found[name] is not None]
     missing = [name for name in approximate if found[name] is None and name in FITTED]
     seen = choice.expectation
@@ -66,7 +66,7 @@ def approximated(classifier: TextClassifier) -> str | None:
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
     said += [f"not fitted, for want of documents: {', '.join(missing)}"] if missing else []
     afresh = "; fit them afresh with nbtext calibrate, "
-    if classifier.tally_.statistics.is_decayed:
+    if classifier.counts_.statistics.is_decayed:
         afresh += "by texts that the model has not learned"
     else:
         afresh += "or train with --keep-sample N, which keeps what they are fitted to"

@@ -13,8 +13,8 @@ import pytest
 from nbtext.artifact import model as model_file
 from nbtext.artifact.model import load_model, save_model
 from nbtext.artifact.storage import load, save
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ArtifactError
+from nbtext.model.text_classifier import TextClassifier
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "İstanbul \udcff x1"]
 LABELS = ["apple", "apple", "banana", "banana", "city\n", "city\n"]
@@ -43,8 +43,8 @@ def test_round_trip(options: dict[str, Any], tmp_path: Path) -> None:
     assert loaded.get_params() == classifier.get_params()
     questions = [*TEXTS, "unheard red", ""]
     np.testing.assert_array_equal(loaded.predict_proba(questions), classifier.predict_proba(questions))
-    assert loaded.tally_.vocabulary == classifier.tally_.vocabulary
-    np.testing.assert_array_equal(loaded.tally_.statistics.occurrences, classifier.tally_.statistics.occurrences)
+    assert loaded.counts_.vocabulary == classifier.counts_.vocabulary
+    np.testing.assert_array_equal(loaded.counts_.statistics.occurrences, classifier.counts_.statistics.occurrences)
     save_model(loaded, second)
     assert Path(first).read_bytes() == Path(second).read_bytes()
 
@@ -89,7 +89,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("scorer.classes", set_at("scorer", "classes", value=np.zeros(0, dtype=np.uint8))),
     ("scorer.indptr", set_at("scorer", "indptr", value=np.zeros(3))),
     *(
-        (f"unlabelled.{key}", set_at("unlabelled", value={**LEARNED, key: value}))
+        (f"unlabeled.{key}", set_at("unlabeled", value={**LEARNED, key: value}))
         for key, value in (
             ("method", "guessing"),
             ("documents", 0),
@@ -103,10 +103,10 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("vocabulary", set_at("vocabulary", "blob", value=np.zeros(3, dtype=np.uint8))),
     ("choice.calibration.a", set_at("choice", "calibration", value={"a": 0.0, "b": 1.0, "noise": 0.0})),
     ("choice.calibration.noise", set_at("choice", "calibration", value={"a": 1.0, "b": 1.0, "noise": 1.0})),
-    ("choice.strangeness.points", set_at("choice", "strangeness", value={"points": np.zeros(3), "numbers": 2})),
+    ("choice.nonconformity.points", set_at("choice", "nonconformity", value={"points": np.zeros(3), "numbers": 2})),
     (
-        "choice.strangeness.points",
-        set_at("choice", "strangeness", value={"points": np.array([1.0, 0.0]), "numbers": 2}),
+        "choice.nonconformity.points",
+        set_at("choice", "nonconformity", value={"points": np.array([1.0, 0.0]), "numbers": 2}),
     ),
     *(
         (

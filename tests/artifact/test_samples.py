@@ -10,8 +10,8 @@ import pytest
 
 from nbtext.artifact.model import load_model, save_model
 from nbtext.artifact.storage import load, save
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ArtifactError
+from nbtext.model.text_classifier import TextClassifier
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "x1 x1"]
 LABELS = ["apple", "apple", "banana", "banana", "city\n", "city\n"]
@@ -25,7 +25,7 @@ def test_round_trip(keep: int, tmp_path: Path) -> None:
     save_model(classifier, first)
     model = load_model(first)
     for name in ("indptr", "indices", "counts", "classes", "hashes"):
-        expected, found = (getattr(each.tally_.sample, name) for each in (classifier, model))
+        expected, found = (getattr(each.counts_.sample, name) for each in (classifier, model))
         assert expected.dtype == found.dtype
         np.testing.assert_array_equal(expected, found)
     save_model(model, second)

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.sample import Sample
-from nbtext.bayes.statistics import Statistics
 
 N_VALUES = 3
 
@@ -23,12 +23,12 @@ def sample_of(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> Sample:
     )
 
 
-def statistics_of(counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> Statistics:
+def statistics_of(counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
     """What the documents of a dense matrix amount to."""
     return sample_of(counts, classes).statistics(counts.shape[1], n_classes)
 
 
-def read_by(name: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> Statistics:
+def read_by(name: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
     """The statistics that an event model reads; N_VALUES where it tells values apart."""
     sample = sample_of(counts, classes)
     statistics = sample.statistics(counts.shape[1], n_classes)

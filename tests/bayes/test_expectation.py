@@ -1,4 +1,4 @@
-"""Expectation-maximization raises what it says it raises, and counts what it says it counts."""
+"""LeaveOneOutEstimate-maximization raises what it says it raises, and counts what it says it counts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nbtext.bayes import expectation
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.expectation import PENALTIES, ExpectationMaximization
 from nbtext.bayes.sample import Sample
-from nbtext.bayes.statistics import Statistics
 
 Floats = NDArray[np.float64]
 PRIORS: list[Any] = ["empirical", "uniform"]
@@ -25,11 +25,11 @@ def as_read(model: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.minimum(counts, 1) if model == "bernoulli" else counts
 
 
-def unlabelled(model: str, counts: NDArray[np.int64]) -> Sample:
+def unlabeled(model: str, counts: NDArray[np.int64]) -> Sample:
     return sample_of(as_read(model, counts), np.zeros(len(counts), dtype=np.int64))
 
 
-def labelled(model: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> Statistics:
+def labelled(model: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
     return statistics_of(as_read(model, counts), classes, n_classes)
 
 
@@ -93,7 +93,7 @@ def test_equals_its_definition_and_never_falls(
     counts, classes, n_classes = corpus
     row = st.lists(st.integers(0, 4), min_size=counts.shape[1], max_size=counts.shape[1])
     others = np.array(data.draw(st.lists(row, min_size=1, max_size=8)))
-    trial = ExpectationMaximization(unlabelled(model, others), model, smoothing, prior, weight, 6)
+    trial = ExpectationMaximization(unlabeled(model, others), model, smoothing, prior, weight, 6)
     found = trial.fit(labelled(model, counts, classes, n_classes))
     assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(found.log_likelihoods))
     steps = len(found.log_likelihoods) - 1
@@ -101,7 +101,7 @@ def test_equals_its_definition_and_never_falls(
     x, u = (as_read(model, each).astype(np.float64) for each in (counts, others))
     expected, joint = dense.run(x, classes, u, n_classes=n_classes, steps=steps)
     np.testing.assert_allclose(found.log_likelihoods, expected, rtol=1e-9, atol=1e-8)
-    asked = unlabelled(model, others)
+    asked = unlabeled(model, others)
     np.testing.assert_allclose(
         found.scorer.scores(asked.indptr, asked.indices, asked.counts), joint, rtol=1e-9, atol=1e-8
     )
@@ -110,14 +110,14 @@ def test_equals_its_definition_and_never_falls(
 def test_by_hand() -> None:
     """One step, worked on paper.
 
-    Features a, b, c. Labelled: "a" of class 0, "b" of class 1. Unlabelled: "a c". α = 1, λ = 1/2, uniform prior.
+    Features a, b, c. Labelled: "a" of class 0, "b" of class 1. Unlabeled: "a c". α = 1, λ = 1/2, uniform prior.
     Before: θ_0 = (2, 1, 1)/4, θ_1 = (1, 2, 1)/4, so that P(u | 0) : P(u | 1) = 2·1 : 1·1, and r = (2/3, 1/3).
     Then class 0 has counts a 1 + 1/3, c 1/3, in all 5/3: θ_0 = (7/3, 1, 4/3) / (14/3) = (1/2, 3/14, 2/7); and class 1
     a 1/6, b 1, c 1/6, in all 4/3: θ_1 = (7/6, 2, 7/6) / (13/3) = (7/26, 6/13, 7/26).
     """
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
     trial = ExpectationMaximization(
-        unlabelled("multinomial", np.array([[1, 0, 1]])), "multinomial", 1, "uniform", 0.5, 1
+        unlabeled("multinomial", np.array([[1, 0, 1]])), "multinomial", 1, "uniform", 0.5, 1
     )
     found = trial.fit(statistics)
     expected = [[1 / 2, 3 / 14, 2 / 7], [7 / 26, 6 / 13, 7 / 26]]
@@ -132,7 +132,7 @@ def test_unwatched_is_the_same_model(model: str) -> None:
     """Whether one looks at the last step or not, in one part or several: the model is the same."""
     random = np.random.default_rng(1)
     counts, others, classes = random.poisson(0.4, (12, 20)), random.poisson(0.4, (90, 20)), np.arange(12) % 3
-    trial = ExpectationMaximization(unlabelled(model, others), model, 0.1, "empirical", 0.3, 4)
+    trial = ExpectationMaximization(unlabeled(model, others), model, 0.1, "empirical", 0.3, 4)
     statistics = labelled(model, counts, classes, 3)
     watched, unwatched = trial.fit(statistics), trial.fit(statistics, is_watched=False)
     np.testing.assert_array_equal(watched.scorer.weights(), unwatched.scorer.weights())
@@ -150,15 +150,15 @@ def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = []
     for at_once in (expectation.AT_ONCE, 7):
         monkeypatch.setattr(expectation, "AT_ONCE", at_once)
-        trial = ExpectationMaximization(unlabelled("multinomial", others), "multinomial", 0.1, "empirical", 1, 4)
+        trial = ExpectationMaximization(unlabeled("multinomial", others), "multinomial", 0.1, "empirical", 1, 4)
         weights.append(trial.fit(statistics).scorer.weights())
     np.testing.assert_array_equal(*weights)
 
 
 def test_nothing_is_learned_without_weight() -> None:
-    """Weighted 0, the unlabelled documents change nothing."""
+    """Weighted 0, the unlabeled documents change nothing."""
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
-    others = unlabelled("multinomial", np.array([[1, 0, 1]]))
+    others = unlabeled("multinomial", np.array([[1, 0, 1]]))
     found = ExpectationMaximization(others, "multinomial", 1, "empirical", 0, 5).fit(statistics)
     np.testing.assert_allclose(np.exp(found.scorer.weights()), [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], rtol=1e-12)
     assert len(found.log_likelihoods) == 1
@@ -167,6 +167,6 @@ def test_nothing_is_learned_without_weight() -> None:
 def test_it_stops_where_nothing_is_gained() -> None:
     """A fixed point ends it, however many steps are allowed."""
     statistics = statistics_of(np.array([[9, 0], [0, 9]]), np.array([0, 1]), 2)
-    others = unlabelled("multinomial", np.array([[5, 0], [0, 5]]))
+    others = unlabeled("multinomial", np.array([[5, 0], [0, 5]]))
     found = ExpectationMaximization(others, "multinomial", 0.01, "empirical", 1, 500).fit(statistics)
     assert len(found.log_likelihoods) < 30

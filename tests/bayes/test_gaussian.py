@@ -20,8 +20,8 @@ from nbtext.bayes.leave_one_out import leave_one_out
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import ModelError
+from nbtext.model.text_classifier import TextClassifier
 
 
 def joint(training: Sample, asked: Sample, n_features: int, n_classes: int, *, smoothing: float = 1e-9) -> Floats:
@@ -134,5 +134,5 @@ def test_too_many_labels_for_the_features(monkeypatch: pytest.MonkeyPatch) -> No
 def test_smoothing_is_the_floor() -> None:
     """Without --smoothing the floor of variances is 1e-9 of the largest, not searched for; else what is given."""
     texts, labels = ["a word", "word word", "one two", "two two three"], ["x", "x", "y", "y"]
-    assert TextClassifier(model="gaussian").fit(texts, labels).reading_.choice.smoothing == 1e-9
-    assert TextClassifier(model="gaussian", smoothing=0.1).fit(texts, labels).reading_.choice.smoothing == 0.1
+    assert TextClassifier(model="gaussian").fit(texts, labels).fitted_.choice.smoothing == 1e-9
+    assert TextClassifier(model="gaussian", smoothing=0.1).fit(texts, labels).fitted_.choice.smoothing == 0.1

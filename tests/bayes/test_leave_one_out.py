@@ -110,8 +110,8 @@ def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, sm
     asked = np.minimum(counts, 1) if model.reads_presence else counts
     sample, statistics = sample_of(asked, classes), read_by(name, asked, classes, n_classes)
     is_alone = (asked > 0).sum(axis=0) == 1
-    n_alone = asked[:, is_alone].sum(axis=1)
-    left_out = LeaveOneOut(statistics, sample, sample.lengths, n_alone, name, "empirical")
+    n_hapax = asked[:, is_alone].sum(axis=1)
+    left_out = LeaveOneOut(statistics, sample, sample.lengths, n_hapax, name, "empirical")
     (scores,) = left_out.scores(smoothing)
     found = left_out.of_known(scores, smoothing)
     for i in range(len(counts)):

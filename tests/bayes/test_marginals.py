@@ -36,7 +36,7 @@ def test_three_classes_by_hand() -> None:
 
 
 def test_words_that_no_label_has() -> None:
-    """A word of unlabelled documents alone is as probable in each class as everywhere, but for the sums.
+    """A word of unlabeled documents alone is as probable in each class as everywhere, but for the sums.
 
     "a" and "b" as above among 96 tokens; 24 more are "c": P = 36/120, 60/120 and 24/120.
     """

@@ -60,11 +60,6 @@ from protocols import (
 from table import markdown
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.folding import tally_source
-from nbtext.classifier.reading import sample_size
-from nbtext.classifier.settings import MOST_PROBABLE, DecisionSettings
-from nbtext.classifier.tally import Tally, TallyBuilder
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
@@ -72,6 +67,11 @@ from nbtext.evaluation.metrics import Evaluation, Judge
 from nbtext.evaluation.outliers import Likelihoods, auroc
 from nbtext.evaluation.search import Candidate, candidates, search
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.fitting import sample_size
+from nbtext.model.folding import tally_source
+from nbtext.model.settings import MOST_PROBABLE, DecisionSettings
+from nbtext.model.text_classifier import TextClassifier
 
 Options = dict[str, Any]
 
@@ -214,9 +214,9 @@ def search_rows() -> Iterator[Row]:
 def looked_for(split: Split, *, has_linear: bool) -> Candidate:
     """The best candidate by a sample of the training documents, with all the time in the world."""
 
-    def tally_of(features: FeatureSettings) -> Tally:
+    def tally_of(features: FeatureSettings) -> CorpusCounts:
         texts, labels = split.training
-        builder = TallyBuilder(features)
+        builder = CorpusCounter(features)
         builder.add(Batch([""] * len(texts), (texts,), list(labels)))
         return builder.finish()
 
@@ -265,7 +265,7 @@ def leave_one_out_rows() -> Iterator[Row]:
         figures = []
         for split in random_splits(documents()):
             classifier = trained(split, WORDS)
-            expectation = classifier.reading_.choice.expectation
+            expectation = classifier.fitted_.choice.expectation
             foretold = expectation.accuracy if expectation is not None else float("nan")
             figures.append((foretold, *judged_sets(classifier, split.test)))
         foretold, measured, coverage, size = np.mean(figures, axis=0).tolist()

@@ -1,4 +1,4 @@
-"""What unlabelled documents are worth: 20 Newsgroups with 15 labelled documents a class, the others unlabelled.
+"""What unlabeled documents are worth: 20 Newsgroups with 15 labelled documents a class, the others unlabeled.
 
 Each seed draws other labelled documents. Nigam, McCallum, Thrun and Mitchell (2000) go from 52 to 66 % with 300
 labelled documents, of headers stripped; the halves here are those by date, with headers and without, and random ones.
@@ -104,7 +104,7 @@ def nbtext(*arguments: str) -> str:
 def measured(few: str, others: str, test: str, options: list[str], model: str) -> Outcome:
     """Train by one method, and evaluate."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    nbtext("train", few, *(["--unlabelled", others] if options else []), *options, "-o", model)
+    nbtext("train", few, *(["--unlabeled", others] if options else []), *options, "-o", model)
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     expected = subprocess.run([*NBTEXT, "inspect", model, "--to", "json"], check=True, capture_output=True).stdout
     found = json.loads(nbtext("evaluate", test, "-m", model, "--to", "json"))

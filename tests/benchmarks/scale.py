@@ -35,13 +35,13 @@ from material import SEED, corpus, labeled_files
 from measuring import Cost, Step, measure
 
 from nbtext.artifact.model import load_model
-from nbtext.classifier.folding import Counting
-from nbtext.classifier.tally import SAMPLE_SIZE
 from nbtext.cluster.plain import plain_tally, tally_of
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.shards import MOST_BYTES
 from nbtext.documents.source import open_shard, open_source
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import SAMPLE_SIZE
+from nbtext.model.folding import Counting
 
 GIGABYTE = 1_000_000_000
 MEBIBYTE = 1 << 20
@@ -130,7 +130,7 @@ def trained(sources: list[str], model: Path, *options: str) -> Cost:
 
 def learned(model: Path) -> tuple[int, int]:
     """Features of a model, and bytes of its vocabulary and statistics in the form in which they travel."""
-    tally = plain_tally(load_model(str(model)).tally_)
+    tally = plain_tally(load_model(str(model)).counts_)
     arrays = [*tally["vocabulary"].values(), *tally["statistics"].values()]
     return len(tally["vocabulary"]["offsets"]) - 1, sum(array.nbytes for array in arrays)
 
@@ -228,19 +228,19 @@ def answered(sources: list[str], model: Path) -> None:
 def of_shards(sources: list[str]) -> None:
     """What two shards come to, each by itself and together."""
     source, counting = open_source(sources, ReadingSettings()), Counting(FeatureSettings(), SAMPLE_SIZE)
-    tallies, begin = [], time.process_time()
+    corpora, begin = [], time.process_time()
     for shard in source.shards(MOST_BYTES)[:2]:
         tally = plain_tally(counting.count(open_shard(shard, source.settings).chunks(), lambda *_: None))
         size = sum(array.nbytes for array in (*tally["vocabulary"].values(), *tally["statistics"].values()))
         sampled = sum(array.nbytes for array in tally["sample"].values())
         taken, begin = time.process_time() - begin, time.process_time()
-        tallies.append(tally)
+        corpora.append(tally)
         say(
             f"a shard of {MOST_BYTES / MEBIBYTE:.0f} MiB: {taken:.2f} CPU s, {size / MEBIBYTE:.1f} MiB of statistics, "
             f"{sampled / MEBIBYTE:.1f} MiB of its sample"
         )
     begin = time.process_time()
-    plain_tally(tally_of(tallies[0]) + tally_of(tallies[1]))
+    plain_tally(tally_of(corpora[0]) + tally_of(corpora[1]))
     say(f"to add two of them: {time.process_time() - begin:.2f} CPU s")
 
 

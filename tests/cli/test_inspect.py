@@ -82,8 +82,8 @@ def test_what_is_approximate(nbtext: Any, letters: Path, model: str, tmp_path: P
     assert nbtext("update", model, str(letters / "test"), "-q", "-o", "m", cwd=tmp_path).status == 0
     record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
     assert (record["expected"], record["confused"]) == (None, [])
-    assert record["approximate"] == ["smoothing", "calibration", "outlier_threshold", "strangeness"]
-    assert "outlier threshold, strangeness: fitted to" in nbtext("inspect", "m", "--to", "markdown", cwd=tmp_path).out
+    assert record["approximate"] == ["smoothing", "calibration", "outlier_threshold", "nonconformity"]
+    assert "outlier threshold, nonconformity: fitted to" in nbtext("inspect", "m", "--to", "markdown", cwd=tmp_path).out
     assert nbtext("calibrate", "m", str(letters / "test"), "-q", cwd=tmp_path).status == 0
     record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
     assert record["approximate"] == []

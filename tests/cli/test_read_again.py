@@ -50,10 +50,10 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path, tmp_path: Path
     smoothing = trained.err.split("smoothing ")[1].split(";")[0]
     same = nbtext("train", "model", "-o", "same", cwd=tmp_path)
     assert f"smoothing {smoothing}\n" in same.err
-    assert "approximate (as before): smoothing, calibration, outlier threshold, strangeness;" in same.err
+    assert "approximate (as before): smoothing, calibration, outlier threshold, nonconformity;" in same.err
     other = nbtext("train", "model", "--model", "bernoulli", "-o", "other", cwd=tmp_path)
     assert f"smoothing {smoothing}\napproximate (as before): smoothing;" in other.err
-    assert "not fitted, for want of documents: calibration, strangeness;" in other.err
+    assert "not fitted, for want of documents: calibration, nonconformity;" in other.err
     answers = {
         name: nbtext("predict", str(letters / "test"), "-m", name, cwd=tmp_path).out
         for name in ("model", "same", "other")

@@ -22,7 +22,7 @@ def prepare(folder: Path, letters: Path) -> None:
     (folder / "text.joblib").write_text("no model at all\n")
     (folder / "zip.joblib").write_bytes(b"PK\x03\x04 and more")
     (folder / "empty.joblib").write_bytes(b"")
-    (folder / "unlabelled.txt").write_text("just a line\n")
+    (folder / "unlabeled.txt").write_text("just a line\n")
     (folder / "unicode.txt").write_text("text\tlabel\na text\tx\n", encoding="utf-16")
     (folder / "letter.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
     with zipfile.ZipFile(folder / "letter.docx", "w") as archive:
@@ -54,7 +54,7 @@ WRONG: list[tuple[str, int, str]] = [
     ("train empty -o m", 1, "empty"),
     ("train no-such-column.csv -o m", 1, "no-such-column.csv"),
     ("train broken.jsonl -o m", 1, "broken.jsonl:17"),
-    ("train unlabelled.txt -o m", 1, "unlabelled.txt:1: the document has no label"),
+    ("train unlabeled.txt -o m", 1, "unlabeled.txt:1: the document has no label"),
     ("train unicode.txt --label-field label -o m", 1, "--input-format csv, tsv or jsonl says what the file is"),
     ("train letter.docx -o m", 1, "letter.docx: is an office document or another zip archive, not text; save what"),
     ("evaluate letter.docx --folds 2", 1, "letter.docx: is an office document or another zip archive, not text"),

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.classifier.folding import Counting
-from nbtext.classifier.settings import MOST_PROBABLE
-from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.cluster.executor import answering_by
 from nbtext.cluster.plain import error_of, plain_tally, report_of, tally_of
 from nbtext.cluster.work import TOKENS_BY, add_up, answer_shard, count_shard
@@ -20,12 +17,15 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.folding import Counting
+from nbtext.model.settings import MOST_PROBABLE
 
 PLAIN = (bool, int, str, bytes, type(None), np.ndarray)
 
 
-def tally_of_texts(*texts: str, **settings: Any) -> Tally:
-    builder = TallyBuilder(FeatureSettings(**settings), sample_size=2)
+def tally_of_texts(*texts: str, **settings: Any) -> CorpusCounts:
+    builder = CorpusCounter(FeatureSettings(**settings), sample_size=2)
     builder.add(Batch(list(texts), (list(texts),), ["ä", "b"][: len(texts)]))
     return builder.finish()
 

@@ -57,7 +57,7 @@ def test_pieces_of_any_size_give_the_same_rows(
 @given(st.text('"\tab\n', max_size=30))
 @example('"a\n"b"\n')
 def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Callable[..., Any], content: str) -> None:
-    """Reading by the rule, letter by letter, gives the same columns as the reader."""
+    """FittedModel by the rule, letter by letter, gives the same columns as the reader."""
     from nbtext.documents.blocks import line_blocks, pieces_of
     from nbtext.documents.records import LineFeed, tsv_records
 

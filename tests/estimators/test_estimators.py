@@ -24,10 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nbtext import estimators
-from nbtext.classifier.conventions import NotFittedError
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.errors import InputError
 from nbtext.features.vectorizer import Vectorizer
+from nbtext.model.conventions import NotFittedError
+from nbtext.model.text_classifier import TextClassifier
 
 EVERY: list[Any] = [getattr(estimators, name)() for name in estimators.__all__]
 TEXTS = ["red round fruit", "yellow long fruit", "round green fruit", "long yellow thing", "red thing", "long thing"]
@@ -203,8 +203,8 @@ def test_what_no_matrix_model_can_learn(X: Any, y: Any, says: str) -> None:
 
 PROGRAM = """
 import sys
-from nbtext.classifier.conventions import NotFittedError
-from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.model.conventions import NotFittedError
+from nbtext.model.text_classifier import TextClassifier
 from nbtext.estimators import MultinomialNB
 try:
     TextClassifier().predict(["a text"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from nbtext.bayes.scorer import Floats
-from nbtext.classifier.predictions import Predictions
+from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.metrics import Judge
 from nbtext.evaluation.outcomes import Outcomes
 from nbtext.evaluation.seen import Seen
-from nbtext.evaluation.witness import Witness
+from nbtext.model.predictions import Predictions
 
 
 def probabilities_of(n: int, n_labels: int, seed: int) -> tuple[Floats, list[int]]:
@@ -38,10 +38,10 @@ def predictions_of(probabilities: Floats, true: list[int], *, first: int = 0) ->
     )
 
 
-def witnessed(n: int, n_labels: int, seed: int = 1) -> tuple[Witness, Judge, Floats, list[int]]:
+def witnessed(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Judge, Floats, list[int]]:
     """A witness and a judge of such answers, in batches of 100."""
     probabilities, true = probabilities_of(n, n_labels, seed)
-    witness, judge = Witness(), Judge()
+    witness, judge = ErrorLog(), Judge()
     for start in range(0, n, 100):
         rows = slice(start, start + 100)
         batch = predictions_of(probabilities[rows], true[rows], first=start)

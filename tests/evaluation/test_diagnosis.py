@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from outcomes_by_chance import witnessed
 
-from nbtext.classifier.explanation import Explainer
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation.confusions import everyday_words, side_by_side
 from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, diagnosed
+from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.metrics import Evaluation, Judge
 from nbtext.evaluation.seen import by_model
-from nbtext.evaluation.witness import Witness
+from nbtext.model.explanation import Explainer
+from nbtext.model.text_classifier import TextClassifier
 
 LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
 
@@ -31,7 +31,7 @@ def classifier() -> TextClassifier:
 @pytest.fixture(scope="module")
 def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     """The letters, by a model of their other half."""
-    witness, judge = Witness(), Judge()
+    witness, judge = ErrorLog(), Judge()
     source = open_source((str(LETTERS / "test"),), ReadingSettings())
     judge.add_all(witness.watching(by_model(classifier, source, jobs=1)))
     evaluation = judge.evaluation()

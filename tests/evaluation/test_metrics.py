@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as peer
 
-from nbtext.classifier.predictions import Predictions
 from nbtext.errors import InputError
 from nbtext.evaluation.metrics import Evaluation, Judge
 from nbtext.evaluation.reliability import N_BINS
+from nbtext.model.predictions import Predictions
 
 CLASSES = ("a", "b", "c")
 
@@ -112,7 +112,7 @@ def test_nothing_to_judge() -> None:
     """No document, and a document without label, are errors that say what would help."""
     with pytest.raises(InputError, match="no document"):
         judged()
-    unlabelled = predictions_of(["a"], np.array([[1.0, 0, 0]]))
-    unlabelled.true_labels[0] = None
+    unlabeled = predictions_of(["a"], np.array([[1.0, 0, 0]]))
+    unlabeled.true_labels[0] = None
     with pytest.raises(InputError, match="--label-field"):
-        judged(unlabelled)
+        judged(unlabeled)

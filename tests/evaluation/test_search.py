@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.classifier.tally import Tally, TallyBuilder
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.search import PAIRS, Search, Trial, _Tallies, best_of, candidates, search
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 
 TEXTS = [f"{'red' if i % 2 else 'blue'} {'apple pie' if i % 3 else 'berry jam'} number{i % 7}" for i in range(40)]
 LABELS: list[str | None] = ["red" if i % 2 else "blue" for i in range(40)]
 USUAL = FeatureSettings(), ModelSettings()
 
 
-def counted(features: FeatureSettings, sample_size: int | None = None) -> Tally:
-    builder = TallyBuilder(features, sample_size=sample_size)
+def counted(features: FeatureSettings, sample_size: int | None = None) -> CorpusCounts:
+    builder = CorpusCounter(features, sample_size=sample_size)
     builder.add(Batch(list(map(str, range(40))), (TEXTS,), list(LABELS)))
     return builder.finish()
 

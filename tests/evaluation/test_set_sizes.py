@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from outcomes_by_chance import probabilities_of
 
-from nbtext.bayes.coverage import own_strangeness
+from nbtext.bayes.prediction_sets import own_nonconformity
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.evaluation.set_sizes import ASKED, set_sizes
 
@@ -16,7 +16,7 @@ from nbtext.evaluation.set_sizes import ASKED, set_sizes
 def test_promises_are_kept_on_documents_of_the_same_kind() -> None:
     """Each coverage is about what was asked for; larger ones need larger sets."""
     learned, classes = probabilities_of(4000, 5, 1)
-    known = Quantiles.of(own_strangeness(learned, np.array(classes)))
+    known = Quantiles.of(own_nonconformity(learned, np.array(classes)))
     probabilities, own = probabilities_of(4000, 5, 2)
     sizes = set_sizes(probabilities, np.array(own), known)
     assert [size.asked for size in sizes] == list(ASKED)

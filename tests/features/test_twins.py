@@ -101,7 +101,7 @@ def test_scores_are_the_matrix_product(functions: ModuleType, dtype: type, has_b
 
 
 def dense_entries(documents: NDArray[np.int64], occurrences: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Statistics as plain arrays, of dense ones (n_features, n_classes)."""
+    """ClassStatistics as plain arrays, of dense ones (n_features, n_classes)."""
     features, classes = np.nonzero(documents)
     indptr = np.searchsorted(features, np.arange(len(documents) + 1)).astype(np.int64)
     return indptr, classes.astype(np.int32), documents[features, classes], occurrences[features, classes]

@@ -13,11 +13,11 @@ import joblib
 import targets
 
 from nbtext.artifact import model as model_file
-from nbtext.classifier.matrices import vectorized
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.features.settings import FeatureSettings
+from nbtext.model.matrices import vectorized
+from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.matrices import write_matrix
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "İs \udcff x1"]

@@ -17,7 +17,6 @@ import numpy as np
 
 from nbtext.artifact import storage
 from nbtext.artifact.model import load_model
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents import jsonl as jsonl_reader
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix_reading import load_matrix
@@ -28,6 +27,7 @@ from nbtext.features.counting import counter
 from nbtext.features.reference import ReferenceCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
+from nbtext.model.text_classifier import TextClassifier
 
 CHECKSUM = "fuzz"  # what every record's checksum is, where what comes after it is to be reached
 ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-32", "shift_jis", "utf-7", "gb18030", "cp1252")
@@ -49,7 +49,7 @@ def file_of(data: bytes) -> Iterator[str]:
 
 
 def artifact(data: bytes) -> None:
-    """Reading an artifact, up to its checksum."""
+    """FittedModel an artifact, up to its checksum."""
     with file_of(data) as path:
         try:
             storage.load(path)
@@ -66,13 +66,13 @@ def model(data: bytes) -> None:
             classifier = load_model(path)
             columns = tuple(QUESTIONS for _ in range(len(classifier.features.fields) or 1))
             classifier.predict_batch(Batch(list("1234"), columns, [None] * 4))
-            _ = classifier.tally_
+            _ = classifier.counts_
     finally:
         storage.checksum = genuine
 
 
 def matrix(data: bytes) -> None:
-    """Reading a matrix file, whatever the sums of its zip file say, and learning from it."""
+    """FittedModel a matrix file, whatever the sums of its zip file say, and learning from it."""
     genuine = zipfile.ZipExtFile._update_crc
     zipfile.ZipExtFile._update_crc = lambda *_: None
     try:

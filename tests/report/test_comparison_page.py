@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nbtext.evaluation.curves import Comparison, Point
-from nbtext.evaluation.rivals import Duel, Figure, SideBySide, Verdict
+from nbtext.evaluation.comparison import Duel, Figure, SideBySide, Verdict
+from nbtext.evaluation.learning_curves import Comparison, Point
 from nbtext.report.comparison_page import MOST_PAIRS, curves_page, rivals_page
 from nbtext.report.page.rendering import write_page
 

@@ -8,10 +8,10 @@ import re
 
 import pytest
 
-from nbtext.classifier.explanation import Explainer, Explanation
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
+from nbtext.model.explanation import Explainer, Explanation
+from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.explanation import ExplanationWriter, part_weights
 from nbtext.report.fields import FORMS
 from nbtext.report.terminal import Screen

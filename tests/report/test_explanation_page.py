@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nbtext.classifier.explanation import Explainer, Explanation
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
+from nbtext.model.explanation import Explainer, Explanation
+from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.explanation_page import MOST_DOCUMENTS, explanation_page
 from nbtext.report.page.rendering import write_page
 

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from nbtext.classifier.inspection import inspect
-from nbtext.classifier.text_classifier import TextClassifier
+from nbtext.model.inspection import inspect
+from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.fields import FORMS
 from nbtext.report.inspection import FEATURE_COLUMNS, rendered_inspection
 from nbtext.report.terminal import Screen

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from nbtext.classifier.text_classifier import TextClassifier
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.diagnosis import diagnosed
+from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.metrics import Judge
 from nbtext.evaluation.seen import Seen
-from nbtext.evaluation.witness import Witness
 from nbtext.features.occurrences import Locator
+from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.evaluation_page import evaluation_page
 from nbtext.report.page.rendering import write_page
 
@@ -44,7 +44,7 @@ def documents_of(subjects: dict[str, str], n: int, seed: int) -> Batch:
 
 def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_model: bool = True) -> Path:
     """The page about what a model says of some documents; or as if only its answers were known, and no names."""
-    witness, judge = Witness(), Judge()
+    witness, judge = ErrorLog(), Judge()
     found = classifier.counted(documents.columns)
     predictions = classifier.answers(documents, found)
     if not has_model:

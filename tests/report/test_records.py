@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.classifier.predictions import Predictions
+from nbtext.model.predictions import Predictions
 from nbtext.report.fields import FORMS
 from nbtext.report.records import write_predictions
 

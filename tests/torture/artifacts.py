@@ -32,8 +32,8 @@ def flipped(folder: Path, step: int = 1) -> dict[str, int]:
     from nbtext.artifact.model import load_model, save_model
     from nbtext.artifact.record import checksum
     from nbtext.artifact.storage import load
-    from nbtext.classifier.text_classifier import TextClassifier
     from nbtext.errors import ArtifactError
+    from nbtext.model.text_classifier import TextClassifier
 
     path = folder / "model"
     texts = ["red round leaf", "green round", "yellow long", "yellow curved long"]

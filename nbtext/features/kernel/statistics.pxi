@@ -1,4 +1,4 @@
-# Statistics: two corpora's added up, and what leave-one-out reads of them. All are feature by feature, entries
+# ClassStatistics: two corpora's added up, and what leave-one-out reads of them. All are feature by feature, entries
 # indptr[j]:indptr[j + 1] for feature j, one for each class that uses it, ascending.
 
 ctypedef fused Number:
@@ -44,7 +44,7 @@ cdef int64_t combine(
 
 
 cdef class Entries:
-    """Statistics' arrays, held and checked."""
+    """ClassStatistics' arrays, held and checked."""
 
     cdef Counted counted
     cdef const int64_t* whole  # occurrences, either these

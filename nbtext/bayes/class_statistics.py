@@ -1,0 +1,186 @@
+"""The additive counts that every event model is a reading of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.errors import ModelError
+from nbtext.features import twins
+from nbtext.features.routines import routines
+from nbtext.features.rows import entries_of, running_sums
+
+MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
+NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
+FAINTEST = 1e-300  # the least that is left of a count
+EXACT_FLOAT = 2**53  # float64 holds every whole number up to here
+
+
+@dataclass(frozen=True, eq=False)
+class ClassStatistics:
+    """What a corpus of K classes and V features amounts to: counts that add up, and can be taken out again.
+
+    Feature by feature, only where something was counted: feature j has the entries indptr[j]:indptr[j + 1],
+    one for each class that uses it, in ascending order of the class. Sums of whole counts are int64 and exact;
+    sums of weights (TF-IDF) are float64 and exact to rounding.
+
+    class_documents  (K,) int64, documents of each class, n_k; float64 where documents weigh less than one
+    indptr           (V + 1,) int64
+    classes          (n_entries,) int32
+    documents        (n_entries,) likewise, documents of class k that hold feature j, d_kj
+    occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class k, t_kj
+    """
+
+    class_documents: NDArray[Any]
+    indptr: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    documents: NDArray[Any]
+    occurrences: NDArray[Any]
+
+    @property
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
+        """What was counted feature by feature, as plain arrays."""
+        return self.indptr, self.classes, self.documents, self.occurrences
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.class_documents)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_documents(self) -> int:
+        """All documents; where they weigh less than one, the sum of their weights, which need not be whole."""
+        found: int = self.class_documents.sum().item()
+        return found
+
+    @property
+    def is_decayed(self) -> bool:
+        """Whether documents weigh less than one, so that counts of documents are no whole numbers."""
+        return self.documents.dtype.kind == "f" or self.class_documents.dtype.kind == "f"
+
+    @property
+    def entry_features(self) -> NDArray[np.int64]:
+        """The feature of each entry."""
+        return np.repeat(np.arange(self.n_features), np.diff(self.indptr))
+
+    def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum of one value an entry, for each class: shape (K,), exact for whole numbers."""
+        if values.dtype.kind == "f" or values.sum() < EXACT_FLOAT:
+            return np.bincount(self.classes, weights=values, minlength=self.n_classes).astype(values.dtype)
+        sums = np.zeros(self.n_classes, dtype=values.dtype)
+        np.add.at(sums, self.classes, values)
+        return sums
+
+    def feature_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum of one value an entry, for each feature: shape (V,)."""
+        if values.dtype.kind == "f":  # differences of a running float sum would carry its rounding
+            return np.bincount(self.entry_features, weights=values, minlength=self.n_features)
+        return np.diff(running_sums(values)[self.indptr])
+
+    @cached_property
+    def class_occurrences(self) -> NDArray[Any]:
+        """Tokens of each class, T_k: shape (K,)."""
+        return self.class_sums(self.occurrences)
+
+    @property
+    def knows_documents(self) -> bool:
+        """Whether documents were counted, and not only how often each feature occurs, as scikit-learn does."""
+        return bool(self.documents.any() or not self.occurrences.any())
+
+    @property
+    def document_frequencies(self) -> NDArray[np.int64]:
+        """Documents that hold each feature: shape (V,)."""
+        return self.feature_sums(self.documents)
+
+    def presence(self) -> ClassStatistics:
+        """The same corpus with every count capped at one: a document has a feature or has it not."""
+        return replace(self, occurrences=self.documents)
+
+    def scaled(self, factors: NDArray[np.float64]) -> ClassStatistics:
+        """The statistics of documents whose counts are multiplied by a factor for each feature, shape (V,)."""
+        return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)))
+
+    def decayed(self, factor: float) -> ClassStatistics:
+        """The same documents, each of which counts this many times as much, in float64, but never nothing."""
+        class_documents, documents, occurrences = (
+            np.maximum(counts * factor, np.minimum(counts, FAINTEST))
+            for counts in (self.class_documents, self.documents, self.occurrences)
+        )
+        return replace(self, class_documents=class_documents, documents=documents, occurrences=occurrences)
+
+    def restricted(self, columns: NDArray[np.int64]) -> ClassStatistics:
+        """The statistics of these features only; `columns` ascends."""
+        indptr, entries = entries_of(self.indptr, columns)
+        return ClassStatistics(
+            self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries]
+        )
+
+    def aligned(
+        self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int
+    ) -> ClassStatistics:
+        """The same counts among more features and classes.
+
+        columns  (V,), the new column of each feature, ascending
+        classes  (K,), the new number of each class, ascending
+        """
+        lengths = np.zeros(n_features, dtype=np.int64)
+        lengths[columns] = np.diff(self.indptr)
+        class_documents = np.zeros(n_classes, dtype=self.class_documents.dtype)
+        class_documents[classes] = self.class_documents
+        return ClassStatistics(
+            class_documents,
+            running_sums(lengths),
+            classes.astype(np.int32)[self.classes],
+            self.documents,
+            self.occurrences,
+        )
+
+    def __add__(self, other: ClassStatistics) -> ClassStatistics:
+        """The statistics of both corpora, which share their features and classes."""
+        return _combined(self, other, sign=1)
+
+    def __sub__(self, other: ClassStatistics) -> ClassStatistics:
+        """The statistics without a part of the corpus; ModelError where that part was never counted."""
+        return _combined(self, other, sign=-1)
+
+
+def _combined(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:
+    """a + sign × b, entry by entry; entries that come to nothing vanish."""
+    if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
+        raise ValueError("statistics of unlike shape: align them first")
+    if sign > 0 and _total(a) + _total(b) > MOST_COUNTED:
+        raise ModelError(f"more than {MOST_COUNTED:,} occurrences together are more than can be counted")
+    class_documents = a.class_documents + sign * b.class_documents
+    # the kernel knows whole documents only
+    combine = (twins if a.is_decayed or b.is_decayed else routines).combine_entries
+    entries = combine(a.entries, b.entries, sign)
+    if entries is None or class_documents.min(initial=0) < 0:
+        raise ModelError(NEVER_LEARNED)
+    combined = ClassStatistics(class_documents, *entries)
+    if sign < 0 and not _is_difference(combined, a, b):
+        raise ModelError(NEVER_LEARNED)
+    return combined
+
+
+def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics) -> bool:
+    """Whether what is left can be counts of documents: no occurrence without its document, none of no document."""
+    if rest.occurrences.dtype.kind == "f":  # sums of weights are not exact enough to tell
+        return True
+    return (
+        rest.occurrences.sum() == a.occurrences.sum() - b.occurrences.sum()
+        and bool((rest.documents <= rest.occurrences).all())
+        and bool((rest.documents <= rest.class_documents[rest.classes]).all())
+    )
+
+
+def _total(statistics: ClassStatistics) -> int:
+    """All occurrences and documents, where they are whole numbers."""
+    exact = int(statistics.occurrences.sum()) if statistics.occurrences.dtype.kind == "i" else 0
+    return max(exact, int(statistics.documents.sum()), int(statistics.class_documents.sum()))

@@ -1,0 +1,112 @@
+"""A model as one C file that depends on the standard library alone: the weights, and the lines that ask them."""
+
+from __future__ import annotations
+
+import re
+import string
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
+
+from nbtext.errors import ModelError
+from nbtext.export.portable import check_analyzer, named_features
+from nbtext.export.probabilities import probabilities_of
+from nbtext.features.analyzer import LONGEST_TOKEN
+from nbtext.model.text_classifier import TextClassifier
+
+HEAD = """\
+/* A text classifier, written by nbtext. As a filter:  cc -std=c99 -O2 FILE -lm -o classify && ./classify < texts
+   In a program: compile it with -DNBTEXT_NO_MAIN, and call nbtext_classify. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { uint32_t first, last; } Range;  /* of code points, both within */
+"""
+A_LINE = 12  # values
+NORMS = {"none": 0, "l1": 1, "l2": 2}
+PLAIN = frozenset(string.ascii_letters + string.digits + " _")
+SIGMA, DOTTED_I = "Σ", "İ"  # what becomes of them takes more than a table
+FINAL = "ς"
+
+
+def c_source(classifier: TextClassifier) -> Iterator[bytes]:
+    """C99 whose `nbtext_classify` has the labels and probabilities of `predict`; by itself a filter of lines.
+
+    Weights are kept as the scorer has them, only where a class has used a feature; what of Unicode is a letter, and
+    which lower case it has, as Python has it.
+
+    raises  ModelError: characters instead of words, or accents that are stripped, beside what no format can hold
+    """
+    names = named_features(classifier).terms
+    check_analyzer(classifier)
+    settings, choice = classifier.features, classifier.fitted_.choice
+    scorer, weighting = classifier.fitted_.scorer, classifier.fitted_.weighting
+    if settings.analyzer != "word":
+        raise ModelError("features of characters cannot be exported to C", hint="use --to js")
+    if settings.strip_accents is not None:
+        raise ModelError("what strips accents cannot be exported to C", hint="use --to js")
+    if any("\0" in name for name in (*names, *classifier.labels)):
+        raise ModelError("a word or label with a NUL character cannot be exported to C", hint="use --to js")
+    found = probabilities_of(classifier)
+    constants = {
+        "LOWERCASE": int(settings.lowercase), "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
+        "TF": f"'{weighting.tf[0]}'", "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
+        "A": found["a"], "B": found["b"], "NOISE": found["noise"],
+    }  # fmt: skip
+    yield HEAD.encode("ascii")
+    yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
+    for name, texts in (
+        ("labels", classifier.labels),
+        ("features", names),
+        ("stop_words", sorted(word for word in settings.stop_words if "\0" not in word)),  # no token has a NUL
+    ):
+        yield _table("char *const ", f"{name}[]", map(_quoted, texts))
+    for name, numbers in (
+        ("bias", scorer.bias), ("by_default", scorer.default), ("base", scorer.base), ("base_scale", scorer.base_scale),
+        ("deltas", scorer.deltas), ("idf", weighting.idf),
+        ("prior_adjustment", choice.prior_adjustment), ("shift", choice.shift),
+    ):  # fmt: skip
+        yield _table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
+    for name, places in (("starts", scorer.indptr), ("classes", scorer.classes)):
+        yield _table("int32_t ", f"{name}[]", map(str, places.tolist()))
+    yield _unicode()
+    yield files("nbtext.export").joinpath("classify.c").read_bytes()
+
+
+def _table(kind: str, name: str, values: Iterable[str]) -> bytes:
+    """A constant array, and how long it is; C has none that is empty."""
+    listed = list(values)
+    padded = listed or ["0"]
+    lines = ",\n".join(", ".join(padded[start : start + A_LINE]) for start in range(0, len(padded), A_LINE))
+    table = f"#define N_{name.partition('[')[0].upper()} {len(listed)}\nstatic const {kind}{name} = {{\n{lines}\n}};\n"
+    return table.encode("ascii")
+
+
+def _quoted(text: str) -> str:
+    """A string of C: whatever is no letter, digit or space is spelled by its bytes."""
+    spelled = text.encode("utf-8", "surrogatepass")
+    return '"' + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in spelled) + '"'
+
+
+@cache
+def _unicode() -> bytes:
+    """Word characters, lower case, and what decides whether a sigma ends a word: as this Python has them.
+
+    A sigma ends a word where a cased character is before it, others that are ignorable between: so Python is asked.
+    """
+    characters = "".join(map(chr, range(sys.maxunicode + 1)))
+    pairs = [f"{{{ord(c)}, {ord(c.lower())}}}" for c in characters if c.lower() != c and c not in (SIGMA, DOTTED_I)]
+    same_length = characters.replace(DOTTED_I, "I")
+    cased = "".join(f" {c}{SIGMA}" for c in same_length).lower()[2::3]
+    passed = "".join(f" a{c}{SIGMA}" for c in same_length).lower()[3::4]
+    ignorable = "".join(FINAL if at == FINAL != by_itself else " " for at, by_itself in zip(passed, cased, strict=True))
+    ranges = {"word_characters": (r"\w", characters), "cased": (FINAL, cased), "case_ignorable": (FINAL, ignorable)}
+    tables = [_table("uint32_t ", "lower_case[][2]", pairs)]
+    for name, (wanted, text) in ranges.items():
+        runs = (f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{wanted})+", text))
+        tables.append(_table("Range ", f"{name}[]", runs))
+    return b"".join(tables)

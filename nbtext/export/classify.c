@@ -1,0 +1,242 @@
+/* A token is a run of two word characters or more, of a text in lower case: what Python's re and str.lower() say. */
+
+typedef struct { const char *at; size_t length; } Word;
+
+static int is_in(uint32_t point, const Range *ranges, size_t count) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ranges[middle].last < point) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && ranges[low].first <= point;
+}
+
+/* The code point at `text`, and how many bytes it takes; U+FFFD, and one byte, where there is none. */
+static uint32_t decoded(const unsigned char *text, size_t left, size_t *taken) {
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = text[0] < 0x80 ? 1 : text[0] < 0xC2 ? 0 : text[0] < 0xE0 ? 2 : text[0] < 0xF0 ? 3 : text[0] < 0xF5 ? 4 : 0;
+    uint32_t point = length == 1 ? text[0] : text[0] & (0x7Fu >> length);
+    *taken = 1;
+    if (length == 0 || length > left) return 0xFFFD;
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xC0) != 0x80) return 0xFFFD;
+        point = point << 6 | (text[i] & 0x3F);
+    }
+    if (point < least[length] || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return 0xFFFD;
+    *taken = length;
+    return point;
+}
+
+static char *encoded(uint32_t point, char *to) {
+    if (point < 0x80) { *to++ = (char) point; return to; }
+    if (point < 0x800) *to++ = (char) (0xC0 | point >> 6);
+    else {
+        if (point < 0x10000) *to++ = (char) (0xE0 | point >> 12);
+        else { *to++ = (char) (0xF0 | point >> 18); *to++ = (char) (0x80 | (point >> 12 & 0x3F)); }
+        *to++ = (char) (0x80 | (point >> 6 & 0x3F));
+    }
+    *to++ = (char) (0x80 | (point & 0x3F));
+    return to;
+}
+
+static int by_point(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *) a, y = ((const uint32_t *) b)[0];
+    return (x > y) - (x < y);
+}
+
+static uint32_t lowered(uint32_t point) {
+    const uint32_t *found = bsearch(&point, lower_case, N_LOWER_CASE, sizeof lower_case[0], by_point);
+    return found ? found[1] : point;
+}
+
+/* Whether the sigma at i ends a word: a cased letter is before it and none behind, whatever else is between. */
+static int is_final(const uint32_t *points, size_t count, size_t i) {
+    size_t j = i, k = i + 1;
+    while (j > 0 && is_in(points[j - 1], case_ignorable, N_CASE_IGNORABLE)) j--;
+    while (k < count && is_in(points[k], case_ignorable, N_CASE_IGNORABLE)) k++;
+    return j > 0 && is_in(points[j - 1], cased, N_CASED) && !(k < count && is_in(points[k], cased, N_CASED));
+}
+
+/* The code points of a text, in lower case if the model wants that; there is room for two for each byte. */
+static size_t read_text(const char *text, size_t length, uint32_t *points, uint32_t *lower) {
+    size_t count = 0, n_lower = 0, taken;
+    for (size_t i = 0; i < length; i += taken) points[count++] = decoded((const unsigned char *) text + i, length - i, &taken);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t point = points[i];
+        if (LOWERCASE && point == 0x3A3) point = is_final(points, count, i) ? 0x3C2 : 0x3C3;
+        else if (LOWERCASE && point == 0x130) { lower[n_lower++] = 'i'; point = 0x307; }
+        else if (LOWERCASE) point = lowered(point);
+        lower[n_lower++] = point;
+    }
+    return n_lower;
+}
+
+static int compare(const char *a, size_t n, const char *b) {
+    size_t m = strlen(b);
+    int found = memcmp(a, b, n < m ? n : m);
+    return found ? found : (n > m) - (n < m);
+}
+
+/* Where these bytes stand among names in ascending order; -1: nowhere. */
+static long found_among(const char *const *names, size_t count, const char *bytes, size_t length) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = compare(bytes, length, names[middle]);
+        if (order == 0) return (long) middle;
+        if (order > 0) low = middle + 1;
+        else high = middle;
+    }
+    return -1;
+}
+
+/* The tokens of a text that are neither too long nor stop words, written side by side with a space between them. */
+static size_t find_words(const uint32_t *points, size_t count, char *to, Word *words) {
+    size_t n_words = 0, stop;
+    for (size_t start = 0; start < count; start = stop + 1) {
+        for (stop = start; stop < count && is_in(points[stop], word_characters, N_WORD_CHARACTERS); stop++) ;
+        if (stop < start + 2) continue;
+        char *end = to;
+        for (size_t i = start; i < stop; i++) end = encoded(points[i], end);
+        if (end - to > LONGEST_TOKEN || found_among(stop_words, N_STOP_WORDS, to, (size_t) (end - to)) >= 0) continue;
+        words[n_words++] = (Word) {to, (size_t) (end - to)};
+        *end++ = ' ';
+        to = end;
+    }
+    return n_words;
+}
+
+static int by_column(const void *a, const void *b) {
+    long x = *(const long *) a, y = *(const long *) b;
+    return (x > y) - (x < y);
+}
+
+/* The columns of the features that the model knows, ascending, each as often as it occurs; -1 where there is no feature. */
+static long find_columns(const Word *words, size_t n_words, long *columns) {
+    long n_known = 0;
+    for (size_t n = SHORTEST; n <= LONGEST; n++)
+        for (size_t i = 0; i + n <= n_words; i++) {
+            const Word *last = words + i + n - 1;
+            long column = found_among(features, N_FEATURES, words[i].at, (size_t) (last->at + last->length - words[i].at));
+            if (column >= 0) columns[n_known++] = column;
+        }
+    qsort(columns, (size_t) n_known, sizeof *columns, by_column);
+    return n_words < SHORTEST ? -1 : n_known;
+}
+
+static double weighed(double count, double known) {
+    return TF == 'b' ? 1 : TF == 'r' ? count / known : TF == 'l' ? 1 + log(count) : count;
+}
+
+/* Counts to weights; returns how many columns are distinct. */
+static size_t weigh(long *columns, long n_known, double *weights) {
+    size_t n = 0;
+    double length = 0;
+    for (long i = 0, j; i < n_known; i = j) {
+        for (j = i; j < n_known && columns[j] == columns[i]; j++) ;
+        columns[n] = columns[i];
+        weights[n] = weighed((double) (j - i), (double) n_known) * (N_IDF ? idf[columns[n]] : 1);
+        length += NORM == '1' ? fabs(weights[n]) : weights[n] * weights[n];
+        n++;
+    }
+    if (NORM == '2') length = sqrt(length);
+    for (size_t i = 0; i < n && NORM != '0' && length > 0; i++) weights[i] /= length;
+    return n;
+}
+
+static void normalize(double *logs) {
+    double top = logs[0], total = 0;
+    for (int k = 1; k < N_LABELS; k++) top = fmax(top, logs[k]);
+    for (int k = 0; k < N_LABELS; k++) total += logs[k] = exp(logs[k] - top);
+    for (int k = 0; k < N_LABELS; k++) logs[k] /= total;
+}
+
+static void score(const long *columns, const double *weights, size_t n, double *scores) {
+    memcpy(scores, bias, sizeof bias);
+    for (size_t i = 0; i < n; i++) {
+        long j = columns[i];
+        for (int k = 0; k < N_LABELS; k++) scores[k] += weights[i] * (by_default[k] + (N_BASE ? base_scale[k] * base[j] : 0));
+        for (int32_t e = starts[j]; e < starts[j + 1]; e++) scores[classes[e]] += weights[i] * deltas[e];
+    }
+}
+
+/* Scores to calibrated probabilities; returns the label to answer. */
+static int answer(double *scores, long n_known) {
+    double temperature = A * pow(n_known > 1 ? (double) n_known : 1, B);
+    int best = 0;
+    for (int k = 0; k < N_LABELS; k++) scores[k] /= temperature;
+    normalize(scores);
+    for (int k = 0; k < N_LABELS; k++) scores[k] = (1 - NOISE) * scores[k] + NOISE / N_LABELS;
+    if (N_PRIOR_ADJUSTMENT) {
+        for (int k = 0; k < N_LABELS; k++) scores[k] = log(scores[k]) + prior_adjustment[k];
+        normalize(scores);
+    }
+    for (int k = 1; k < N_LABELS; k++)
+        if (log(scores[k]) + (N_SHIFT ? shift[k] : 0) > log(scores[best]) + (N_SHIFT ? shift[best] : 0)) best = k;
+    return best;
+}
+
+const char *const *nbtext_labels(void) { return labels; }
+
+/* The number of the label of a text in UTF-8, and the probability of each label (N_LABELS of them). -1: the text holds
+   no feature, and `probabilities` are those of the prior; -2: there is no memory. May be called by many threads. */
+int nbtext_classify(const char *text, size_t length, double *probabilities) {
+    size_t most = 2 * length + 1, most_features = most * (LONGEST - SHORTEST + 1);
+    uint32_t *points = malloc(most * sizeof *points), *lower = malloc(most * sizeof *lower);
+    char *letters = malloc(4 * most);
+    Word *words = malloc(most * sizeof *words);
+    long *columns = malloc(most_features * sizeof *columns);
+    double *weights = malloc(most_features * sizeof *weights);
+    int best = -2;
+    if (points && lower && letters && words && columns && weights) {
+        size_t n_words = find_words(lower, read_text(text, length, points, lower), letters, words);
+        long found = find_columns(words, n_words, columns), n_known = found < 0 ? 0 : found;
+        score(columns, weights, weigh(columns, n_known, weights), probabilities);
+        best = answer(probabilities, n_known);
+        if (found < 0) best = -1;
+    }
+    free(points), free(lower), free(letters), free(words), free(columns), free(weights);
+    return best;
+}
+
+#ifndef NBTEXT_NO_MAIN
+/* A label in one column of one line. */
+static void put_field(const char *text) {
+    static const char special[] = "\\\t\n\r", names[] = "\\tnr";
+    for (; *text; text++) {
+        const char *at = strchr(special, *text);
+        if (at) putchar('\\');
+        putchar(at ? names[at - special] : *text);
+    }
+}
+
+/* A text on each line of standard input; its label and probability on each of standard output, as `nbtext predict -`. */
+int main(void) {
+    double probabilities[N_LABELS];
+    size_t length = 0, room = 1 << 16;
+    int best = -1;
+    char *line = malloc(room);
+    for (int letter = getchar(); line; letter = getchar()) {
+        if (letter == EOF || letter == '\n') {
+            if (letter == EOF && length == 0) break;
+            best = nbtext_classify(line, length, probabilities);
+            if (best == -2) break;
+            if (best == -1) puts("\t");
+            else put_field(labels[best]), printf("\t%.17g\n", probabilities[best]);
+            length = 0;
+        } else {
+            if (length == room) {
+                char *more = realloc(line, room *= 2);
+                if (!more) break;
+                line = more;
+            }
+            line[length++] = (char) letter;
+        }
+    }
+    int is_bad = best == -2 || !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF || ferror(stdout);
+    free(line);
+    if (is_bad) fputs("no memory, or no room to write\n", stderr);
+    return is_bad;
+}
+#endif

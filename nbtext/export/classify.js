@@ -1,0 +1,59 @@
+const columns = new Map(model.features.map((name, column) => [name, column]));
+const stopWords = new Set(model.stop_words);
+const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
+
+const size = (word) => new TextEncoder().encode(word).length; // a character of JavaScript takes three bytes at most
+const isTooLong = (word) => 3 * word.length > model.longest_token && size(word) > model.longest_token;
+const isToken = (word) => !stopWords.has(word) && !isTooLong(word);
+
+/** The features of a text, as often as they occur. */
+export function features(text) {
+  if (model.lowercase) text = text.toLowerCase();
+  if (model.accents) text = text.normalize("NFKD").replace(new RegExp(model.accents, "gu"), "");
+  const [shortest, longest] = model.ngrams, runs = [];
+  const collect = (parts, glue, isWhole) => {
+    for (let n = shortest; n <= longest; n++) {
+      if (isWhole && parts.length <= n) return runs.push(parts.join(glue));
+      for (let i = 0; i + n <= parts.length; i++) runs.push(parts.slice(i, i + n).join(glue));
+    }
+  };
+  const words = () => text.split(new RegExp(`${space}+`, "u")).filter(Boolean);
+  if (model.analyzer === "char") collect([...text.replace(new RegExp(`${space}{2,}`, "gu"), " ")], "", false);
+  else if (model.analyzer === "char_wb") words().forEach((word) => collect([...` ${word} `], "", true));
+  else collect((text.match(/[\p{L}\p{N}_]{2,}/gu) ?? []).filter(isToken), " ", false);
+  return runs;
+}
+
+const softmax = (logits) => {
+  const largest = logits.reduce((a, b) => Math.max(a, b)), powers = logits.map((x) => Math.exp(x - largest));
+  const total = powers.reduce((a, b) => a + b);
+  return powers.map((x) => x / total);
+};
+
+/** The label of a text (null where it holds no feature at all) and the probability of each label. */
+export function classify(text) {
+  const found = features(text), counts = new Map();
+  for (const name of found) if (columns.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const known = [...counts.values()].reduce((a, b) => a + b, 0);
+  const weigh = { count: (c) => c, binary: () => 1, relative: (c) => c / known, log: (c) => 1 + Math.log(c) }[model.tf];
+  const entries = [...counts].map(([name, c]) => [columns.get(name), weigh(c) * (model.idf?.[columns.get(name)] ?? 1)]);
+  const sum = (f) => entries.reduce((a, [, weight]) => a + f(weight), 0);
+  const length = { none: () => 1, l1: () => sum(Math.abs), l2: () => Math.sqrt(sum((x) => x * x)) }[model.norm]() || 1;
+  const scores = [...model.bias];
+  for (const [j, weight] of entries) {
+    const x = weight / length;
+    for (let k = 0; k < scores.length; k++)
+      scores[k] += x * (model.default[k] + (model.base ? model.base_scale[k] * model.base[j] : 0));
+    for (let e = model.starts[j]; e < model.starts[j + 1]; e++) scores[model.classes[e]] += x * model.deltas[e];
+  }
+  const temperature = model.a * Math.max(known, 1) ** model.b;
+  let probabilities = softmax(scores.map((s) => s / temperature));
+  probabilities = probabilities.map((p) => (1 - model.noise) * p + model.noise / scores.length);
+  if (model.prior_adjustment) probabilities = softmax(probabilities.map((p, k) => Math.log(p) + model.prior_adjustment[k]));
+  const decisive = probabilities.map((p, k) => Math.log(p) + (model.shift?.[k] ?? 0));
+  const best = decisive.reduce((best, x, k) => (x > decisive[best] ? k : best), 0);
+  return {
+    label: found.length ? model.labels[best] : null,
+    probabilities: Object.fromEntries(model.labels.map((label, k) => [label, probabilities[k]])),
+  };
+}

@@ -1,0 +1,71 @@
+"""A model as one JavaScript module that depends on nothing: the weights, and the lines that ask them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from nbtext.export.portable import check_analyzer, named_features
+from nbtext.export.probabilities import probabilities_of
+from nbtext.features.analyzer import LONGEST_TOKEN
+from nbtext.model.text_classifier import TextClassifier
+
+NOT_ASCII = r"[^\x00-\x7f]"
+
+
+def javascript(classifier: TextClassifier) -> Iterator[bytes]:
+    """An ECMAScript module that exports `classify(text)`, with the labels and probabilities of `predict`.
+
+    Weights are kept as the scorer has them, only where a class has used a feature.
+    """
+    features = named_features(classifier)
+    check_analyzer(classifier)
+    scorer, settings = classifier.fitted_.scorer, classifier.features
+    weighting = classifier.fitted_.weighting
+    model: dict[str, Any] = {
+        "labels": classifier.labels,
+        "analyzer": settings.analyzer,
+        "ngrams": settings.ngrams,
+        "lowercase": settings.lowercase,
+        "accents": _accents(settings.strip_accents),
+        "longest_token": LONGEST_TOKEN,
+        "stop_words": settings.stop_words,
+        "features": features.terms,
+        "tf": weighting.tf,
+        "idf": _numbers(weighting.idf),
+        "norm": weighting.norm,
+        "bias": _numbers(scorer.bias),
+        "default": _numbers(scorer.default),
+        "base": _numbers(scorer.base),
+        "base_scale": _numbers(scorer.base_scale),
+        "starts": _numbers(scorer.indptr),
+        "classes": _numbers(scorer.classes),
+        "deltas": _numbers(scorer.deltas),
+        **probabilities_of(classifier),
+    }
+    # within a page, no text of the model may end the script
+    yield f"export const model = {json.dumps(model, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
+    yield files("nbtext.export").joinpath("classify.js").read_bytes()
+
+
+def _numbers(values: Any) -> list[float] | None:
+    return None if values is None else values.tolist()
+
+
+def _accents(strip_accents: str | None) -> str | None:
+    """A regular expression for what is taken out of a decomposed text."""
+    if strip_accents is None:
+        return None
+    return NOT_ASCII if strip_accents == "ascii" else _combining()
+
+
+@cache
+def _combining() -> str:
+    """All combining characters: JavaScript has no name for them."""
+    points = [point for point in range(sys.maxunicode + 1) if unicodedata.combining(chr(point))]
+    return "[" + "".join(f"\\u{{{point:x}}}" for point in points) + "]"

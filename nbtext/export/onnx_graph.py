@@ -1,0 +1,197 @@
+"""A model as an ONNX graph of standard operators, from the features of documents to labels and probabilities."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.errors import MissingExtra, ModelError
+from nbtext.export.portable import check_dense, named_features
+from nbtext.export.probabilities import probabilities_of
+from nbtext.model.text_classifier import TextClassifier
+
+if TYPE_CHECKING:
+    from onnx import NodeProto, TensorProto
+
+OPSET = 13  # of the operators; every ONNX runtime since 2020 has them
+IR_VERSION = 8
+MOST_BYTES = 2**31 - 2**20  # a file of protocol buffers holds no more
+DOCUMENTATION = """\
+features  strings, documents x longest document: the features of each document as often as they occur, with n-grams of
+words joined by a space, in any order, filled up with empty strings. Words are those of
+re.findall(r"(?u)\\b\\w\\w+\\b", text.lower()) in Python, without those of more than 65,535 bytes in UTF-8. Features
+that the model does not know are ignored; a document without a known one is answered by the prior. There must be one
+document at least.
+label          strings, (documents,): the answer.
+probabilities  float64, documents x labels, in the order of the metadata's `labels`, calibrated if the model is.
+"""
+
+
+class Graph:
+    """Nodes and constants, one after the other; each value by its name."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
+
+    def constant(self, values: Any, name: str) -> str:
+        """Numbers or strings that do not depend on the input."""
+        from onnx import TensorProto, helper, numpy_helper
+
+        if isinstance(values, list):
+            encoded = [value.encode("utf-8") for value in values]
+            self.constants.append(helper.make_tensor(name, TensorProto.STRING, [len(values)], encoded))
+        else:
+            self.constants.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def add(self, operator: str, *inputs: str, name: str, **attributes: Any) -> str:
+        """One node with one output, which is named."""
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+    def with_constant(self, operator: str, values: str, constant: Any, *, name: str) -> str:
+        """A node of a value and a constant."""
+        array = np.asarray(constant, dtype=np.float64)
+        return self.add(operator, values, self.constant(array, f"{name}_constant"), name=name)
+
+
+def onnx_graph(classifier: TextClassifier) -> Iterator[bytes]:
+    """An ONNX model, which says in its documentation what it takes and gives; sums are in double precision.
+
+    ONNX has no operator that finds nbtext's tokens (its lower case and its white space depend on the machine), so the
+    graph begins where the text is cut into features.
+
+    raises  MissingExtra: onnx is not installed; ModelError: a model that the format cannot hold
+    """
+    try:
+        from onnx import TensorProto, helper
+    except ImportError:
+        raise MissingExtra("--to onnx", library="onnx", extra="onnx") from None
+    terms = _terms(classifier)
+    graph = Graph()
+    counts, known = _counts(graph, terms)
+    weights = _weighted(graph, classifier, counts, known)
+    label, probabilities = _answers(graph, classifier, _scores(graph, classifier, weights), known)
+    made = helper.make_graph(
+        graph.nodes,
+        "nbtext",
+        [helper.make_tensor_value_info("features", TensorProto.STRING, ["documents", "longest"])],
+        [
+            helper.make_tensor_value_info(label, TensorProto.STRING, ["documents"]),
+            helper.make_tensor_value_info(probabilities, TensorProto.DOUBLE, ["documents", len(classifier.labels)]),
+        ],
+        graph.constants,
+    )
+    model = helper.make_model(
+        made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="nbtext"
+    )
+    model.doc_string = DOCUMENTATION
+    helper.set_model_props(model, {"labels": json.dumps(classifier.labels)})
+    yield model.SerializeToString(deterministic=True)
+
+
+def _terms(classifier: TextClassifier) -> list[str]:
+    features = named_features(classifier)
+    check_dense(classifier)
+    n_bytes = len(features) * (len(classifier.labels) + 3) * 8 + len(features.blob)
+    if n_bytes > MOST_BYTES:
+        raise ModelError(f"{n_bytes:,} bytes are more than an ONNX file holds", hint="use --to js")
+    if "" in features.terms[:1]:  # sorted, so that it comes first
+        hint = "train with another --token-pattern, or use --to csv"
+        raise ModelError("ONNX cannot tell an empty word from the end of a document", hint=hint)
+    for text in (*features.terms, *classifier.labels):
+        if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
+            raise ModelError("ONNX cannot hold a feature or label that is no Unicode text", hint="use --to js")
+    return features.terms
+
+
+def _counts(graph: Graph, terms: list[str]) -> tuple[str, str]:
+    """The counts of the known features, (documents, n_features), and their sum, (documents, 1)."""
+    graph.add(
+        "TfIdfVectorizer",
+        "features",
+        name="float_counts",
+        mode="TF",
+        min_gram_length=1,
+        max_gram_length=1,
+        max_skip_count=0,
+        ngram_counts=[0],
+        ngram_indexes=list(range(len(terms))),
+        pool_strings=terms,
+    )
+    counts = graph.add("Cast", "float_counts", name="counts", to=11)  # double; counts are whole, and so exact
+    return counts, _sum(graph, counts, name="known")
+
+
+def _sum(graph: Graph, values: str, *, name: str) -> str:
+    axis = graph.constant(np.array([1], dtype=np.int64), f"{name}_axis")
+    return graph.add("ReduceSum", values, axis, name=name, keepdims=1)
+
+
+def _weighted(graph: Graph, classifier: TextClassifier, counts: str, known: str) -> str:
+    """norm(tf(count) · idf), (documents, n_features)."""
+    weighting = classifier.fitted_.weighting
+    weights = counts
+    if weighting.tf == "binary":
+        weights = graph.with_constant("Min", counts, 1.0, name="presence")
+    elif weighting.tf == "relative":
+        weights = graph.add("Div", counts, _at_least_one(graph, known), name="relative")
+    elif weighting.tf == "log":
+        positive = graph.add("Log", graph.with_constant("Max", counts, 1.0, name="sightings"), name="logarithms")
+        presence = graph.with_constant("Min", counts, 1.0, name="presence")
+        weights = graph.add("Add", positive, presence, name="sublinear")
+    if weighting.idf is not None:
+        weights = graph.with_constant("Mul", weights, weighting.idf, name="tfidf")
+    if weighting.norm != "none":
+        powers = graph.add("Abs" if weighting.norm == "l1" else "Mul", *_squared(weights, weighting.norm), name="sizes")
+        length = _sum(graph, powers, name="lengths")
+        length = length if weighting.norm == "l1" else graph.add("Sqrt", length, name="euclidean")
+        length = graph.with_constant("Max", length, np.finfo(np.float64).tiny, name="nonzero")
+        weights = graph.add("Div", weights, length, name="normalized")
+    return weights
+
+
+def _squared(weights: str, norm: str) -> tuple[str, ...]:
+    return (weights,) if norm == "l1" else (weights, weights)
+
+
+def _at_least_one(graph: Graph, known: str) -> str:
+    return graph.with_constant("Max", known, 1.0, name="known_or_one")
+
+
+def _scores(graph: Graph, classifier: TextClassifier, weights: str) -> str:
+    """(documents, n_labels)"""
+    scorer = classifier.fitted_.scorer
+    matrix: NDArray[np.float64] = np.ascontiguousarray(scorer.weights().T)
+    products = graph.with_constant("MatMul", weights, matrix, name="evidence")
+    return graph.with_constant("Add", products, scorer.bias[None, :], name="scores")
+
+
+def _answers(graph: Graph, classifier: TextClassifier, scores: str, known: str) -> tuple[str, str]:
+    """The names of the labels and of the probabilities."""
+    found = probabilities_of(classifier)
+    length = graph.with_constant("Max", known, 1.0, name="length")
+    power = graph.with_constant("Pow", length, found["b"], name="power")
+    temperature = graph.with_constant("Mul", power, found["a"], name="temperature")
+    cooled = graph.add("Div", scores, temperature, name="cooled")
+    logs = graph.add("LogSoftmax", cooled, name="log_shares", axis=1)
+    if found["noise"] > 0:
+        shares = graph.with_constant("Mul", graph.add("Exp", logs, name="shares"), 1 - found["noise"], name="told")
+        mixed = graph.with_constant("Add", shares, found["noise"] / len(classifier.labels), name="mixed")
+        logs = graph.add("Log", mixed, name="log_mixed")
+    if found["prior_adjustment"] is not None:
+        tilted = graph.with_constant("Add", logs, found["prior_adjustment"], name="tilted")
+        logs = graph.add("LogSoftmax", tilted, name="log_tilted", axis=1)
+    probabilities = graph.add("Exp", logs, name="probabilities")
+    decisive = logs
+    if found["shift"] is not None:
+        decisive = graph.with_constant("Add", logs, found["shift"], name="decisive")
+    best = graph.add("ArgMax", decisive, name="best", axis=1, keepdims=0)
+    return graph.add("Gather", graph.constant(list(classifier.labels), "labels"), best, name="label"), probabilities

@@ -1,5 +1,0 @@
-"""Models for, and from, programs that know nothing of nbtext."""
-
-from nbtext.interchange.sklearn_pipeline import from_sklearn
-
-__all__ = ["from_sklearn"]

@@ -1,0 +1,130 @@
+"""What has changed from one model to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.features.routines import routines
+from nbtext.model.inspection import Inspection, inspect
+from nbtext.model.inspector import Inspector
+
+if TYPE_CHECKING:
+    from nbtext.model.text_classifier import TextClassifier
+
+MOST_MOVES = 1000  # of a label
+SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")
+Columns = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A figure or setting in both models; None where one has none."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A feature's log-odds for a label in both models."""
+
+    label: str
+    feature: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two models, as far as they differ."""
+
+    sizes: tuple[Change, ...]  # and what leave-one-out expects of both
+    settings: tuple[Change, ...]  # those that differ
+    new_labels: tuple[str, ...]
+    lost_labels: tuple[str, ...]
+    n_common: int  # features that both have
+    n_new: int
+    n_lost: int
+    new_features: tuple[tuple[str, float], ...]  # the most frequent ones, with their occurrences
+    lost_features: tuple[tuple[str, float], ...]
+    moves: tuple[Move, ...]  # by label, then by falling size of the change
+
+
+def difference(before: TextClassifier, after: TextClassifier, *, n_features: int = 10) -> Difference:
+    """What has changed from one trained classifier to another.
+
+    n_features  how many of the moves of each label, of the new and of the lost features
+    """
+    old, new = inspect(before, n_features=0), inspect(after, n_features=0)
+    one, other = Inspector(before), Inspector(after)
+    in_old, in_new = _common(before, after)
+    return Difference(
+        _sizes(old, new),
+        _settings(old, new),
+        tuple(label for label in after.labels if label not in set(before.labels)),
+        tuple(label for label in before.labels if label not in set(after.labels)),
+        len(in_old),
+        new.n_features - len(in_new),
+        old.n_features - len(in_old),
+        _frequent(other, in_new, n_features),
+        _frequent(one, in_old, n_features),
+        tuple(move for label in before.labels for move in _moves(label, (one, in_old), (other, in_new))[:n_features]),
+    )
+
+
+def _sizes(old: Inspection, new: Inspection) -> tuple[Change, ...]:
+    found = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
+    for name in ("accuracy", "log_loss"):
+        values = (inspection.expected[name] if inspection.expected else None for inspection in (old, new))
+        found.append(Change(f"expected_{name}", *values))
+    return tuple(found)
+
+
+def _settings(old: Inspection, new: Inspection) -> tuple[Change, ...]:
+    settings = [{"model": inspection.model, **inspection.settings} for inspection in (old, new)]
+    names = dict.fromkeys(name for each in settings for name in each)
+    changes = (Change(name, *(each.get(name) for each in settings)) for name in names)
+    return tuple(change for change in changes if change.before != change.after)
+
+
+def _common(before: TextClassifier, after: TextClassifier) -> tuple[Columns, Columns]:
+    """The columns of the features that both models have, in each of them."""
+    old, new = before.fitted_.features, after.fitted_.features
+    if old is None or new is None:
+        is_same = old is new and before.features.hash_bits == after.features.hash_bits
+        columns = np.arange(before.fitted_.scorer.n_features if is_same else 0)
+        return columns, columns
+    _, _, places_old, places_new = routines.merge_sorted(old.blob, old.offsets, new.blob, new.offsets)
+    _, in_old, in_new = np.intersect1d(places_old, places_new, assume_unique=True, return_indices=True)
+    return in_old, in_new
+
+
+def _frequent(inspector: Inspector, common: Columns, n_features: int) -> tuple[tuple[str, float], ...]:
+    """The most frequent features but for the common ones."""
+    occurrences = inspector.statistics.feature_sums(inspector.statistics.occurrences).astype(np.float64)
+    occurrences[common] = 0
+    order = np.argsort(-occurrences, kind="stable")[:n_features]
+    return tuple((inspector.name(j), float(occurrences[j])) for j in order.tolist() if occurrences[j] > 0)
+
+
+def _moves(label: str, old: tuple[Inspector, Columns], new: tuple[Inspector, Columns]) -> list[Move]:
+    """How the log-odds of the common features have moved for a label, the farthest first; none where one lacks it."""
+    if label not in new[0].labels:
+        return []
+    before, after = (inspector.log_odds(inspector.labels.index(label))[columns] for inspector, columns in (old, new))
+    order = np.argsort(-np.abs(after - before), kind="stable")[:MOST_MOVES].tolist()
+    inspector, columns = old
+    return [
+        Move(label, inspector.name(int(columns[place])), float(before[place]), float(after[place]))
+        for place in order
+        if before[place] != after[place]
+    ]

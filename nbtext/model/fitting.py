@@ -1,0 +1,232 @@
+"""FittedModel a tally as a model: which features, how weighted, with which smoothing, calibrated how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.event_models import EVENT_MODELS, EventModel, derivation_of
+from nbtext.bayes.leave_one_out import Run, one_by_one
+from nbtext.bayes.priors import log_prior
+from nbtext.bayes.sample import Sample
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.smoothing import Choice, LeaveOneOut
+from nbtext.bayes.unlabeled import Unlabeled
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.selection import is_selective, selected_columns
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
+from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
+
+MOST_DERIVED = 1 << 27  # columns made of hashed features
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A tally read as a model.
+
+    features   the vocabulary that the scorer's columns stand for; None where they are hashed
+    columns    which of the tally's features (or of the given vocabulary) these are; None: all of them
+    weighting  what a document's counts are turned into before they are scored
+    scorer     of log P(document, class), the prior included
+    choice     the smoothing, and what leave-one-out says of it
+    unlabeled how it has learned from documents without labels too; None: it has not
+    """
+
+    features: Vocabulary | None
+    columns: NDArray[np.int64] | None
+    weighting: Weighting
+    scorer: LinearScorer
+    choice: Choice
+    unlabeled: Unlabeled | None = None
+
+    def log_probabilities(self, documents: Sample) -> NDArray[np.float64]:
+        """What the model says of documents over its features, shape (n_documents, n_classes)."""
+        weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
+        scores = self.scorer.scores(documents.indptr, documents.indices, weights)
+        return self.choice.log_posterior(scores, documents.lengths)
+
+
+def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
+    """How many documents a tally must keep to be read like this; None: all of them."""
+    return None if needs_all_documents(features, modelling) else modelling.keep_sample or SAMPLE_SIZE
+
+
+def check_hashing(features: FeatureSettings, modelling: ModelSettings) -> None:
+    """Raise SettingsError where so many columns, each with several weights, would fill the memory before they are used.
+
+    To be asked before documents are counted.
+    """
+    derivation = derivation_of(modelling.model, n_values=modelling.values)
+    if features.hash_bits is None or derivation is None or is_selective(features):
+        return
+    most = (MOST_DERIVED // derivation.width).bit_length() - 1
+    if features.hash_bits > most:
+        hint = f"use {most} at most; 20 are plenty for most texts"
+        raise SettingsError(
+            f"{features.hash_bits} are too many for a {modelling.model} model", where="--hash-bits", hint=hint
+        )
+
+
+def needs_all_documents(features: FeatureSettings, modelling: ModelSettings) -> bool:
+    """Whether more of a document is read than what adds up in the statistics, so that each must be looked at."""
+    if modelling.is_linear:
+        return True
+    event_model = EVENT_MODELS[modelling.event_model]
+    return event_model.gather is not None or not (features.is_linear or event_model.reads_presence)
+
+
+def read(
+    tally: CorpusCounts,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    *,
+    run: Run[Any] = one_by_one,
+    jobs: int = 1,
+    choice: Choice | None = None,
+    is_new: NDArray[np.bool_] | None = None,
+) -> FittedModel:
+    """Make a model of a tally.
+
+    run     what makes the calls that leave-one-out is cut into
+    jobs    threads, for discriminative models
+    choice  the smoothing and calibration where they are chosen already
+    is_new  (n_sampled,), which documents of the sample are not among those counted, if any
+    raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
+    """
+    if tally.statistics.n_documents == 0:
+        raise ModelError("there is no document to learn from")
+    tally, columns = chosen(over_vocabulary(tally, features), features)
+    statistics, sample = tally.statistics, tally.sample
+    # of weights, the length of a document cannot be told any more: its temperature is the same at any length
+    lengths = sample.lengths if tally.weighting is None else np.ones(len(sample))
+    n_hapax = _alone(tally, features, is_new)
+    if modelling.is_linear:
+        return _learned(tally, columns, features, modelling, lengths=lengths - n_hapax, jobs=jobs)
+    event_model = EVENT_MODELS[modelling.event_model]
+    weighting = _weighting(tally, features, event_model)
+    if weighting is not tally.weighting:
+        statistics, sample = _weighted(statistics, sample, weighting)
+    if event_model.gather is not None:
+        _check_complete(statistics, sample)
+        statistics = event_model.gather(statistics, sample, n_values=modelling.values)
+    prior = modelling.effective_prior
+    if choice is None:
+        left_out = LeaveOneOut(statistics, sample, lengths, n_hapax, modelling.event_model, prior, run, is_new)
+        choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize)
+    scorer = event_model.compile(statistics, smoothing=choice.smoothing)
+    return FittedModel(
+        tally.vocabulary, columns, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice
+    )
+
+
+def _learned(
+    tally: CorpusCounts,
+    columns: NDArray[np.int64] | None,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    *,
+    lengths: NDArray[np.float64],
+    jobs: int,
+) -> FittedModel:
+    """A discriminative model of all documents.
+
+    lengths  (n_documents,), tokens of each document that others hold too
+    """
+    from nbtext.linear.learning import learn
+    from nbtext.linear.solving import Corpus
+
+    statistics, sample = tally.statistics, tally.sample
+    _check_complete(statistics, sample)
+    weighting = tally.weighting or Weighting.fitted(
+        features, statistics.document_frequencies, n_documents=statistics.n_documents
+    )
+    if tally.weighting is None:
+        weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
+        sample = replace(sample, counts=np.asarray(weights, dtype=np.float64))
+    corpus = Corpus(sample, statistics.n_features, statistics.n_classes)
+    learned = learn(corpus, lengths, modelling, jobs=jobs)
+    return FittedModel(tally.vocabulary, columns, weighting, learned.scorer, learned.choice)
+
+
+def _alone(tally: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    """The tokens of each document of the sample that no other document holds: none where the vocabulary is given."""
+    if tally.vocabulary is None or tally.weighting is not None or features.vocabulary is not None:
+        return np.zeros(len(tally.sample))
+    n_hapax = tally.sample.sums_of_features(tally.statistics.document_frequencies == 1)
+    return n_hapax if is_new is None else n_hapax * ~is_new
+
+
+def chosen(tally: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
+    """The tally of the features that the settings choose alone, and their columns (None: all of them)."""
+    if tally.vocabulary is None or not is_selective(features):
+        if tally.statistics.n_features == 0:
+            raise ModelError(
+                "the documents hold no feature", hint="a word has two letters at least, see --token-pattern"
+            )
+        return tally, None
+    columns = selected_columns(tally.statistics, tally.statistics.class_documents, features)
+    return tally.restricted(columns), columns
+
+
+def over_vocabulary(tally: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
+    """The tally over the vocabulary that the settings give, some of which the documents may not hold."""
+    if tally.vocabulary is None or features.vocabulary is None:
+        return tally
+    given = Vocabulary.from_terms(features.vocabulary)
+    places = {term: column for column, term in enumerate(given.terms)}
+    columns = np.array([j for j, term in enumerate(tally.vocabulary.terms) if term in places], dtype=np.int64)
+    known = tally.restricted(columns)
+    goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
+    classes = np.arange(len(tally.labels), dtype=np.int32)
+    return replace(
+        known,
+        vocabulary=given,
+        statistics=known.statistics.aligned(goals, len(given), classes=classes, n_classes=len(classes)),
+        sample=known.sample.renumbered(goals, classes),
+    )
+
+
+def _weighting(tally: CorpusCounts, features: FeatureSettings, event_model: EventModel) -> Weighting:
+    """What the settings ask for, or as much of it as the event model can read."""
+    if event_model.reads_presence:
+        if not tally.statistics.knows_documents:
+            raise ModelError(
+                "the counts tell how often each feature occurs, and not in how many documents",
+                hint="train on the texts",
+            )
+        return Weighting("binary")
+    if event_model.reads_counts and tally.weighting is not None:
+        raise ModelError("a model of counts cannot be made of weights", hint="make the matrix of counts")
+    if event_model.reads_counts and not features.is_counting:
+        return Weighting("count")
+    statistics = tally.statistics
+    frequencies, n_documents = statistics.document_frequencies, statistics.n_documents
+    return tally.weighting or Weighting.fitted(features, frequencies, n_documents=n_documents)
+
+
+def _check_complete(statistics: ClassStatistics, sample: Sample) -> None:
+    """Raise ModelError unless every document is in the sample."""
+    if len(sample) != statistics.n_documents:
+        raise ModelError(
+            "this model needs the documents themselves, and only their counts were kept", hint="train it on the texts"
+        )
+
+
+def _weighted(statistics: ClassStatistics, sample: Sample, weighting: Weighting) -> tuple[ClassStatistics, Sample]:
+    """ClassStatistics and sample of the weights that the counts turn into."""
+    if weighting.is_counting:
+        return (statistics.presence(), sample.presence()) if weighting.tf == "binary" else (statistics, sample)
+    weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)
+    weighted = replace(sample, counts=weights)
+    if weighting.is_linear and weighting.idf is not None:
+        counted = statistics.presence() if weighting.tf == "binary" else statistics
+        return counted.scaled(weighting.idf), weighted
+    _check_complete(statistics, sample)
+    return weighted.statistics(statistics.n_features, statistics.n_classes), weighted

@@ -1,0 +1,93 @@
+"""Texts that a classifier would expect: drawn by its event model, and readable by whatever learned from such texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from nbtext.bayes.generation import STORIES, Columns, Story
+from nbtext.bayes.scorer import Floats
+from nbtext.bayes.weights import ClassWeights
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.model.inspection import class_of
+from nbtext.model.text_classifier import TextClassifier
+
+REMEMBERED = 32  # labels whose weights are kept at hand
+
+
+class DrawnDocument(NamedTuple):
+    """A text that a model has made up, or one for each of its fields; words in no order that means anything."""
+
+    label: str
+    texts: tuple[str, ...]
+
+
+def sampled(
+    classifier: TextClassifier, n_documents: int, *, label: str | None = None, length: int | None = None, seed: int = 1
+) -> Iterator[DrawnDocument]:
+    """Documents drawn by the model's generative story; the first ones are the same however many are drawn.
+
+    label    of which they are; None draws each document's label from the prior
+    length   words of each; None: as many as a document of the label had on average
+    seed     >= 0; the same one gives the same documents
+    raises   ModelError: the model has no such story, or no words to tell it in; SettingsError: there is no such
+             label, or documents whose length comes about by itself
+    """
+    story, vocabulary = _story(classifier)
+    if length is not None and not story.has_length:
+        raise SettingsError(f"{classifier.modelling.model} documents are as long as they turn out", where="--length")
+    chosen = None if label is None else class_of(classifier, label)
+    draws = _draws(classifier, story, chosen=chosen, length=length, random=np.random.default_rng(seed))
+    fields = classifier.features.fields
+    return (
+        DrawnDocument(classifier.labels[k], _texts(columns, vocabulary, fields))
+        for k, columns in islice(draws, n_documents)
+    )
+
+
+def _draws(
+    classifier: TextClassifier, story: Story, *, chosen: int | None, length: int | None, random: np.random.Generator
+) -> Iterator[tuple[int, Columns]]:
+    """The class and the features of one document after the other, without end."""
+    statistics, scorer = classifier.counts_.statistics, classifier.fitted_.scorer
+    shares = np.cumsum(np.exp(classifier.class_log_prior_))
+    of_classes = ClassWeights(scorer)
+    means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1)).astype(int)
+
+    @lru_cache(REMEMBERED)
+    def weights(k: int) -> Floats:
+        of_class = of_classes.row(k)
+        return of_class if scorer.derivation is None else of_class.reshape(-1, scorer.derivation.width)
+
+    while True:
+        k = int(np.searchsorted(shares[:-1], random.random(), side="right")) if chosen is None else chosen
+        yield k, story.draw(weights(k), random, max(1, int(means[k])) if length is None else length)
+
+
+def _texts(columns: Columns, vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of these columns, joined by spaces; those of each field apart, without its name."""
+    words = [vocabulary.term(column) for column in columns.tolist()]
+    if not fields:
+        return (" ".join(words),)
+    prefixes = [f"{name}:" for name in fields]
+    return tuple(" ".join(word[len(p) :] for word in words if word.startswith(p)) for p in prefixes)
+
+
+def _story(classifier: TextClassifier) -> tuple[Story, Vocabulary]:
+    """How the model thinks that documents come about, and the words that they are made of."""
+    model, features, weighting = classifier.modelling.model, classifier.features, classifier.fitted_.weighting
+    hint = "train a multinomial, bernoulli or categorical model of counts of words"
+    if model not in STORIES:
+        raise ModelError(f"{model} tells no story of how a document comes about", hint=hint)
+    if weighting.tf != ("binary" if model == "bernoulli" else "count") or not weighting.is_counting:
+        raise ModelError(f"a {model} model of weights tells no story of how a document comes about", hint=hint)
+    if classifier.fitted_.features is None:
+        raise ModelError("hashed features have no names, of which a text could be made", hint="leave out --hash-bits")
+    if features.analyzer != "word" or features.ngrams != (1, 1):
+        raise ModelError("no text can be made of features that overlap, as pairs of words and characters do", hint=hint)
+    return STORIES[model], classifier.fitted_.features

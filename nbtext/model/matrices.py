@@ -1,0 +1,149 @@
+"""Matrix files made of sources, and corpora made of matrix files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.class_statistics import MOST_COUNTED
+from nbtext.bayes.sample import Sample
+from nbtext.documents.batch import Batch
+from nbtext.documents.matrix import Matrix
+from nbtext.errors import InputError, NbtextError
+from nbtext.features.analyzer import TOO_LONG
+from nbtext.features.hashing import bucket_hashes, document_hashes, term_hashes
+from nbtext.features.plain_settings import misfit
+from nbtext.features.rows import Rows
+from nbtext.features.selection import is_selective
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vectorizer import Vectorizer
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting, document_frequencies
+from nbtext.model.corpus_counts import CorpusCounts
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
+    from nbtext.model.folding import OnBatch
+
+LARGEST_COUNT = np.iinfo(np.int32).max
+
+
+def vectorized(source: Source, features: FeatureSettings, *, on_batch: OnBatch | None = None) -> Matrix:
+    """All documents of a source as rows of a sparse matrix, in their order. It is held in memory.
+
+    raises  InputError: a document cannot be read; ModelError: there is no feature
+    """
+    ids: list[str] = []
+    labels: list[str | None] = []
+
+    def batches() -> Iterator[Batch]:
+        for chunk in source.chunks():
+            batch = chunk.batch()
+            ids.extend(batch.ids)
+            labels.extend(batch.labels)
+            yield batch
+            if on_batch is not None:
+                on_batch(chunk, batch)
+
+    features = replace(features, fields=source.field_names)
+    vectorizer = Vectorizer(features)
+    matrix = vectorizer.fit_transform(batches())
+    if vectorizer.n_too_long_:
+        source.skipped[TOO_LONG] += vectorizer.n_too_long_
+    names = vectorizer.features_ if vectorizer.features_ is not None else Vocabulary.from_terms(())
+    given = () if features.vocabulary is not None else None  # its words are the matrix's names
+    return Matrix(
+        matrix.data, matrix.indices, matrix.indptr, matrix.shape[1], names.blob, names.offsets, ids, labels,
+        asdict(replace(features, vocabulary=given)),
+    )  # fmt: skip
+
+
+def features_of(matrix: Matrix) -> FeatureSettings:
+    """How the matrix was made, so that text can be turned into more of its rows: its choice of features is made.
+
+    Where it has not all features of its documents, those that it has are the only ones there are.
+
+    raises  InputError: it does not say
+    """
+    known = {field.name for field in fields(FeatureSettings)}
+    settings = {name: _frozen(value) for name, value in matrix.settings.items()}
+    try:
+        if settings.keys() != known or misfit(FeatureSettings, settings) is not None:
+            raise TypeError
+        made = FeatureSettings(**settings)
+        names = Vocabulary(matrix.feature_blob, matrix.feature_offsets)
+        if matrix.n_features != (len(names) if made.hash_bits is None else 1 << made.hash_bits):
+            raise ValueError
+        only = tuple(names.terms) if made.vocabulary is not None or is_selective(made) else None
+        only = only if made.hash_bits is None else None
+        return replace(made, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=only)
+    except (NbtextError, TypeError, ValueError):
+        raise InputError("the matrix does not say how it was made", hint="make it with nbtext vectorize") from None
+
+
+def tally_of(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
+    """The tally of a matrix's documents, all of them in its sample, which others can be added to on demand only.
+
+    keep_sample  how many documents are to be kept in the model, if any
+    raises       InputError: a document has no label, or no sample can be kept of the matrix
+    """
+    if None in matrix.labels:
+        raise InputError("the document has no label", where=matrix.ids[matrix.labels.index(None)])
+    labels, classes = np.unique(np.array(matrix.labels, dtype=object), return_inverse=True)
+    if matrix.data.min(initial=0) < 0:
+        raise InputError("the matrix holds negative numbers, which no count or weight is")
+    n_documents, n_features = matrix.shape
+    is_counted = matrix.data.dtype.kind in "iu"
+    if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:
+        raise InputError(f"the matrix holds a count above {LARGEST_COUNT:,}, which no document has")
+    most = MOST_COUNTED / max(1, len(matrix.data))
+    if not is_counted and matrix.data.max(initial=0) > most:
+        raise InputError(f"the matrix holds a weight above {most:g}, and the weights could come to too much")
+    if keep_sample is not None:
+        _check_sampling(features, is_counted=is_counted)
+    sample = Sample(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data.astype(np.int32 if is_counted else np.float64),
+        classes.astype(np.int32),
+        np.arange(n_documents, dtype=np.uint64),
+    )
+    frequencies = document_frequencies(sample.indices, n_features=n_features)
+    statistics = sample.statistics(n_features, len(labels))
+    vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
+    if keep_sample is not None:
+        sample = replace(sample, hashes=_document_hashes(sample, vocabulary, n_features)).smallest(keep_sample)
+    return CorpusCounts(
+        tuple(labels.tolist()),
+        vocabulary,
+        statistics,
+        sample,
+        keep_sample or 0,
+        None if is_counted else Weighting.fitted(features, frequencies, n_documents=n_documents),
+    )
+
+
+def _check_sampling(features: FeatureSettings, *, is_counted: bool) -> None:
+    """Raise InputError where a matrix does not tell the counts of its documents, by which a sample is drawn."""
+    if not is_counted or features.tf == "binary" or features.vocabulary is not None:
+        raise InputError(
+            "the matrix has not all counts of its documents, so that no sample can be kept of it",
+            hint="train from the texts, or from a matrix of counts of all features",
+        )
+
+
+def _document_hashes(sample: Sample, vocabulary: Vocabulary | None, n_features: int) -> NDArray[np.uint64]:
+    """The hash that each document has when its text is counted."""
+    buckets = np.arange(n_features, dtype=np.int32)
+    hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)
+    rows = Rows(sample.indptr, sample.indices, sample.counts, np.zeros(len(sample), dtype=np.int64))
+    return document_hashes(rows, hashes[sample.indices])
+
+
+def _frozen(value: Any) -> Any:
+    """Settings as they were before JSON made lists of their tuples."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

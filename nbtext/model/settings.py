@@ -1,0 +1,114 @@
+"""How answers are given, and unlabeled documents learned from: the options of these stages, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from nbtext.errors import SettingsError
+from nbtext.model.costs import Costs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionSettings:
+    """How sure an answer must be, and of what kind it is."""
+
+    min_probability: float | None = field(
+        default=None, metadata={"help": "Give no label that is less probable than this."}
+    )
+    coverage: float | None = field(
+        default=None,
+        metadata={"help": "Give the smallest set of labels that holds the true one with this frequency, as in 0.95."},
+    )
+
+    cost: Costs | None = field(
+        default=None,
+        metadata={
+            "help": "Give the label of least expected cost, by a table of true label, predicted label and cost; "
+            "pairs that it lacks cost 0 where they are alike, else 1."
+        },
+    )
+
+    explain: int | None = field(
+        default=None, metadata={"help": "Add the N words that say most for or against the label, in jsonl and json."}
+    )
+
+    def __post_init__(self) -> None:
+        if self.explain is not None and self.explain < 1:
+            raise SettingsError(f"{self.explain} is less than 1", where="--explain", hint="5 is usual")
+        if self.min_probability is not None and not 0 <= self.min_probability <= 1:
+            raise SettingsError(f"{self.min_probability:g} is no probability", where="--min-probability")
+        if self.coverage is not None and not 0 < self.coverage < 1:
+            hint = "0.95 is nineteen times out of twenty"
+            raise SettingsError(f"{self.coverage:g} is not between 0 and 1", where="--coverage", hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlabeledSettings:
+    """How documents without labels are learned from."""
+
+    em: int | None = field(
+        default=None,
+        metadata={
+            "help": "With --unlabeled: expectation-maximization of N steps at most; 10 is usual. What these documents "
+            "count, and whether they help at all, is tried on labelled ones, held out."
+        },
+    )
+
+    marginals: bool = field(
+        default=False,
+        metadata={
+            "help": "With --unlabeled, instead of --em: only make the model use each word as often as they do (Lucas "
+            "and Downey 2013), in one pass and without keeping their counts. Tried on labelled ones likewise."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if self.em is not None and self.em < 1:
+            raise SettingsError(f"{self.em} is less than 1", where="--em", hint="10 is usual")
+        if self.em is not None and self.marginals:
+            raise SettingsError("these are two ways to the same end", where="--marginals", hint="leave out one")
+
+    @property
+    def option(self) -> str | None:
+        """The one that says how; None where none does."""
+        return "--marginals" if self.marginals else "--em" if self.em is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FadingSettings:
+    """How much less older documents weigh, by how much time has passed: what the clock says is never looked at."""
+
+    half_life: float | None = field(
+        default=None,
+        metadata={
+            "help": "Let what the model knows fade: after so long, as in 30d, 12h or 4w, a document weighs half. "
+            "Needs --elapsed."
+        },
+    )
+    elapsed: float | None = field(
+        default=None,
+        metadata={"help": "With --half-life: how much time has passed since the model learned last, as in 7d."},
+    )
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("--half-life", self.half_life, "more than 0"),
+            ("--elapsed", self.elapsed, "0 or more"),
+        ):
+            if value is not None and not (0 <= value < math.inf and (value > 0 or name == "--elapsed")):
+                raise SettingsError(f"a time of {least} is wanted", where=name, hint="write 30d, 12h or 4w")
+        if (self.half_life is None) != (self.elapsed is None):
+            missing = "--elapsed" if self.elapsed is None else "--half-life"
+            given = "--half-life" if self.elapsed is None else "--elapsed"
+            raise SettingsError(f"{missing} is wanted, too", where=given, hint="as in --half-life 30d --elapsed 7d")
+
+    @property
+    def factor(self) -> float:
+        """What a document that was learned before weighs from now on: 2^(−elapsed / half-life) of what it did."""
+        if self.half_life is None or self.elapsed is None:
+            return 1.0
+        return float(2.0 ** (-self.elapsed / self.half_life))
+
+
+MOST_PROBABLE = DecisionSettings()

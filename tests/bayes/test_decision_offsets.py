@@ -1,0 +1,90 @@
+"""Shifts of the classes serve the metric that was asked for, and none is made of noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.bayes.decision_offsets import _best_step, fit_decision_offsets
+from nbtext.bayes.scorer import log_posterior
+
+
+def unbalanced(n: int, seed: int, *, neglect: float) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities of three classes, the third of them rare and, by `neglect`, taken for too improbable."""
+    random = np.random.default_rng(seed)
+    classes = random.choice(3, n, p=[0.6, 0.34, 0.06])
+    seen = random.normal(0, 1, (n, 3)) + 1.5 * np.eye(3)[classes]
+    scores = 1.5 * seen + np.log([0.6, 0.34, 0.06])
+    return log_posterior(scores - [0, 0, neglect]), classes
+
+
+def macro_f1(answers: np.ndarray, classes: np.ndarray) -> float:
+    scores = []
+    for k in range(3):
+        right = ((answers == k) & (classes == k)).sum()
+        scores.append(2 * right / max(1, (answers == k).sum() + (classes == k).sum()))
+    return float(np.mean(scores))
+
+
+def accuracy(answers: np.ndarray, classes: np.ndarray) -> float:
+    return float((answers == classes).mean())
+
+
+@pytest.mark.parametrize(("metric", "judged"), [("macro_f1", macro_f1), ("accuracy", accuracy)])
+def test_other_documents_gain(metric: str, judged: Any) -> None:
+    """What was fitted on some documents raises the metric on others."""
+    shift = fit_decision_offsets(*unbalanced(2000, 1, neglect=3.0), metric)
+    assert shift is not None
+    asked, classes = unbalanced(5000, 2, neglect=3.0)
+    assert judged((asked + shift).argmax(axis=1), classes) > judged(asked.argmax(axis=1), classes) + 0.01
+
+
+def test_log_loss_finds_the_neglect() -> None:
+    """The shift of least log-loss is what the class was neglected by."""
+    shift = fit_decision_offsets(*unbalanced(20_000, 1, neglect=3.0), "log_loss")
+    assert shift is not None
+    np.testing.assert_allclose(shift - shift[0], [0, 0, 3], atol=0.1)
+
+
+@pytest.mark.parametrize("metric", ["macro_f1", "accuracy"])
+def test_few_documents_do_not_mislead(metric: str) -> None:
+    """Over many small samples of labels that follow their probabilities, the shifts cost next to nothing."""
+    lost = []
+    asked, truth = unbalanced(5000, 99, neglect=0.0)
+    plain = accuracy(asked.argmax(axis=1), truth)
+    for seed in range(30):
+        shift = fit_decision_offsets(*unbalanced(30, seed, neglect=0.0), metric)
+        if shift is not None:
+            lost.append(plain - accuracy((asked + shift).argmax(axis=1), truth))
+    assert len(lost) < 20
+    assert np.sum(lost) / 30 < 0.02
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), metric=st.sampled_from(["macro_f1", "accuracy"]))
+def test_the_step_is_the_best_there_is(data: st.DataObject, metric: str) -> None:
+    """No shift of one class, tried between any two documents, is better than the one that is found."""
+    n = data.draw(st.integers(1, 12))
+    numbers = st.lists(st.integers(-5, 5), min_size=3, max_size=3)
+    scores = np.array(data.draw(st.lists(numbers, min_size=n, max_size=n)), dtype=np.float64)
+    scores += np.arange(3) * 0.01 + np.arange(n)[:, None] * 0.0001 * [1, 2, 4]  # no ties
+    classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    judged = {"macro_f1": macro_f1, "accuracy": accuracy}[metric]
+    for k in range(3):
+        unit = np.eye(3)[k]
+        step = _best_step(scores, classes, k, np.bincount(classes, minlength=3), metric)
+        others = np.delete(scores, k, axis=1).max(axis=1) - scores[:, k]
+        tried = [judged((scores + unit * (m + e)).argmax(axis=1), classes) for m in others for e in (-1e-6, 1e-6)]
+        found = judged((scores + unit * step).argmax(axis=1), classes)
+        assert found >= max(tried) - 1e-12
+
+
+def test_nothing_to_gain() -> None:
+    """Where every answer is right, there is no shift."""
+    scores = np.log(np.where(np.eye(3) > 0, 0.8, 0.1))[[0, 1, 2] * 10]
+    for metric in ("macro_f1", "accuracy"):
+        assert fit_decision_offsets(scores, np.array([0, 1, 2] * 10), metric) is None

@@ -1,0 +1,69 @@
+"""Sets of labels hold the true one as often as they promise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.bayes.prediction_sets import nonconformity, own_nonconformity
+from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
+
+
+def drawn(n: int, *, sureness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities of five labels, and the true label drawn by other ones: what a model says is not quite right."""
+    random = np.random.default_rng(seed)
+    scores = random.normal(0, sureness, (n, 5))
+    honest = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    classes = (random.random((n, 1)) > honest.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    said = np.exp(2 * scores)
+    return said / said.sum(axis=1, keepdims=True), classes
+
+
+def test_by_hand() -> None:
+    """A label is as strange as the more probable ones are probable; the first one as log of what it leaves."""
+    found = nonconformity(np.array([[0.5, 0.2, 0.3], [0.25, 0.5, 0.25]]))
+    np.testing.assert_allclose(found, [[math.log(0.5), 0.8, 0.5], [0.5, math.log(0.5), 0.5]])
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=1, max_size=9), st.data())
+def test_the_column_of_the_true_label(rows: list[list[int]], data: st.DataObject) -> None:
+    """What is computed for the true label alone is its column of the whole, ties and zeros included."""
+    weights = np.array(rows, dtype=np.float64)
+    probabilities = weights / weights.sum(axis=1, keepdims=True)
+    classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))))
+    whole = nonconformity(probabilities)[np.arange(len(rows)), classes]
+    np.testing.assert_allclose(own_nonconformity(probabilities, classes), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("sureness", [0.3, 2.0, 8.0])
+def test_coverage(share: float, sureness: float) -> None:
+    """Sets built from 5,000 documents hold the label of 20,000 others as often as asked, be the model sure or not."""
+    known, classes = drawn(5000, sureness=sureness, seed=1)
+    quantiles = Quantiles.of(own_nonconformity(known, classes))
+    assert quantiles is not None
+    asked, truth = drawn(20_000, sureness=sureness, seed=2)
+    belongs = nonconformity(asked) <= quantiles.upper_bound(share)
+    assert belongs[np.arange(len(truth)), truth].mean() == pytest.approx(share, abs=0.015)
+
+
+def test_few_documents_promise_no_certainty() -> None:
+    """Of nine documents no tenth may be stranger with more than 90 %: at 95 % every label belongs."""
+    quantiles = Quantiles.of(np.arange(9.0))
+    assert quantiles is not None
+    assert quantiles.upper_bound(0.9) == 8.0
+    assert quantiles.upper_bound(0.5) == 4.0
+    assert quantiles.upper_bound(0.95) == math.inf
+
+
+def test_many_numbers_in_few() -> None:
+    """A thousand and one points tell any quantile of a hundred thousand numbers to a thousandth of the ranks."""
+    quantiles = Quantiles.of(np.random.default_rng(1).permutation(100_000))
+    assert quantiles is not None
+    assert len(quantiles.points) == MOST_POINTS
+    for share in (0.001, 0.1, 0.95, 0.9999):
+        assert quantiles.upper_bound(share) == pytest.approx(share * 100_000, abs=1)

@@ -1,0 +1,51 @@
+"""What held-out documents say is what models say that never saw them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from corpora_by_hand import sample_of, statistics_of
+
+from nbtext.bayes.expectation import PENALTIES, ExpectationMaximization
+from nbtext.bayes.unlabeled import ALWAYS_IN, N_FOLDS, HeldOut
+
+
+@pytest.mark.parametrize("model", PENALTIES)
+def test_equals_refits(model: str) -> None:
+    """Each document's scores are those of expectation-maximization without its part of the documents."""
+    random = np.random.default_rng(3)
+    counts, others = random.poisson(0.5, (23, 15)), random.poisson(0.5, (40, 15))
+    if model == "bernoulli":
+        counts, others = np.minimum(counts, 1), np.minimum(others, 1)
+    classes = np.append(np.arange(22) % 3, 3)  # the last one is alone in its class
+    unlabeled = sample_of(others, np.zeros(40, dtype=np.int64))
+    trials = [ExpectationMaximization(unlabeled, model, 0.1, "empirical", weight, 3) for weight in (1.0, 0.1)]
+    sample = sample_of(counts, classes)
+    is_alone = (counts > 0).sum(axis=0) + (others > 0).sum(axis=0) == 1
+    is_alone[4] = True  # as if
+    held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.lengths, is_alone)
+    found = held_out.tried(*trials)
+    assert held_out.judged.tolist() == list(range(22))
+    assert [each.complete.shape for each in found] == [(22, 4)] * 2
+    assert [each.way for each in found] == trials
+    for number, trial in enumerate(trials):
+        for fold in range(N_FOLDS):
+            rest = held_out.folds != fold
+            scorer = trial.fit(statistics_of(counts[rest], classes[rest], 4)).scorer
+            asked = sample.taken(np.flatnonzero(~rest))
+            expected = scorer.scores(asked.indptr, asked.indices, asked.counts)
+            np.testing.assert_allclose(found[number].complete[~rest[:22]], expected, rtol=1e-12)
+            n_hapax = counts[~rest][:, is_alone].sum(axis=1)
+            expected -= n_hapax[:, None] * scorer.default
+            np.testing.assert_allclose(found[number].known[~rest[:22]], expected, rtol=1e-12)
+
+
+def test_no_class_is_taken_out_whole() -> None:
+    """Every part leaves a document of each class, even of classes of two; a class of one stays in."""
+    classes = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3])
+    counts = np.ones((len(classes), 2), dtype=np.int64)
+    sample = sample_of(counts, classes)
+    folds = HeldOut(statistics_of(counts, classes, 4), sample, sample.lengths, np.zeros(2, dtype=np.bool_)).folds
+    assert folds[0] == ALWAYS_IN
+    for fold in range(N_FOLDS):
+        assert set(classes[folds != fold]) == {0, 1, 2, 3}

@@ -1,0 +1,216 @@
+"""train --unlabeled --em, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FEW = 4  # labelled documents of each label
+
+
+@pytest.fixture(scope="module")
+def corpus(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with few labelled letters, and the others in two files, their labels wrong or wanting."""
+    folder = tmp_path_factory.mktemp("corpus")
+    numbers: dict[str, int] = {}
+    labelled, others = [], []
+    for path in sorted((letters / "train").glob("*/*")):
+        label, text = path.parent.name, path.read_text(encoding="utf-8")
+        numbers[label] = numbers.get(label, 0) + 1
+        few = numbers[label] <= FEW
+        (labelled if few else others).append(json.dumps({"text": text, "label": label if few else "noise"}) + "\n")
+    (folder / "few.jsonl").write_text("".join(labelled))
+    (folder / "a.jsonl").write_text("".join(others[::2]))
+    (folder / "b").mkdir()
+    for number, line in enumerate(others[1::2]):
+        (folder / "b" / f"{number:03}.txt").write_text(json.loads(line)["text"], encoding="utf-8")
+    return folder
+
+
+BOTH = ("train", "few.jsonl", "--unlabeled", "a.jsonl", "--unlabeled", "b", "--em", "10")
+
+
+def accuracy(nbtext: Any, letters: Path, model: Path) -> float:
+    result = nbtext("evaluate", str(letters / "test"), "-m", str(model), "--to", "json")
+    return float(json.loads(result.out)["accuracy"])
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, model: str) -> None:
+    """It says what it tries and how the likelihood rises, the result is better, and inspect says how it was made."""
+    assert nbtext("train", "few.jsonl", "--model", model, "-o", "alone.joblib", cwd=corpus).status == 0
+    result = nbtext(*BOTH, "--model", model, "-o", "both.joblib", cwd=corpus)
+    assert (result.status, result.out) == (0, "")
+    assert re.search(
+        r"^labelled documents alone, smoothing 0\.\d+: accuracy 0\.\d+, log-loss \d\.\d+$", result.err, re.MULTILINE
+    )
+    assert (
+        len(re.findall(r"^unlabeled documents weighted [\d.]+, smoothing [\d.]+: accuracy", result.err, re.MULTILINE))
+        >= 3
+    )
+    steps = re.findall(r"^step (\d+): log-likelihood (-[\d,.]+)$", result.err, re.MULTILINE)
+    assert [int(number) for number, _ in steps] == list(range(len(steps)))
+    found = [float(value.replace(",", "")) for _, value in steps]
+    assert len(found) > 3
+    assert all(after >= before for before, after in pairwise(found))
+    assert "(5 folds)" in result.err
+    alone, both = (accuracy(nbtext, letters, corpus / name) for name in ("alone.joblib", "both.joblib"))
+    assert both > alone + 0.04
+    shown = nbtext("inspect", "both.joblib", "--to", "json", cwd=corpus)
+    unlabeled = json.loads(shown.out)["unlabeled"]
+    priors = [view["prior"] for view in json.loads(shown.out)["labels"]]
+    assert sum(priors) == pytest.approx(1)
+    assert len(set(priors)) > 1  # those of the labelled documents are equal
+    assert (unlabeled["method"], unlabeled["documents"]) == ("em", 312)
+    assert unlabeled["log_likelihoods"][-1] == pytest.approx(found[-1], abs=0.06)
+    table = nbtext("inspect", "both.joblib", "--to", "table", cwd=corpus).out
+    assert "unlabeled   312 documents by" in table
+
+
+def test_feature_marginals(nbtext: Any, letters: Path, corpus: Path) -> None:
+    """The one-pass alternative is tried likewise, never hurts much, and is told by inspect; its bytes are the same."""
+    how = ("train", "few.jsonl", "--unlabeled", "a.jsonl", "--unlabeled", "b", "--marginals")
+    result = nbtext(*how, "-j", "1", "-o", "marginals.joblib", cwd=corpus)
+    assert (result.status, result.out) == (0, "")
+    assert len(re.findall(r"^feature marginals, smoothing [\d.]+: accuracy", result.err, re.MULTILINE)) == 3
+    assert nbtext("train", "few.jsonl", "-q", "-o", "alone.joblib", cwd=corpus).status == 0
+    alone, both = (accuracy(nbtext, letters, corpus / name) for name in ("alone.joblib", "marginals.joblib"))
+    assert both > alone - 0.06
+    assert (
+        "312 documents by their feature marginals"
+        in nbtext("inspect", "marginals.joblib", "--to", "table", cwd=corpus).out
+    )
+    assert nbtext(*how, "-j", "3", "-q", "-o", "again.joblib", cwd=corpus).status == 0
+    assert (corpus / "again.joblib").read_bytes() == (corpus / "marginals.joblib").read_bytes()
+
+
+def test_the_same_bytes(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
+    """The number of jobs, the order of the documents and what labels they have change nothing."""
+    backwards = tmp_path / "backwards.jsonl"
+    lines = (corpus / "a.jsonl").read_text().splitlines()
+    bare = [json.dumps({"text": json.loads(line)["text"]}) for line in reversed(lines)]
+    backwards.write_text("\n".join(bare) + "\n")
+    models = []
+    for sources, jobs in ((("a.jsonl", "b"), "1"), (("b", str(backwards)), "3")):
+        named = [part for source in sources for part in ("--unlabeled", source)]
+        result = nbtext(
+            "train", "few.jsonl", *named, "--em", "3", "-q", "-j", jobs, "-o", str(tmp_path / jobs), cwd=corpus
+        )
+        assert result.status == 0, result.err
+        models.append((tmp_path / jobs).read_bytes())
+    assert models[0] == models[1]
+
+
+def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
+    """What unlabeled documents told cannot be added to; read again, the model is that of the labelled ones."""
+    assert nbtext(*BOTH, "-q", "-o", str(tmp_path / "both.joblib"), cwd=corpus).status == 0
+    before = (tmp_path / "both.joblib").read_bytes()
+    for command in ("update", "forget", "calibrate"):
+        result = nbtext(command, str(tmp_path / "both.joblib"), "few.jsonl", cwd=corpus)
+        assert (result.status, result.err.count("\n")) == (1, 1)
+        assert "unlabeled documents" in result.err
+        assert "nbtext train MODEL" in result.err
+    result = nbtext("merge", "both.joblib", "both.joblib", "-o", "merged.joblib", cwd=tmp_path)
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert (tmp_path / "both.joblib").read_bytes() == before
+    options = ("--smoothing", "0.5", "--no-calibrate")
+    assert nbtext("train", "both.joblib", *options, "-o", "again.joblib", cwd=tmp_path).status == 0
+    assert nbtext("train", "few.jsonl", *options, "-o", str(tmp_path / "alone.joblib"), cwd=corpus).status == 0
+    asked = [
+        nbtext("predict", str(corpus / "b"), "-m", str(tmp_path / f"{name}.joblib")) for name in ("again", "alone")
+    ]
+    assert asked[0].out == asked[1].out != ""
+    assert nbtext("update", "again.joblib", str(corpus / "few.jsonl"), cwd=tmp_path).status == 0
+
+
+def test_where_it_promises_nothing(nbtext: Any, tmp_path: Path) -> None:
+    """Unlabeled documents that tell nothing about the labels are left alone: the model is that of the others."""
+    (tmp_path / "few.csv").write_text("text,label\n" + "red round,apple\nyellow long,banana\n" * 8)
+    (tmp_path / "noise.txt").write_text("red yellow\nround long\nred long yellow round\n" * 30)
+    result = nbtext("train", "few.csv", "--unlabeled", "noise.txt", "--em", "10", "-o", "both.joblib", cwd=tmp_path)
+    assert (result.status, "promise no gain" in result.err) == (0, True)
+    assert nbtext("train", "few.csv", "-o", "alone.joblib", cwd=tmp_path).status == 0
+    assert (tmp_path / "both.joblib").read_bytes() == (tmp_path / "alone.joblib").read_bytes()
+
+
+def test_where_nothing_can_judge(nbtext: Any, tmp_path: Path) -> None:
+    """With one document a label none can be held out: the labelled documents learn alone, and a line says why."""
+    (tmp_path / "few.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
+    result = nbtext(
+        "train",
+        "few.csv",
+        "--unlabeled",
+        "-",
+        "--em",
+        "10",
+        "-o",
+        "m",
+        cwd=tmp_path,
+        input=b"red sweet\nyellow sour\n",
+    )
+    assert result.status == 0
+    assert "needs two documents" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--em", "10"], "--unlabeled"),
+        (["--unlabeled", "a.jsonl"], "--em 10"),
+        (["--unlabeled", "a.jsonl", "--em", "0"], "--em"),
+        (["--unlabeled", "a.jsonl", "--em", "5", "--model", "complement"], "multinomial or bernoulli"),
+        (["--unlabeled", "a.jsonl", "--em", "5", "--model", "nbsvm"], "multinomial or bernoulli"),
+        (["--unlabeled", "a.jsonl", "--em", "5", "--model", "auto"], "--model"),
+        (["--unlabeled", "a.jsonl", "--em", "5", "--weighting", "tfidf"], "--idf"),
+        (["--unlabeled", "a.jsonl", "--em", "5", "--smoothing", "0"], "--smoothing"),
+        (["--unlabeled", "a.jsonl", "--em", "5", "--cluster", "local"], "--cluster"),
+        (["--marginals"], "--unlabeled"),
+        (["--unlabeled", "a.jsonl", "--em", "5", "--marginals"], "leave out one"),
+        (["--unlabeled", "a.jsonl", "--marginals", "--model", "bernoulli"], "multinomial"),
+        (["--unlabeled", "-", "--unlabeled", "-", "--em", "5"], "standard input"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_makes_no_sense(nbtext: Any, corpus: Path, tmp_path: Path, options: list[str], said: str) -> None:
+    """Half of what is needed, or what cannot be learned so, is one line and status 2."""
+    result = nbtext("train", "few.jsonl", *options, "-o", str(tmp_path / "m"), cwd=corpus)
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert said in result.err
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--min-df", "2", "--max-features", "500"],
+        ["--select", "chi2:200"],
+        ["--hash-bits", "14", "--keep-sample", "100"],
+        ["--weighting", "binary", "--no-calibrate", "--prior", "uniform"],
+        ["--optimize", "macro_f1", "--smoothing", "0.1"],
+    ],
+    ids=" ".join,
+)
+def test_options_of_features_and_models(nbtext: Any, corpus: Path, tmp_path: Path, options: list[str]) -> None:
+    """The choice of features, hashing, priors and the like go with it; the model can be asked and looked into."""
+    path = str(tmp_path / "m")
+    result = nbtext(*BOTH[:-1], "3", *options, "-o", path, cwd=corpus)
+    assert result.status == 0, result.err
+    assert nbtext("predict", "b", "-m", path, cwd=corpus).out.count("\n") == 156
+    shown = json.loads(nbtext("inspect", path, "--to", "json").out)
+    assert shown["unlabeled"]["documents"] == 312
+    assert nbtext("explain", "few.jsonl", "-m", path, cwd=corpus).status == 0
+
+
+def test_a_given_vocabulary(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
+    """With a vocabulary, the model has these words and no others."""
+    (tmp_path / "words").write_text("noise\nparking\npermit\nroad\ntax\ntrash\nunheard\n")
+    path = str(tmp_path / "m")
+    result = nbtext(*BOTH, "--vocabulary", str(tmp_path / "words"), "-o", path, cwd=corpus)
+    assert result.status == 0, result.err
+    assert nbtext("predict", "b", "-m", path, cwd=corpus).status == 0
+    assert json.loads(nbtext("inspect", path, "--to", "json").out)["n_features"] == 7

@@ -1,0 +1,90 @@
+"""Cross-validation by subtraction is cross-validation."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import Batch
+from nbtext.errors import SettingsError
+from nbtext.evaluation.cross_validation import cross_validate
+from nbtext.evaluation.splits import stratified_folds
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.text_classifier import TextClassifier
+
+WORDS = [f"w{n}" for n in range(12)]
+random = np.random.default_rng(0)
+TEXTS = [" ".join([*random.choice(WORDS[label * 4 :], 6), "all", f"n{n}"]) for n, label in enumerate([0, 1] * 20)]
+LABELS = [f"label {label}" for label in [0, 1] * 20]
+
+
+def tally_of(texts: list[str], labels: list[str], features: FeatureSettings) -> CorpusCounts:
+    builder = CorpusCounter(features, sample_size=None)
+    builder.add(Batch([""] * len(texts), (texts,), list(labels)))
+    return builder.finish()
+
+
+def test_folds_are_stratified() -> None:
+    """Each fold has its share of every class, and another seed deals otherwise."""
+    classes = np.array([0] * 30 + [1] * 20 + [2] * 3, dtype=np.int32)
+    folds = stratified_folds(classes, 10, seed=1)
+    assert max(Counter(folds.tolist()).values()) - min(Counter(folds.tolist()).values()) <= 1
+    for k, number in ((0, 30), (1, 20)):
+        assert set(Counter(folds[classes == k].tolist()).values()) == {number // 10}
+    assert (folds != stratified_folds(classes, 10, seed=2)).any()
+    assert (folds == stratified_folds(classes, 10, seed=1)).all()
+
+
+def test_more_folds_than_documents() -> None:
+    """That makes no sense, and the error says so."""
+    with pytest.raises(SettingsError, match="3 folds of 2 documents"):
+        stratified_folds(np.zeros(2, dtype=np.int32), 3, seed=1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"model": "bernoulli"},
+        {"model": "categorical"},
+        {"model": "gaussian"},
+        {"model": "complement"},
+        {"tf": "log", "idf": "smooth", "norm": "l2", "smoothing": 0.3},
+        {"smoothing": 0.1},
+        {"min_df": 2, "vocabulary": (*WORDS, "unheard", *(f"n{n}" for n in range(40)))},
+    ],
+    ids=str,
+)
+def test_equals_refits(options: dict) -> None:
+    """Each fold's predictions are those of a classifier trained on the texts of the other folds."""
+    classifier = TextClassifier(**options)
+    tally = tally_of(TEXTS, LABELS, classifier.features)
+    folds = stratified_folds(tally.sample.classes, 4, seed=3)
+    # a document is found again in the sample by the one word that only it has
+    assert tally.vocabulary is not None
+    columns = {j: int(term[1:]) for j, term in enumerate(tally.vocabulary) if term.startswith("n")}
+    numbers = [columns[j] for j in tally.sample.indices.tolist() if j in columns]
+    found = list(cross_validate(tally, folds, features=classifier.features, modelling=classifier.modelling))
+    for fold, predictions in enumerate(found):
+        training = [numbers[i] for i in np.flatnonzero(folds != fold)]
+        held_out = [numbers[i] for i in np.flatnonzero(folds == fold)]
+        refitted = TextClassifier(**options)
+        refitted.fit([TEXTS[n] for n in training], [LABELS[n] for n in training])
+        expected = refitted.predict_proba([TEXTS[n] for n in held_out])
+        np.testing.assert_allclose(predictions.probabilities, expected, rtol=1e-9, atol=1e-12)
+        assert predictions.true_labels == [LABELS[n] for n in held_out]
+
+
+def test_a_label_that_is_only_in_one_fold() -> None:
+    """Where it is held out, the models do not know it, and its document is simply wrong."""
+    texts, labels = [*TEXTS, "unique words here"], [*LABELS, "lonely"]
+    tally = tally_of(texts, labels, FeatureSettings())
+    folds = stratified_folds(tally.sample.classes, 4, seed=1)
+    found = list(cross_validate(tally, folds, features=FeatureSettings(), modelling=ModelSettings()))
+    (without,) = [predictions for predictions in found if "lonely" in predictions.true_labels]
+    assert "lonely" not in without.classes
+    assert all("lonely" in predictions.classes for predictions in found if predictions is not without)

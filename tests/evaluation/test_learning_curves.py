@@ -1,0 +1,149 @@
+"""Learning curves: fair parts, and models that know of nothing but their part."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import Batch
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import SettingsError
+from nbtext.evaluation.curve_settings import CurveSettings
+from nbtext.evaluation.learning_curves import growing_order, learning_curves, part_of
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.folding import tally_source, threads
+from nbtext.model.text_classifier import TextClassifier
+from nbtext.report.curves import rendered_comparison
+
+WORDS = ("red", "green", "blue", "sea", "sun", "sky", "and", "the")
+
+
+def texts_of(n: int) -> tuple[list[str], list[str]]:
+    """Texts, each with a word of its own, and labels that their words tell."""
+    dice = random.Random(7)
+    labels = [dice.choice(("cold", "cold", "warm")) for _ in range(n)]
+    favorites = {"cold": ("blue", "sea"), "warm": ("red", "sun")}
+    texts = [" ".join([f"id{i}", *dice.choices(WORDS + favorites[label] * 2, k=6)]) for i, label in enumerate(labels)]
+    return texts, labels
+
+
+def tally_of_texts(texts: list[str], labels: list[str], features: FeatureSettings) -> CorpusCounts:
+    builder = CorpusCounter(features, sample_size=None)
+    builder.add(Batch([str(i) for i in range(len(texts))], (texts,), list(labels)))
+    return builder.finish()
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 9))
+def test_every_beginning_is_stratified(drawn: list[int], seed: int) -> None:
+    """It holds each class in its share of all documents, give or take one document and rounding."""
+    classes = np.unique(np.array(drawn), return_inverse=True)[1].astype(np.int32)
+    order = growing_order(classes, seed=seed)
+    assert sorted(order) == list(range(len(classes)))
+    n_classes = classes.max() + 1
+    for size in range(1, len(classes) + 1):
+        held = np.bincount(classes[order[:size]], minlength=n_classes)
+        assert np.abs(held - size * np.bincount(classes) / len(classes)).max() <= n_classes / 2 + 0.5
+
+
+@pytest.mark.parametrize("options", [{}, {"hash_bits": 8}, {"idf": "smooth", "norm": "l2"}, {"min_df": 2}], ids=str)
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "categorical", "gaussian"])
+def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str, object]) -> None:
+    """The same scorer, choice and features as if no other document had been read."""
+    texts, labels = texts_of(40)
+    features, modelling = FeatureSettings(**options), ModelSettings(model=model)  # type: ignore[arg-type]
+    everything = tally_of_texts(texts, labels, features)
+    documents = np.arange(0, 40, 2)
+    part, _ = part_of(everything, documents, has_own_words=everything.vocabulary is not None)
+    if everything.vocabulary is not None:
+        assert part.vocabulary is not None
+        chosen = [int(term[2:]) for term in part.vocabulary.terms if term.startswith("id")]
+    else:
+        rows = {
+            hash_: i
+            for i in range(40)
+            for hash_ in tally_of_texts(texts[i : i + 1], labels[i : i + 1], features).sample.hashes
+        }
+        chosen = [rows[hash_] for hash_ in part.sample.hashes]
+    assert len(chosen) == 20
+    alone = TextClassifier.of(features, modelling).fit([texts[i] for i in chosen], [labels[i] for i in chosen])
+    ours = TextClassifier.of(features, modelling).fit_tally(part)
+    assert ours.fitted_.features == alone.fitted_.features
+    np.testing.assert_allclose(ours.predict_log_proba(texts), alone.predict_log_proba(texts), atol=1e-12)
+
+
+def test_the_whole_corpus_is_training_and_evaluating() -> None:
+    """As the largest part with other documents to judge by, a corpus gives what train and evaluate give."""
+    from nbtext.evaluation.metrics import Judge
+    from nbtext.model.folding import predict_source
+
+    letters = Path(__file__).parents[2] / "corpora" / "letters"
+    train, test = (str(letters / half) for half in ("train", "test"))
+    features = FeatureSettings()
+    corpora = [
+        tally_source(open_source([path], ReadingSettings()), features, jobs=1, sample_size=None)
+        for path in (train, test)
+    ]
+    curves = CurveSettings(models=("multinomial",), sizes=(336,), seeds=1)
+    found = learning_curves(corpora[0], curves, features=features, modelling=[ModelSettings()], test=corpora[1])
+    classifier, judge = TextClassifier().fit_tally(corpora[0]), Judge()
+    for predictions in predict_source(classifier, open_source([test], ReadingSettings()), jobs=1):
+        judge.add(predictions)
+    (point,) = found.points
+    assert point.accuracy == judge.evaluation().accuracy
+    assert point.log_loss == pytest.approx(judge.evaluation().log_loss, abs=1e-12)
+    assert (point.accuracy_deviation, found.judged) == (None, 84)
+
+
+def test_any_number_of_threads() -> None:
+    """Gives the same curves, in the order of sizes and models."""
+    texts, labels = texts_of(60)
+    features = FeatureSettings()
+    tally = tally_of_texts(texts, labels, features)
+    curves = CurveSettings(models=("bernoulli", "multinomial"), sizes=(30, 10), seeds=3)
+    modelling = [ModelSettings(model=name) for name in curves.models]
+    found = []
+    for jobs in (1, 3):
+        with threads(jobs) as run:
+            found.append(learning_curves(tally, curves, features=features, modelling=modelling, run=run))
+    assert found[0] == found[1]
+    assert [(p.size, p.model) for p in found[0].points] == [
+        (10, "bernoulli"), (10, "multinomial"), (30, "bernoulli"), (30, "multinomial"),
+    ]  # fmt: skip
+    assert found[0].judged == 30
+
+
+def test_settings_that_make_no_sense() -> None:
+    """Each is told from what would."""
+    with pytest.raises(SettingsError, match="did you mean bernoulli"):
+        CurveSettings(models=("bernuli",))
+    with pytest.raises(SettingsError, match="once"):
+        CurveSettings(models=("bernoulli", "bernoulli"))
+    texts, labels = texts_of(10)
+    tally = tally_of_texts(texts, labels, FeatureSettings())
+    with pytest.raises(SettingsError, match="10 of 10 documents are too many"):
+        learning_curves(
+            tally,
+            CurveSettings(models=("multinomial",), sizes=(10,)),
+            features=FeatureSettings(),
+            modelling=[ModelSettings()],
+        )
+
+
+@pytest.mark.parametrize("form", ["table", "tsv", "csv", "json", "jsonl", "markdown"])
+def test_every_form(form: str) -> None:
+    """Has every point, also where there is but one size and one seed."""
+    texts, labels = texts_of(30)
+    tally = tally_of_texts(texts, labels, FeatureSettings())
+    curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
+    found = learning_curves(tally, curves, features=FeatureSettings(), modelling=[ModelSettings()])
+    text = rendered_comparison(found, form=form)
+    assert "multinomial" in text
+    assert "20" in text

@@ -1,0 +1,117 @@
+"""Groups are never split, nothing is judged by what came after it, and each fold equals a refit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.documents.batch import Batch
+from nbtext.errors import SettingsError
+from nbtext.evaluation.cross_validation import cross_validate
+from nbtext.evaluation.splits import grouped_folds, in_order, steps_in_time
+from nbtext.model.corpus_counts import CorpusCounter
+from nbtext.model.text_classifier import TextClassifier
+
+GROUPS = st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=40).filter(lambda groups: len(set(groups)) > 1)
+
+
+@given(groups=GROUPS, data=st.data())
+def test_groups_stay_whole(groups: list[str], data: st.DataObject) -> None:
+    """Each group is in one fold, every fold has one, and no fold is larger than the largest group beyond its share."""
+    n_folds = data.draw(st.integers(2, len(set(groups))))
+    folds = grouped_folds(np.array(groups, dtype=object), n_folds, seed=1)
+    for group in set(groups):
+        assert len({fold for fold, name in zip(folds.tolist(), groups, strict=True) if name == group}) == 1
+    sizes = np.bincount(folds, minlength=n_folds)
+    assert sizes.min() > 0
+    assert sizes.max() - sizes.min() <= max(map(groups.count, groups))
+    assert len(np.unique(grouped_folds(np.array(groups, dtype=object), None, seed=1))) == len(set(groups))
+
+
+@given(
+    times=st.lists(st.integers(-5, 30), min_size=2, max_size=40).filter(lambda t: len(set(t)) > 1), n=st.integers(2, 9)
+)
+def test_steps_are_in_order(times: list[int], n: int) -> None:
+    """What is later is in no earlier step, and equal times are in the same."""
+    steps = steps_in_time(np.array([str(time) for time in times], dtype=object), n)
+    by_time = sorted(zip(times, steps.tolist(), strict=True))
+    assert [step for _, step in by_time] == sorted(step for _, step in by_time)
+    assert len(set(by_time)) == len(set(times))
+    assert sorted(set(steps.tolist())) == list(range(steps.max() + 1))
+    assert 1 <= steps.max() <= n
+
+
+def test_ten_steps_of_a_hundred_days() -> None:
+    """Of 110 days, eleven parts of ten days: the first is learned from, the ten others are judged."""
+    days = np.array([f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(110)], dtype=object)
+    assert np.bincount(steps_in_time(days, 10)).tolist() == [10] * 11
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["9", "10", "1e3", "inf"],
+        ["2024-05-06", "2024-05-06T01:00:00+05:00", "2024-05-06T00:00:01", "2024-10-01"],
+        ["Mon, 01 Jan 2024 10:00:00 +0000", "Mon, 01 Jan 2024 10:00:00 -0100", "Tue, 2 Jan 2024 01:00:00 GMT"],
+        ["2024-05", "2024-06 or so", "x"],
+    ],
+    ids=["numbers", "dates", "mails", "text"],
+)
+def test_what_times_sort_by(times: list[str]) -> None:
+    """Numbers by size, dates by the moment, anything else as text."""
+    found = in_order(times).tolist()
+    if times[0] == "2024-05-06":
+        assert found[1] < found[0] < found[2] < found[3]
+    else:
+        assert found == sorted(found)
+
+
+def test_a_time_unlike_the_others() -> None:
+    """A date among text is text; text among dates is an error that shows it."""
+    assert in_order(["2024-05-06", "spring", "fall"]).tolist() == ["2024-05-06", "spring", "fall"]
+    with pytest.raises(SettingsError, match="'spring' is no date, as others are"):
+        in_order(["2024-05-06", "2024-05-07", "spring"])
+
+
+def test_one_group_and_one_time() -> None:
+    """That makes no sense, and the error names the option."""
+    same = np.array(["x"] * 9, dtype=object)
+    for deal in (lambda: grouped_folds(same, 2, seed=1), lambda: steps_in_time(same, 5)):
+        with pytest.raises(SettingsError, match="all documents are of one"):
+            deal()
+    with pytest.raises(SettingsError, match="3 folds of 2 groups"):
+        grouped_folds(np.array(["x", "y"], dtype=object), 3, seed=1)
+
+
+@pytest.mark.parametrize("is_forward", [False, True])
+def test_equals_refits(is_forward: bool) -> None:
+    """Leaving a group out, and going forward in time, are what classifiers trained on the texts themselves say."""
+    random = np.random.default_rng(3)
+    labels = [f"label {n % 3}" for n in range(60)]
+    texts = [" ".join(f"w{w}" for w in random.integers(n % 3 * 4, 12, 8)) + f" n{n}" for n in range(60)]
+    marks = [str(n // 7) for n in range(60)]
+    builder = CorpusCounter(TextClassifier().features, sample_size=None)
+    for half in (slice(0, 31), slice(31, None)):
+        builder.add(Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), marks=marks[half]))
+    tally = builder.finish()
+    assert tally.sample.marks is not None
+    deal = steps_in_time(tally.sample.marks, 4) if is_forward else grouped_folds(tally.sample.marks, None, seed=1)
+    classifier = TextClassifier()
+    found = list(
+        cross_validate(tally, deal, features=classifier.features, modelling=classifier.modelling, is_forward=is_forward)
+    )
+    number_of = {text: n for n, text in enumerate(texts)}
+    assert tally.vocabulary is not None
+    only = {j: int(term[1:]) for j, term in enumerate(tally.vocabulary) if term.startswith("n")}
+    order = [only[j] for j in tally.sample.indices.tolist() if j in only]
+    assert [marks[n] for n in order] == tally.sample.marks.tolist()
+    assert len(number_of) == 60
+    for fold, predictions in zip(range(is_forward, deal.max() + 1), found, strict=True):
+        learned = [order[i] for i in np.flatnonzero(deal < fold if is_forward else deal != fold)]
+        asked = [order[i] for i in np.flatnonzero(deal == fold)]
+        refitted = TextClassifier().fit([texts[n] for n in learned], [labels[n] for n in learned])
+        expected = refitted.predict_proba([texts[n] for n in asked])
+        np.testing.assert_allclose(predictions.probabilities, expected, rtol=1e-9, atol=1e-12)
+        assert predictions.true_labels == [labels[n] for n in asked]

@@ -1,0 +1,55 @@
+"""Models of all kinds that can be exported, and texts to ask them about."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from nbtext.model.text_classifier import TextClassifier
+
+sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are no package
+from demo_models import KINDS, ODD_TEXTS, documents
+
+
+def program(name: str) -> str:
+    """Where a program is that nbtext does without; the test is skipped where it is missing, but never in CI."""
+    found = shutil.which(name)
+    if found is None:
+        assert "CI" not in os.environ, f"CI has {name}"
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """JavaScript without a browser."""
+    return program("node")
+
+
+@pytest.fixture(scope="session")
+def cc() -> str:
+    """A compiler of C."""
+    return program("cc")
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    """Some that are like what was learned, and some that are odd in one way each."""
+    return documents("test")[0][:40] + ODD_TEXTS
+
+
+@pytest.fixture(scope="session", params=KINDS, ids=str)
+def classifier(request: pytest.FixtureRequest) -> TextClassifier:
+    """One of each kind, of four labels."""
+    return TextClassifier(**KINDS[request.param]).fit(*documents("train"))
+
+
+@pytest.fixture(scope="session", params=["multinomial", "bernoulli", "complement", "nbsvm", "logistic"])
+def two_labels(request: pytest.FixtureRequest) -> TextClassifier:
+    """One of each model, of two labels."""
+    texts, labels = documents("train")
+    return TextClassifier(model=request.param).fit(texts, [str(label == labels[0]) for label in labels])

@@ -1,0 +1,157 @@
+"""What is exported to C answers as the model does, and finds the same words."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import unicodedata
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from demo_models import KINDS, ODD_TEXTS, documents
+
+from nbtext.documents.batch import Batch
+from nbtext.errors import ModelError
+from nbtext.export.c_source import c_source
+from nbtext.export.formats import export
+from nbtext.features.analyzer import Analyzer
+from nbtext.model.text_classifier import TextClassifier
+
+SPOKEN = {name: kind for name, kind in KINDS.items() if not kind.keys() & {"analyzer", "strip_accents"}}
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-lm")
+PERILOUS = "aAbBéÉßſıİΣσςΑΑ \t\xa0\x1c_-'0½²x\u0301\u0307\u0345ʰﬁ漢字\U00010400\U0001d400:\xadΐŉǰΣ."
+WORDS = """
+#define NBTEXT_NO_MAIN
+#include "model.c"
+int main(void) {
+    static char text[1 << 25], letters[1 << 26];
+    static uint32_t points[1 << 25], lower[1 << 25];
+    static Word words[1 << 24];
+    size_t length = fread(text, 1, sizeof text, stdin);
+    size_t n_words = find_words(lower, read_text(text, length, points, lower), letters, words);
+    for (size_t i = 0; i < n_words; i++) fwrite(words[i].at, 1, words[i].length + 1, stdout);
+}
+"""
+
+
+def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path) -> tuple[list[int], Any]:
+    """The label's number of each text, and all probabilities, by the compiled model."""
+    export(classifier, "c", str(folder / "model.c"))
+    library = folder / "model.so"
+    sources = [str(folder / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(library)]
+    subprocess.run([cc, *sources, *STRICT], check=True)
+    classify = ctypes.CDLL(str(library)).nbtext_classify
+    classify.argtypes = [ctypes.c_char_p, ctypes.c_size_t, np.ctypeslib.ndpointer(np.float64)]
+    probabilities = np.zeros((len(texts), len(classifier.labels)))
+    return [classify(text, len(text), probabilities[i]) for i, text in enumerate(texts)], probabilities
+
+
+@pytest.mark.parametrize("kind", SPOKEN)
+def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
+    """The same labels, and probabilities to 1e-9; no label where there is no feature."""
+    classifier = TextClassifier(**SPOKEN[kind]).fit(*documents("train"))
+    texts = documents("test")[0][:40] + ODD_TEXTS
+    labels, probabilities = asked(cc, classifier, [text.encode() for text in texts], tmp_path)
+    np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
+    expected = classifier.predict_batch(Batch(list(map(str, range(len(texts)))), (texts,), None)).labels
+    assert [classifier.labels[label] if label >= 0 else None for label in labels] == expected
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
+    """For every assigned character: between letters, doubled, and beside a sigma."""
+    assigned = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cn", "Co", "Cs")]
+    text = "".join(f" ab{c}cd{c} {c}{c} aΣ{c} {c}Σ aΣ{c}b a{c}Σ " for c in assigned)
+    text += "".join(Random(1).choices(PERILOUS, k=100_000))
+    classifier = TextClassifier(lowercase=lowercase, stop_words=("ab", "aς")).fit(["one two", "three"], ["a", "b"])
+    export(classifier, "c", str(tmp_path / "model.c"))
+    (tmp_path / "words.c").write_text(WORDS, encoding="ascii")
+    subprocess.run([cc, "words.c", "-o", "words", *STRICT, "-O1"], cwd=tmp_path, check=True)
+    found = subprocess.run([tmp_path / "words"], input=text.encode(), capture_output=True, check=True).stdout
+    assert found.decode().split(" ")[:-1] == Analyzer(classifier.features)(text)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
+    """Models of any options, of short texts of characters that are read in many ways, and of bytes that are no text."""
+    random = Random(seed)
+    texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
+    options: dict[str, Any] = {
+        "tf": random.choice(["count", "binary", "relative", "log"]),
+        "idf": random.choice(["none", "plain", "smooth"]),
+        "norm": random.choice(["none", "l1", "l2"]),
+        "model": random.choice(["multinomial", "bernoulli", "complement", "logistic", "nbsvm"]),
+        "ngrams": random.choice([(1, 1), (1, 3), (2, 2)]),
+        "lowercase": random.random() < 0.5,
+        "optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"]),
+    }
+    classifier = TextClassifier(**options).fit(texts[:30], [random.choice(["a", '"\\', "??/*\n"]) for _ in range(30)])
+    broken = [bytes(random.choices(text.encode() + b"ab \xff\xc3\xed\xa0\xf4", k=30)) for text in texts]
+    labels, probabilities = asked(cc, classifier, [text.encode() for text in texts] + broken, tmp_path)
+    read = texts + [text.decode("utf-8", "replace") for text in broken]
+    expected = classifier.predict_batch(Batch(list(map(str, range(120))), (read,), None))
+    np.testing.assert_allclose(probabilities, expected.probabilities, rtol=0, atol=1e-9)
+    assert [classifier.labels[label] if label >= 0 else None for label in labels] == expected.labels
+
+
+def test_the_filter(cc: str, tmp_path: Path) -> None:
+    """By itself it answers each line of standard input; the last one may lack its end."""
+    classifier = TextClassifier().fit(*documents("train"))
+    export(classifier, "c", str(tmp_path / "model.c"))
+    subprocess.run([cc, "model.c", "-o", "model", "-O2", *STRICT], cwd=tmp_path, check=True)
+    texts = ["the bins were not emptied", "", "word " * 50_000, "my neighbour drills all night"]
+    done = subprocess.run([tmp_path / "model"], input="\n".join(texts), text=True, capture_output=True, check=True)
+    labels, found = zip(*[line.split("\t") for line in done.stdout.splitlines()], strict=True)
+    expected, probabilities = classifier.predict(texts).tolist(), classifier.predict_proba(texts).max(axis=1)
+    assert labels == (expected[0], "", *expected[2:])
+    assert found[1] == ""
+    np.testing.assert_allclose(np.delete(found, 1).astype(float), np.delete(probabilities, 1), rtol=1e-9)
+
+
+def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
+    """A label's tabs, line ends and backslashes are spelled as `predict` spells them."""
+    classifier = TextClassifier().fit(["one two", "three four"], ["a\tb\r", "c\\\nd"])
+    export(classifier, "c", str(tmp_path / "model.c"))
+    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "model"], input=b"one two\nthree four\n", capture_output=True, check=True)
+    assert [line.split(b"\t")[0] for line in done.stdout.split(b"\n")] == [rb"a\tb\r", rb"c\\\nd", b""]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
+    """However much of the output waits for its end, nothing at all included."""
+    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
+    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
+    for n_lines in (1, 2047, 2048, 2049):  # of two bytes each: buffers often have 4096
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([tmp_path / "model"], input=b"\n" * n_lines, stdout=full, stderr=-1, check=False)
+        assert (done.returncode, b"no room to write" in done.stderr) == (1, True), n_lines
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: bytes) -> None:
+    """For the last line too, where that has no end."""
+    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
+    subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
+    limited = ["sh", "-c", "ulimit -v 100000; exec ./model"]
+    done = subprocess.run(limited, input=b"one " * 1_000_000 + end, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"no memory" in done.stderr
+
+
+def test_a_stop_word_with_a_nul(cc: str, tmp_path: Path) -> None:
+    """It is no word of any text, and what is before its NUL is none of the stop words."""
+    classifier = TextClassifier(stop_words=("one\0", "two")).fit(["one two", "three"], ["a", "b"])
+    labels, _ = asked(cc, classifier, [b"one", b"two", b"one\0"], tmp_path)
+    assert labels == [0, -1, 0]
+
+
+def test_a_name_that_c_cannot_hold() -> None:
+    """A NUL ends a string of C."""
+    classifier = TextClassifier().fit(["one two", "three"], ["a\0", "b"])
+    with pytest.raises(ModelError, match="NUL"):
+        b"".join(c_source(classifier))

@@ -1,0 +1,259 @@
+"""What is exported answers as the model does, in programs that know nothing of nbtext."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import unicodedata
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from demo_models import documents
+
+import nbtext
+from nbtext.documents.batch import Batch
+from nbtext.errors import MissingExtra, ModelError
+from nbtext.export.formats import FORMATS, export
+from nbtext.export.javascript import javascript
+from nbtext.export.onnx_graph import onnx_graph
+from nbtext.export.sklearn_json import sklearn_json
+from nbtext.export.table import table
+from nbtext.features.analyzer import Analyzer
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.text_classifier import TextClassifier
+
+PERILOUS = (
+    "aAbBéÉßſıİΣσςΑ \t\n\xa0\x1c\x85\u2003\ufeff_-'0½²x\u0301\u0307\u0345ﬁ漢字"
+    "\U0001f600\U00010400\U0001d400\udfff:\xadΐŉǰ"
+)
+GUIDE = Path(nbtext.__file__).parent / "guides" / "python.md"
+MODELS = ("multinomial", "bernoulli", "complement", "logistic", "nbsvm")
+ASK = """
+import {{ {function} }} from "{module}";
+import {{ readFileSync }} from "node:fs";
+const texts = JSON.parse(readFileSync(0));
+console.log(JSON.stringify(texts.map({function})));
+"""
+
+
+def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path, function: str = "classify") -> Any:
+    """What the exported module says of each text."""
+    export(classifier, "js", str(folder / "model.mjs"))
+    return answered(node, folder / "model.mjs", texts, function)
+
+
+def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path | None = None) -> Any:
+    """What a function of a module says of each text."""
+    program = ASK.format(module=module, function=function)
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", program],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=cwd,
+    )
+    return json.loads(done.stdout)
+
+
+def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path) -> None:
+    """Labels are the same, and probabilities to 1e-9; where there is no feature there is no label."""
+    answers = asked(node, classifier, texts, tmp_path)
+    expected, probabilities = classifier.predict(texts), classifier.predict_proba(texts)
+    found = [[answer["probabilities"][label] for label in classifier.labels] for answer in answers]
+    np.testing.assert_allclose(found, probabilities, rtol=0, atol=1e-9)
+    analyzer = Analyzer(classifier.features)
+    assert [answer["label"] for answer in answers] == [
+        str(label) if analyzer(text) else None for label, text in zip(expected, texts, strict=True)
+    ]
+
+
+def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
+    """Those of the guide, with the JSON of a default model: the same labels, and probabilities to 1e-9."""
+    (program,) = re.findall(r"`twenty\.mjs`:\n\n```js\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len([line for line in program.splitlines() if line.strip()]) <= 20
+    (tmp_path / "twenty.mjs").write_text(program, encoding="utf-8")
+    texts = documents("test")[0] + ["", "İstanbul ſtreet tax", "bins " * 1000]
+    classifier = TextClassifier().fit(*documents("train"))
+    export(classifier, "sklearn-json", str(tmp_path / "letters.json"))
+    answers = answered(node, tmp_path / "twenty.mjs", texts, "classify", cwd=tmp_path)
+    assert [answer["label"] for answer in answers] == classifier.predict(texts).tolist()
+    found = [answer["shares"] for answer in answers]
+    np.testing.assert_allclose(found, classifier.predict_proba(texts), rtol=0, atol=1e-9)
+
+
+def known_to(node: str, characters: list[str]) -> list[str]:
+    """Those that JavaScript's Unicode has."""
+    program = """const all = [...JSON.parse(require("node:fs").readFileSync(0))];
+        console.log(JSON.stringify(all.filter((each) => !/\\p{Cn}/u.test(each)).join("")));"""
+    done = subprocess.run(
+        [node, "-e", program], input=json.dumps("".join(characters)), capture_output=True, text=True, check=True
+    )
+    return list(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("accents", [None, "unicode", "ascii"])
+def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any) -> None:
+    """For every character that Unicode had assigned when this Python was made, and JavaScript, between two letters."""
+    characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+    assigned = [c for c in known_to(node, characters) if unicodedata.category(c) not in ("Cn", "Co")]
+    assert len(assigned) > 140_000  # Unicode 14 has as many
+    texts = [
+        "".join(f" ab{c}cd{c} {c}{c}" for c in assigned[start : start + 500]) for start in range(0, len(assigned), 500)
+    ]
+    classifier = TextClassifier(strip_accents=accents).fit(["one two", "three"], ["a", "b"])
+    found = asked(node, classifier, texts, tmp_path, "features")
+    analyzer = Analyzer(classifier.features)
+    for text, words in zip(texts, found, strict=True):
+        assert words == analyzer(text)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> None:
+    """Models of any options, of short texts of characters that programs disagree about, answer alike."""
+    random = Random(seed)
+    texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
+    choices = {**{field.name: field.metadata.get("choices") for field in fields(FeatureSettings)}, "model": MODELS}
+    options: dict[str, Any] = {
+        name: random.choice(choices[name] or ()) for name in ("analyzer", "tf", "idf", "norm", "model")
+    }
+    options |= {"ngrams": random.choice([(1, 1), (1, 3), (2, 2)]), "lowercase": random.random() < 0.5}
+    options |= {"strip_accents": random.choice([None, "unicode", "ascii"]), "calibrate": random.random() < 0.5}
+    options |= {"optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"])}
+    classifier = TextClassifier(**options).fit(texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)])
+    answers = asked(node, classifier, texts, tmp_path)
+    expected = classifier.predict_batch(Batch([str(n) for n in range(60)], (texts,), None))
+    found = [[answer["probabilities"][label] for label in classifier.labels] for answer in answers]
+    np.testing.assert_allclose(found, expected.probabilities, rtol=0, atol=1e-9)
+    assert [answer["label"] for answer in answers] == expected.labels
+
+
+def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
+    """Words and labels that mean something to JavaScript or HTML are names like others."""
+    texts, labels = ["__proto__ constructor", "toString 42 </script>"], ["__proto__", "</script>"]
+    classifier = TextClassifier(model="multinomial").fit(texts * 3, labels * 3)
+    assert [answer["label"] for answer in asked(node, classifier, texts, tmp_path)] == labels
+    assert b"</script" not in b"".join(javascript(classifier)).partition(b"\n")[0]
+
+
+def run_onnx(model: bytes, documents: list[list[str]]) -> tuple[list[str], Any]:
+    """What onnxruntime says of documents as their features."""
+    longest = max(map(len, documents))
+    padded = np.array([document + [""] * (longest - len(document)) for document in documents], dtype=object)
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    labels, probabilities = session.run(["label", "probabilities"], {"features": padded})
+    return list(labels), probabilities
+
+
+def test_onnx(classifier: TextClassifier, texts: list[str]) -> None:
+    """onnxruntime gives the same labels, and probabilities to 1e-9."""
+    features = [Analyzer(classifier.features)(text) for text in texts]
+    labels, probabilities = run_onnx(b"".join(onnx_graph(classifier)), features)
+    np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
+    assert labels == classifier.predict(texts).tolist()
+
+
+def test_onnx_says_what_it_takes(classifier: TextClassifier) -> None:
+    """The file passes ONNX's own check, and documents its input and outputs."""
+    import onnx
+
+    model = onnx.load_model_from_string(b"".join(onnx_graph(classifier)))
+    onnx.checker.check_model(model, full_check=True)
+    assert [each.name for each in model.graph.input] == ["features"]
+    for name in ("features", "label", "probabilities"):
+        assert re.search(rf"^{name} ", model.doc_string, re.MULTILINE)
+    assert json.loads(model.metadata_props[0].value) == list(classifier.labels)
+
+
+def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
+    """From the table alone, the scores of every text."""
+    rows = list(csv.reader(io.StringIO(b"".join(table(classifier)).decode())))
+    assert rows[0] == ["kind", "feature", "idf", *classifier.labels]
+    assert {row[0] for row in rows[3:]} == {"weight"}
+    (bias,) = (np.array(row[3:], dtype=np.float64) for row in rows if row[0] == "bias")
+    numbers = {row[1]: np.array(row[2:], dtype=np.float64) for row in rows if row[0] == "weight"}
+    assert list(numbers) == list(classifier.fitted_.features or ())
+    weighting, counted = classifier.fitted_.weighting, classifier.rows((texts,))
+    weights = weighting.weights(counted.indptr, counted.indices, counted.counts)
+    names = list(numbers)
+    found = np.tile(bias, (len(texts), 1))
+    for i in range(len(texts)):
+        for entry in range(counted.indptr[i], counted.indptr[i + 1]):
+            found[i] += weights[entry] * numbers[names[counted.indices[entry]]][1:]
+    np.testing.assert_allclose(found, classifier.counted((texts,))[0], rtol=1e-12, atol=1e-9)
+    if weighting.idf is not None:
+        assert [row[0] for row in numbers.values()] == weighting.idf.tolist()
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "logistic"])
+def test_csv_has_the_prior(model: str) -> None:
+    """In a row for itself, also where the bias is more; a discriminative model has none."""
+    texts, labels = ["red round", "red", "yellow long"], ["apple, red", "apple, red", 'the "banana"\n']
+    classifier = TextClassifier(model=model, **({"prior": (3.0, 1.0)} if model != "logistic" else {})).fit(
+        texts, labels
+    )
+    rows = list(csv.DictReader(io.StringIO(b"".join(table(classifier)).decode(), newline="")))
+    found = [[float(row[label]) for label in classifier.labels] for row in rows if row["kind"] == "log_prior"]
+    np.testing.assert_allclose(np.exp(found), [[0.75, 0.25]] if model != "logistic" else [], atol=1e-12)
+
+
+def test_a_word_of_no_letters() -> None:
+    """A token pattern can find nothing, and that is a feature: of the table, not of ONNX, which fills up with it."""
+    classifier = TextClassifier(token_pattern=r"\w*").fit(["one two", "three, four"], ["a", "b"])
+    rows = list(csv.reader(io.StringIO(b"".join(table(classifier)).decode())))
+    assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["log_prior", ""], ["weight", ""]]
+    with pytest.raises(ModelError, match="empty word"):
+        list(onnx_graph(classifier))
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"hash_bits": 10}, "c csv js onnx sklearn-json"),
+    ({"model": "gaussian"}, "c csv js onnx sklearn-json"),
+    ({"model": "categorical"}, "c csv js onnx sklearn-json"),
+    ({"stem": "english"}, "c js sklearn-json"),
+    ({"token_pattern": r"\w+"}, "c js"),
+    ({"analyzer": "char"}, "c"),
+    ({"strip_accents": "ascii"}, "c"),
+    ({"model": "bernoulli", "smoothing": 0.0}, "sklearn-json"),
+]
+
+
+@pytest.mark.parametrize(("options", "refusing"), REFUSED)
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form: str, tmp_path: Path) -> None:
+    """Is refused in one line with a hint, and leaves no file behind."""
+    classifier = TextClassifier(**options).fit(
+        ["red round", "red sweet", "long thin", "long bent"], ["a", "a", "b", "b"]
+    )
+    target = tmp_path / "out"
+    if form not in refusing.split():
+        export(classifier, form, str(target))
+        return
+    with pytest.raises(ModelError) as caught:
+        export(classifier, form, str(target))
+    assert caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_onnx_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what to install."""
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    classifier = TextClassifier().fit(["one", "two"], ["a", "b"])
+    with pytest.raises(MissingExtra, match=re.escape("nbtext[onnx]")):
+        list(onnx_graph(classifier))
+
+
+def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
+    """Whatever the format."""
+    forms: list[Callable[[TextClassifier], Any]] = [table, javascript, onnx_graph, sklearn_json]
+    for form in forms:
+        assert b"".join(form(classifier)) == b"".join(form(classifier))

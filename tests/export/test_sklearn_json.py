@@ -1,0 +1,79 @@
+"""A model that was exported for scikit-learn answers there, by the lines of the guide alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from demo_models import documents
+from sklearn.base import clone
+
+from nbtext.bayes.unlabeled import Unlabeled
+from nbtext.export.formats import export
+from nbtext.model.text_classifier import TextClassifier
+
+PAGE = Path(__file__).parents[2] / "nbtext" / "guides" / "python.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="session")
+def loader() -> dict[str, Any]:
+    """What the guide's lines define."""
+    (block,) = [block for block in BLOCK.findall(PAGE.read_text(encoding="utf-8")) if "def load_pipeline" in block]
+    names: dict[str, Any] = {}
+    exec(block, names)  # our own page
+    return names
+
+
+def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict[str, Any]) -> None:
+    export(classifier, "sklearn-json", str(path))
+    pipeline, probabilities = loader["load_pipeline"](path)
+    labels, shares = loader["calibrated"](pipeline, probabilities, texts)
+    np.testing.assert_allclose(shares, classifier.predict_proba(texts), rtol=0, atol=1e-9)
+    assert labels.tolist() == classifier.predict(texts).tolist()
+    if classifier.modelling.optimize is None:
+        assert pipeline.predict(texts).tolist() == labels.tolist()
+    if classifier.fitted_.choice.calibration is None:
+        np.testing.assert_allclose(pipeline.predict_proba(texts), shares, rtol=0, atol=1e-9)
+    clone(pipeline)
+
+
+def test_pipeline(classifier: TextClassifier, texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
+    """Labels and calibrated probabilities are the model's to 1e-9; uncalibrated, so are the pipeline's own."""
+    check(classifier, texts, tmp_path / "model.json", loader)
+
+
+def test_pipeline_of_two_labels(
+    two_labels: TextClassifier, texts: list[str], tmp_path: Path, loader: dict[str, Any]
+) -> None:
+    """Where LogisticRegression holds one plane."""
+    check(two_labels, texts, tmp_path / "model.json", loader)
+
+
+def test_pipeline_of_own_tokens(texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
+    """scikit-learn reads token patterns as nbtext does."""
+    classifier = TextClassifier(token_pattern=r"(?u)#?\b\w+\b").fit(texts[:40], ["a", "b"] * 20)
+    check(classifier, texts, tmp_path / "model.json", loader)
+
+
+@pytest.mark.parametrize("options", [{"model": "logistic"}, {"model": "complement", "prior": (1.0, 2.0)}], ids=str)
+def test_long_texts(options: dict[str, Any], texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
+    """Calibrated by the scores: of a long text, probabilities that have not been cooled yet may be 0."""
+    corpus, labels = documents("train")
+    classifier = TextClassifier(smoothing=None, **options).fit(corpus, [str(label == labels[0]) for label in labels])
+    check(classifier, [*texts, " ".join(corpus) * 5, " ".join(corpus[:56]) * 20], tmp_path / "model.json", loader)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loader: dict[str, Any]) -> None:
+    """What is exported is the prior that the model scores by, not the share of the labelled documents."""
+    corpus, labels = documents("train")
+    classifier = TextClassifier(model=model).fit(corpus, labels)
+    reading, tally, moved = classifier.fitted_, classifier.counts_, np.log(np.arange(1.0, 7.0) / 21)
+    scorer = reading.scorer.with_prior(moved - classifier.class_log_prior_)
+    reading = replace(reading, scorer=scorer, unlabeled=Unlabeled("em", 1, 1.0, tuple(moved.tolist()), ()))
+    check(classifier.restore(classifier.labels, reading, lambda: tally), corpus, tmp_path / "m", loader)

@@ -1,0 +1,175 @@
+"""A fitted scikit-learn pipeline is a model with the same answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from demo_models import documents
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from nbtext.artifact.model import load_model, save_model
+from nbtext.errors import ModelError
+from nbtext.export import from_sklearn
+from nbtext.model.growth import read_again
+from nbtext.model.inspection import inspect
+from nbtext.model.text_classifier import TextClassifier
+from nbtext.report.inspection import rendered_inspection
+
+VECTORIZERS: dict[str, Any] = {
+    "counts": CountVectorizer(),
+    "presence": CountVectorizer(binary=True, min_df=2),
+    "pairs": CountVectorizer(ngram_range=(1, 2), stop_words="english", token_pattern=r"(?u)\b\w+\b"),
+    "characters": CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False, strip_accents="unicode"),
+    "given": CountVectorizer(vocabulary=["trash", "water", "bins", "parking", "noise"]),
+    "tfidf": TfidfVectorizer(),
+    "sublinear": TfidfVectorizer(sublinear_tf=True, norm="l1", max_features=300),
+    "no idf": TfidfVectorizer(use_idf=False, norm=None),
+    "of presence": TfidfVectorizer(binary=True, norm=None),
+}
+MODELS: dict[str, Any] = {
+    "multinomial": MultinomialNB(alpha=0.1),
+    "uniform": MultinomialNB(fit_prior=False),
+    "with a prior": MultinomialNB(class_prior=[0.5, 0.1, 0.1, 0.1, 0.1, 0.1]),
+    "bernoulli": BernoulliNB(alpha=0.5),
+    "complement": ComplementNB(),
+    "normalized": ComplementNB(norm=True, alpha=0.3),
+}
+
+
+def fitted(vectorizer: Any, model: Any, *more: Any) -> Pipeline:
+    """A pipeline that has learned the demo corpus."""
+    from sklearn.base import clone
+
+    return make_pipeline(clone(vectorizer), *more, clone(model)).fit(*documents("train"))
+
+
+def check(pipeline: Pipeline, classifier: TextClassifier, texts: list[str]) -> None:
+    np.testing.assert_allclose(classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9)
+    known = texts[:40]  # not those of which nothing is known: of equally probable labels the first is taken
+    assert classifier.predict(known).tolist() == [str(label) for label in pipeline.predict(known)]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("vectorizer", VECTORIZERS)
+def test_same_answers(vectorizer: str, model: str, texts: list[str], tmp_path: Path) -> None:
+    """Labels, and probabilities to 1e-9, also after the model was saved and loaded."""
+    pipeline = fitted(VECTORIZERS[vectorizer], MODELS[model])
+    classifier = from_sklearn(pipeline)
+    check(pipeline, classifier, texts)
+    save_model(classifier, str(tmp_path / "model.joblib"))
+    check(pipeline, load_model(str(tmp_path / "model.joblib")), texts)
+
+
+def test_transformer_of_its_own(texts: list[str]) -> None:
+    """TF-IDF may be a step for itself, and steps that do nothing are passed over."""
+    pipeline = fitted(CountVectorizer(), MultinomialNB(), TfidfTransformer(), "passthrough")
+    check(pipeline, from_sklearn(pipeline), texts)
+
+
+def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
+    """They stay numbers, in the pipeline's order; in a model file they are texts, in the order of these."""
+    corpus, labels = documents("train")
+    numbers = [sorted(set(labels)).index(label) + 8 for label in labels]  # 8 to 13: as texts 10 comes before 8
+    pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(corpus, numbers)
+    classifier = from_sklearn(pipeline)
+    np.testing.assert_array_equal(classifier.classes_, pipeline.classes_)
+    np.testing.assert_allclose(classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9)
+    known = texts[:40]  # not those of which nothing is known: of equally probable labels the first is taken
+    np.testing.assert_array_equal(classifier.predict(known), pipeline.predict(known))
+    save_model(classifier, str(tmp_path / "model.joblib"))
+    loaded = load_model(str(tmp_path / "model.joblib"))
+    assert loaded.classes_.tolist() == ["10", "11", "12", "13", "8", "9"]
+    assert loaded.predict(known).tolist() == [str(label) for label in pipeline.predict(known)]
+
+
+@pytest.mark.parametrize("model", ["bernoulli", "multinomial"])
+def test_presence_adds_up(model: str, texts: list[str]) -> None:
+    """A model that has counted documents goes on learning as scikit-learn's does, and can forget that again."""
+    pipeline = fitted(CountVectorizer(binary=True), MODELS[model])
+    corpus, labels = documents("test")
+    classifier = from_sklearn(pipeline).partial_fit(corpus, labels)
+    pipeline[-1].partial_fit(pipeline[0].transform(corpus), labels)
+    check(pipeline, classifier, texts)
+    check(fitted(CountVectorizer(binary=True), MODELS[model]), classifier.forget(corpus, labels), texts)
+
+
+def test_what_was_not_counted(texts: list[str]) -> None:
+    """A model of occurrences is no Bernoulli model, and cannot be updated; it is a complement model all the same."""
+    classifier = from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
+    with pytest.raises(ModelError, match="not in how many documents"):
+        read_again(classifier, {"model": "bernoulli"})
+    with pytest.raises(ModelError, match="do not add up"):
+        classifier.partial_fit(["one more"], ["noise"])
+    complement = read_again(classifier, {"model": "complement"})
+    check(fitted(CountVectorizer(), ComplementNB()), complement, texts)
+
+
+@pytest.mark.parametrize(
+    ("vectorizer", "model", "sentence"),
+    [
+        (HashingVectorizer(), BernoulliNB(), "HashingVectorizer, BernoulliNB"),
+        (CountVectorizer(min_df=90), TfidfTransformer(), "CountVectorizer, TfidfTransformer"),
+        (CountVectorizer(tokenizer=str.split, token_pattern=None), MultinomialNB(), "a tokenizer"),
+        (CountVectorizer(analyzer=str.split), MultinomialNB(), "a function for analyzer"),
+        (TfidfVectorizer(smooth_idf=False), MultinomialNB(), "an idf that is not smooth"),
+        (CountVectorizer(), BernoulliNB(binarize=1.0), "a BernoulliNB of other values"),
+    ],
+)
+def test_what_cannot_be_read(vectorizer: Any, model: Any, sentence: str) -> None:
+    """Is refused by its name, and what is wanted is said."""
+    with pytest.raises(ModelError, match=f"the pipeline has .*{sentence}") as caught:
+        from_sklearn(fitted(vectorizer, model))
+    assert "CountVectorizer or TfidfVectorizer" in caught.value.hint
+
+
+def test_what_is_no_fitted_pipeline() -> None:
+    """Is refused as well."""
+    unsmoothed = fitted(CountVectorizer(), MultinomialNB()).set_params(multinomialnb__alpha=0)
+    for pipeline, sentence in (
+        (make_pipeline(CountVectorizer(), MultinomialNB()), "not fitted"),
+        (MultinomialNB(), "MultinomialNB instead of steps"),
+        (unsmoothed, "no smoothing"),
+    ):
+        with pytest.raises(ModelError, match=sentence):
+            from_sklearn(pipeline)
+
+
+def test_sample_weights() -> None:
+    """Documents that count for parts of one are no documents."""
+    corpus, labels = documents("train")
+    weights = np.linspace(0.1, 1, len(labels))
+    pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(
+        corpus, labels, multinomialnb__sample_weight=weights
+    )
+    with pytest.raises(ModelError, match="sample weights"):
+        from_sklearn(pipeline)
+
+
+def test_presence_is_all_that_a_bernoulli_model_counts(texts: list[str]) -> None:
+    """Also over a vectorizer of counts or weights: read again, it is a model of presence."""
+    expected = fitted(CountVectorizer(binary=True), MultinomialNB())
+    for vectorizer in (CountVectorizer(), TfidfVectorizer()):
+        classifier = from_sklearn(fitted(vectorizer, BernoulliNB()))
+        check(expected, read_again(classifier, {"model": "multinomial"}), texts)
+
+
+def test_inspection_of_what_was_not_counted() -> None:
+    """The documents of a word, and with them its mutual information, are unknown, not 0; the rest is as for a model
+    that has counted them."""
+    classifier = from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
+    counted = TextClassifier(smoothing=1.0, calibrate=False).fit(*documents("train"))
+    with pytest.raises(ModelError, match=r"--by mi: .* how many documents"):
+        inspect(classifier, by="mi")
+    for by in ("z", "log-odds", "frequency"):
+        found, expected = inspect(classifier, by=by), inspect(counted, by=by)
+        for label, other in zip(found.labels, expected.labels, strict=True):
+            assert [view.feature for view in label.features] == [view.feature for view in other.features]
+            assert {(view.documents, view.mutual_information) for view in label.features} == {(None, None)}
+    prefers = {view.feature: label.label for label in inspect(classifier, by="chi2").labels for view in label.features}
+    assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
+    assert "mutual information –" in rendered_inspection(inspect(classifier, words=("parking",)), form="table")

@@ -1,0 +1,110 @@
+"""What programs give a classifier: parameters and labels of any kind, pickles, and what makes no sense."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+
+from nbtext.artifact.model import load_model, save_model
+from nbtext.errors import InputError, SettingsError
+from nbtext.model.text_classifier import TextClassifier
+
+TEXTS = ["red apple", "yellow banana", "red cherry", "green apple", "yellow lemon"]
+LABELS = ["a", "b", "a", "a", "b"]
+
+
+def test_a_pickle_is_the_classifier(tmp_path: Path) -> None:
+    """Copies by pickle and joblib answer alike and go on learning, be they trained here or loaded; so do untrained."""
+    here = TextClassifier(keep_sample=10).fit(TEXTS, LABELS)
+    here.predict(TEXTS)
+    save_model(here, str(tmp_path / "model"))
+    for classifier in (here, load_model(str(tmp_path / "model"))):
+        joblib.dump(classifier, tmp_path / "pickle")
+        for copied in (pickle.loads(pickle.dumps(classifier)), joblib.load(tmp_path / "pickle")):
+            assert copied.predict_proba(TEXTS).tolist() == here.predict_proba(TEXTS).tolist()
+            assert copied.partial_fit(["green pear"], ["c"]).classes_.tolist() == ["a", "b", "c"]
+    assert classifier.classes_.tolist() == ["a", "b"]
+    assert pickle.loads(pickle.dumps(TextClassifier(min_df=2))).get_params() == TextClassifier(min_df=2).get_params()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"smoothing": 1},
+        {"smoothing": np.float32(0.5), "min_df": np.int64(1)},
+        {"smoothing": "auto", "prior": [1, 2]},
+        {"prior": np.array([1.0, 3.0]), "vocabulary": tuple(np.array(["apple", "red"]))},
+        {"ngrams": [1, 2], "stop_words": {"red", "the"}},
+        {"stop_words": "english", "vocabulary": ["red", "apple"]},
+        {"model": "nbsvm", "penalty": 2},
+    ],
+)
+def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Path) -> None:
+    """Lists, whole numbers and NumPy's mean what they say, and a model of them is loaded as it was saved."""
+    classifier = TextClassifier(**options).fit(TEXTS, LABELS)
+    save_model(classifier, str(tmp_path / "model"))
+    loaded = load_model(str(tmp_path / "model"))
+    assert loaded.get_params() == {**classifier.get_params(), "vocabulary": loaded.features.vocabulary}
+    assert loaded.predict_proba(TEXTS).tolist() == classifier.predict_proba(TEXTS).tolist()
+    assert TextClassifier(stop_words="english").features.stop_words[:2] == ("a", "about")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"model": "auto"}, "model: there is no 'auto'; choose one of multinomial, bernoulli"),
+        ({"analyzer": str.split}, "analyzer: there is no <method 'split'"),
+        ({"ngrams": 2}, "ngrams: 2 is of another type; it takes tuple[int, int]"),
+        ({"stop_words": "red"}, "stop_words: 'red' is of another type"),
+        ({"vocabulary": "red"}, "vocabulary: 'red' is of another type"),
+        ({"smoothing": "lots"}, "smoothing: 'lots' is of another type; it takes float | None"),
+        ({"smoothing": True}, "smoothing: True is of another type"),
+        ({"optimize": "f1"}, "optimize: there is no 'f1'; choose one of accuracy, macro_f1, log_loss"),
+        ({"prior": "even"}, "--prior: even is not empirical, uniform or a number for each label"),
+    ],
+)
+def test_parameters_that_make_no_sense(options: dict[str, Any], says: str) -> None:
+    """They are refused when they are given, not when they are needed; by ValueErrors, where the type is wrong."""
+    before = TextClassifier()
+    for use in (TextClassifier, before.set_params):
+        with pytest.raises(SettingsError) as caught:
+            use(**options)
+        assert str(caught.value).startswith(says)
+    assert before.get_params() == TextClassifier().get_params()
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        (None, "labels are missing; give a list of labels, one for each text"),
+        ("ababa", "one label was given"),
+        ([["a"], ["b"], ["a"], ["a"], ["b"]], "label 0 is list; a label is a text or a number"),
+        ([("a", 1)] * 5, "label 0 is tuple; a label is a text or a number"),
+        (np.array(LABELS).reshape(-1, 1), "a table was given for labels"),
+        (["a", 1, "a", "a", 1], "some labels are texts, and some are not"),
+        (LABELS[:3], "5 texts and 3 labels do not belong together"),
+    ],
+)
+def test_what_are_no_labels(labels: Any, says: str) -> None:
+    """Columns of tables, tuples and the like are no labels; one line says so."""
+    with pytest.raises(InputError) as caught:
+        TextClassifier().fit(TEXTS, labels)
+    assert str(caught.value).startswith(says)
+
+
+def test_how_it_looks() -> None:
+    """By the parameters that are not the usual ones."""
+    assert repr(TextClassifier(ngrams=[1, 2], model="nbsvm")) == "TextClassifier(ngrams=(1, 2), model='nbsvm')"
+
+
+def test_a_score_needs_pairs() -> None:
+    """Texts and labels in different numbers, or none of them, are no score."""
+    classifier = TextClassifier().fit(TEXTS, LABELS)
+    for texts, labels in ((TEXTS, LABELS[:2]), ([], [])):
+        with pytest.raises(InputError):
+            classifier.score(texts, labels)

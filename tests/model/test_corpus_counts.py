@@ -1,0 +1,156 @@
+"""Tallies of parts add up to the tally of the whole, in any order and any number of parts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.documents.batch import Batch
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_shard, open_source
+from nbtext.errors import InputError
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.folding import Counting, Threads
+from nbtext.model.reservoir import Bound
+
+PLAIN = FeatureSettings()
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(" ".join)
+DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä", "c\n"])), min_size=1, max_size=12)
+
+
+def tally_of(
+    documents: list[tuple[str, str]], features: FeatureSettings = PLAIN, *, sample_size: int | None = None
+) -> CorpusCounts:
+    """The tally of some documents, added one by one."""
+    builder = CorpusCounter(features, sample_size=sample_size)
+    for text, label in documents:
+        builder.add(Batch(["id"], ([text],), [label]))
+    return builder.finish()
+
+
+def assert_equal(a: CorpusCounts, b: CorpusCounts) -> None:
+    """The same labels, features, counts and sample, to the last bit."""
+    assert a.labels == b.labels
+    assert a.vocabulary == b.vocabulary
+    for mine, theirs in ((a.statistics, b.statistics), (a.sample, b.sample)):
+        for field in fields(mine):
+            np.testing.assert_array_equal(getattr(mine, field.name), getattr(theirs, field.name), err_msg=field.name)
+
+
+@settings(max_examples=60, deadline=None)
+@given(first=DOCUMENTS, second=DOCUMENTS, size=st.sampled_from([None, 1, 3]), ngrams=st.sampled_from([(1, 1), (1, 2)]))
+def test_a_sum_is_the_whole(
+    first: list[tuple[str, str]], second: list[tuple[str, str]], size: int | None, ngrams: tuple[int, int]
+) -> None:
+    """tally(a) + tally(b) is tally(a and b), the sample included, whichever comes first."""
+    features = FeatureSettings(ngrams=ngrams)
+    whole = tally_of(first + second, features, sample_size=size)
+    a, b = (tally_of(part, features, sample_size=size) for part in (first, second))
+    assert_equal(a + b, whole)
+    assert_equal(b + a, whole)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    documents=st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä"]), st.integers(0, 2)), min_size=1, max_size=40),
+    size=st.sampled_from([1, 2, 3, 5]),
+)
+def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size: int) -> None:
+    """Whoever counts which documents, and however many are equal: the sum is the whole, its sample included."""
+    bound = Bound(size)
+    builders = [CorpusCounter(PLAIN, sample_size=size, bound=bound) for _ in range(3)]
+    for text, label, builder in documents:
+        builders[builder].add(Batch(["id"], ([text],), [label]))
+    assert_equal(
+        reduce(add, (each.finish() for each in builders)), tally_of([d[:2] for d in documents], sample_size=size)
+    )
+
+
+def test_a_shared_bound_keeps_little() -> None:
+    """Threads keep together no more than twice the sample."""
+    bound = Bound(10)
+    builders = [CorpusCounter(PLAIN, sample_size=10, bound=bound) for _ in range(7)]
+    for number in range(700):
+        builders[number % 7].add(Batch(["id"], ([f"word{number}"],), ["a"]))
+    assert sum(len(builder.finish().sample) for builder in builders) <= 40
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents=DOCUMENTS, seed=st.randoms(use_true_random=False), size=st.sampled_from([None, 2]))
+def test_order_is_irrelevant(documents: list[tuple[str, str]], seed: object, size: int | None) -> None:
+    """The same documents in another order give the same tally."""
+    shuffled = list(documents)
+    seed.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert_equal(tally_of(documents, sample_size=size), tally_of(shuffled, sample_size=size))
+
+
+def test_hashed_features_add_up() -> None:
+    """Hashed corpora have no vocabulary and still add up."""
+    features = FeatureSettings(hash_bits=4)
+    documents = [("apple pear", "a"), ("pear plum plum", "b"), ("fig", "a")]
+    whole = tally_of(documents, features)
+    assert whole.vocabulary is None
+    assert whole.statistics.n_features == 16
+    assert_equal(tally_of(documents[:1], features) + tally_of(documents[1:], features), whole)
+
+
+def test_a_sample_of_equal_documents_stays_small() -> None:
+    """A thousand equal documents fill a sample no further than its size, by label."""
+    tally = tally_of([("", "b")] * 500 + [("", "a")] * 500, sample_size=10)
+    assert len(tally.sample) == 10
+    assert tally.labels[tally.sample.classes[0]] == "a"
+    assert tally.statistics.class_documents.tolist() == [500, 500]
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents=DOCUMENTS, data=st.data())
+def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.DataObject) -> None:
+    """A tally without some documents counts as the tally of the others does."""
+    whole = tally_of(documents)
+    size = len(documents)
+    out = np.array(
+        data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(lambda flags: not all(flags)))
+    )
+    rest = whole.without(out)
+    hashes = whole.sample.hashes[~out]
+    np.testing.assert_array_equal(rest.sample.hashes, hashes)
+    counted = rest.sample.statistics(rest.statistics.n_features, len(rest.labels))
+    for name in ("class_documents", "documents", "occurrences", "classes", "indptr"):
+        np.testing.assert_array_equal(getattr(rest.statistics, name), getattr(counted, name), err_msg=name)
+
+
+def test_a_document_without_label() -> None:
+    """Training on a document without a label names it and says what would help."""
+    with pytest.raises(InputError, match=r"inbox/7\.txt: the document has no label; .*--label-field"):
+        CorpusCounter(FeatureSettings()).add(Batch(["a", "inbox/7.txt"], (["x", "y"],), ["spam", None]))
+
+
+def test_a_document_that_cannot_be_read() -> None:
+    """Training stops at the first document that cannot be read."""
+    batch = Batch(["a"], ([""],), [None], {0: InputError("broken JSON", where="mail.jsonl:17")})
+    with pytest.raises(InputError, match=r"mail\.jsonl:17: broken JSON"):
+        CorpusCounter(FeatureSettings()).add(batch)
+
+
+@pytest.mark.parametrize("n_bytes", [200, 5000, 10**6])
+def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> None:
+    """A shard's tally by itself, added up in any tree, is the tally of the source in threads; the sample too."""
+    lines = [json.dumps({"text": f"w{n % 97} w{n * n % 101}", "label": "ab"[n % 2]}) for n in range(500)]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    source = open_source([str(tmp_path / "x.jsonl")], ReadingSettings())
+    counting = Counting(PLAIN, 30)
+    parts = [
+        counting.count(open_shard(shard, source.settings).chunks(), lambda *_: None) for shard in source.shards(n_bytes)
+    ]
+    while len(parts) > 1:
+        parts = [reduce(add, parts[start : start + 2]) for start in range(0, len(parts), 2)]
+    assert_equal(parts[0], Threads(2).tally(source, counting))

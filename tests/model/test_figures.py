@@ -1,0 +1,83 @@
+"""The figures of the textbooks and of scikit-learn on 20 Newsgroups, to five decimals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_source
+from nbtext.evaluation.metrics import Judge
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.folding import predict_source, tally_source
+from nbtext.model.text_classifier import TextClassifier
+
+LATIN_1 = ReadingSettings(encoding="latin-1")
+SMOOTHINGS = (1.0, 0.1, 0.01, 0.001)
+# scikit-learn 1.9.1, by-date split, headers kept, default tokens; one for each smoothing. 0.80815 is 6,087 of 7,532
+# documents, as scikit-learn has it too (noted elsewhere as 0.80819, which is no whole number of documents).
+FIGURES = {
+    ("multinomial", "count"): (0.77284, 0.80616, 0.80390, 0.80072),
+    ("complement", "count"): (0.82674, 0.81824, 0.80005, 0.78266),
+    ("bernoulli", "count"): (0.63078, 0.72809, 0.75212, 0.76447),
+    ("multinomial", "binary"): (0.77629, 0.81240, 0.80815, 0.80443),
+}
+LECTURE = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian")
+
+
+@pytest.fixture(scope="module")
+def tally(corpora: Callable[[str], Path]) -> CorpusCounts:
+    """The training half, counted once for all models."""
+    source = open_source([str(corpora("20news") / "train")], LATIN_1)
+    return tally_source(source, FeatureSettings(), jobs=2, sample_size=100)
+
+
+@pytest.mark.parametrize(("model", "tf"), FIGURES, ids=str)
+def test_accuracy_of_each_event_model(tally: CorpusCounts, corpora: Callable[[str], Path], model: str, tf: str) -> None:
+    """Test accuracy over all twenty groups is scikit-learn's, at four smoothings."""
+    found = []
+    for smoothing in SMOOTHINGS:
+        classifier = TextClassifier(model=model, tf=tf, smoothing=smoothing, calibrate=False).fit_tally(tally)
+        judge = Judge()
+        source = open_source([str(corpora("20news") / "test")], LATIN_1)
+        for predictions in predict_source(classifier, source, jobs=2):
+            judge.add(predictions)
+        found.append(round(judge.evaluation().accuracy, 5))
+    assert tuple(found) == FIGURES[model, tf]
+    assert len(tally.vocabulary or ()) == 130_107
+
+
+@pytest.fixture(scope="module")
+def lecture(corpora: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The four groups of the lecture, as a tree of their own."""
+    folder = tmp_path_factory.mktemp("lecture")
+    for group in LECTURE:
+        (folder / group).symlink_to(corpora("20news").resolve() / "train" / group)
+    return folder
+
+
+def test_lecture_shape(lecture: Path) -> None:
+    """2,257 documents, 35,788 words, "church" at 8609 and "computer" at 9338, and the class proportions."""
+    classifier = TextClassifier(tf="binary", smoothing=1.0).fit_source(open_source([str(lecture)], LATIN_1))
+    vocabulary = classifier.counts_.vocabulary
+    assert vocabulary is not None
+    assert (classifier.counts_.statistics.n_documents, len(vocabulary)) == (2257, 35788)
+    assert (vocabulary.columns["church"], vocabulary.columns["computer"]) == (8609, 9338)
+    documents = classifier.counts_.statistics.class_documents
+    np.testing.assert_allclose(documents / documents.sum(), [0.21267169, 0.25875055, 0.26318121, 0.26539654], atol=5e-9)
+
+
+def test_lecture_bernoulli(lecture: Path) -> None:
+    """Bernoulli by maximum likelihood on the 1,000 most frequent words: 0.869 on its own training half, and OpenGL."""
+    options = {"model": "bernoulli", "tf": "binary", "smoothing": 0.0, "max_features": 1000, "calibrate": False}
+    classifier = TextClassifier(**options).fit_source(open_source([str(lecture)], LATIN_1))
+    judge = Judge()
+    for predictions in predict_source(classifier, open_source([str(lecture)], LATIN_1), jobs=1):
+        judge.add(predictions)
+    # 0.8693 as printed in the lecture, 0.8684 with today's scikit-learn: the cut at 1,000 words has ties
+    assert judge.evaluation().accuracy == pytest.approx(0.869, abs=0.0015)
+    assert classifier.predict(["OpenGL on the GPU is fast"]).tolist() == ["comp.graphics"]

@@ -1,0 +1,147 @@
+"""A model can make up documents, and training on them gives the model back."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nbtext.documents.batch import Batch
+from nbtext.errors import ModelError, SettingsError
+from nbtext.model.generation import sampled
+from nbtext.model.text_classifier import TextClassifier
+
+TEXTS = [
+    "red round leaf", "green round no leaf", "red round shiny shiny shiny", "yellow curved long",
+    "green curved long long", "yellow long soft soft", "wide street street", "round and yellow",
+]  # fmt: skip
+LABELS = ["apple", "apple", "apple", "banana", "banana", "banana", "city", "city"]
+N = 30_000
+
+
+def trained_again(classifier: TextClassifier, **options: Any) -> TextClassifier:
+    """A classifier that has learned from N documents of another, over its vocabulary."""
+    documents = list(sampled(classifier, N, **options))
+    again = TextClassifier(**classifier.get_params()).set_params(vocabulary=tuple(classifier.fitted_.features or ()))
+    return again.fit([texts[0] for _, texts in documents], [label for label, _ in documents])
+
+
+def dense(classifier: TextClassifier, values: NDArray[Any]) -> NDArray[Any]:
+    """One value an entry of the statistics as a matrix (n_classes, n_features), over the classifier's vocabulary."""
+    tally = classifier.counts_
+    matrix = np.zeros((len(tally.labels), tally.statistics.n_features))
+    matrix[tally.statistics.classes, tally.statistics.entry_features] = values
+    columns = {term: j for j, term in enumerate(tally.vocabulary or ())}
+    return np.stack(
+        [
+            matrix[:, columns[term]] if term in columns else matrix[:, 0] * 0
+            for term in classifier.fitted_.features or ()
+        ],
+        axis=1,
+    )
+
+
+def assert_drawn(found: NDArray[Any], shares: NDArray[Any], totals: NDArray[Any]) -> None:
+    """Counts are binomial: no one more than 5 standard deviations off, and their squares 1 on average."""
+    deviations = (found - totals * shares) / np.sqrt(totals * shares * (1 - shares))
+    assert np.abs(deviations).max() < 5
+    assert abs((deviations**2).mean() - 1) < 5 * np.sqrt(2 / deviations.size)
+
+
+def test_multinomial_recovers_its_parameters() -> None:
+    """Each word is drawn as often as its class uses it, each label as often as the prior says."""
+    classifier = TextClassifier(smoothing=0.3).fit(TEXTS, LABELS)
+    again = trained_again(classifier, length=7)
+    statistics = again.counts_.statistics
+    words = dense(again, statistics.occurrences)
+    shares = np.exp(classifier.fitted_.scorer.weights())
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert_drawn(words, shares, words.sum(axis=1, keepdims=True))
+    assert_drawn(statistics.class_documents, np.array([3, 3, 2]) / 8, np.array(N))
+    assert words.sum() == 7 * N
+
+
+def test_bernoulli_recovers_its_parameters() -> None:
+    """Each coin falls on heads as often as the class's documents hold the word."""
+    classifier = TextClassifier(model="bernoulli", smoothing=0.3).fit(TEXTS, LABELS)
+    again = trained_again(classifier)
+    statistics = again.counts_.statistics
+    n, held = np.array([[3], [3], [2]]), dense(classifier, classifier.counts_.statistics.documents)
+    assert_drawn(dense(again, statistics.documents), (held + 0.3) / (n + 0.6), statistics.class_documents[:, None])
+    np.testing.assert_array_equal(statistics.documents, statistics.occurrences)
+
+
+def test_categorical_recovers_its_parameters() -> None:
+    """Each word occurs once, twice, and so on, as often as the class has it so."""
+    classifier = TextClassifier(model="categorical", values=3, smoothing=0.3).fit(TEXTS, LABELS)
+    again = trained_again(classifier)
+    ratios = np.exp(classifier.fitted_.scorer.weights()).reshape(3, -1, 2)
+    shares = ratios / (1 + ratios.sum(axis=2, keepdims=True))
+    documents = again.counts_.statistics.class_documents[:, None]
+    once_or_more, occurrences = (
+        dense(again, values) for values in (again.counts_.statistics.documents, again.counts_.statistics.occurrences)
+    )
+    assert_drawn(once_or_more, shares.sum(axis=2), documents)
+    assert_drawn(occurrences - once_or_more, shares[:, :, 1], documents)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "categorical"])
+def test_the_same_seed(model: str) -> None:
+    """The same seed draws the same documents, another one others; of more of them, the first are the same."""
+    classifier = TextClassifier(model=model).fit(TEXTS, LABELS)
+    ten = list(sampled(classifier, 10, seed=7))
+    assert ten == list(islice(sampled(classifier, 1000, seed=7), 10))
+    assert ten != list(sampled(classifier, 10, seed=8))
+
+
+def test_length() -> None:
+    """A document is as long as was asked for, else as those of its label are on average."""
+    classifier = TextClassifier(tf="count").fit(TEXTS, LABELS)
+    assert {len(texts[0].split()) for _, texts in sampled(classifier, 20, length=12)} == {12}
+    assert {len(texts[0].split()) for _, texts in sampled(classifier, 20, label="apple")} == {4}  # 12 words in 3
+
+
+def test_fields_apart() -> None:
+    """Where fields are kept apart, each has its own text."""
+    classifier = TextClassifier(fields=("title", "body"))
+    from nbtext.model.corpus_counts import CorpusCounter
+
+    builder = CorpusCounter(classifier.features)
+    builder.add(Batch(["1", "2"], (["good news", "bad"], ["text words", "body words"]), ["x", "y"]))
+    classifier.fit_tally(builder.finish())
+    for _, (title, body) in sampled(classifier, 50, length=10):
+        assert set(title.split()) <= {"good", "news", "bad"}
+        assert set(body.split()) <= {"text", "words", "body"}
+        assert len(f"{title} {body}".split()) == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"model": "complement"}, "complement tells no story"),
+        ({"model": "gaussian"}, "gaussian tells no story"),
+        ({"model": "nbsvm"}, "nbsvm tells no story"),
+        ({"idf": "smooth"}, "a multinomial model of weights tells no story"),
+        ({"tf": "binary"}, "a multinomial model of weights tells no story"),
+        ({"hash_bits": 8}, "hashed features have no names"),
+        ({"ngrams": (1, 2)}, "features that overlap"),
+        ({"analyzer": "char", "ngrams": (3, 3)}, "features that overlap"),
+    ],
+    ids=str,
+)
+def test_no_story(options: dict[str, Any], reason: str) -> None:
+    """A model that is no story of how a text comes about is refused, and the line says why."""
+    classifier = TextClassifier(**options).fit(TEXTS, LABELS)
+    with pytest.raises(ModelError, match=reason):
+        sampled(classifier, 1)
+
+
+def test_wrong_wishes() -> None:
+    """An unknown label gets the nearest one named; a bernoulli document's length cannot be wished for."""
+    with pytest.raises(SettingsError, match="did you mean banana"):
+        sampled(TextClassifier().fit(TEXTS, LABELS), 1, label="bananna")
+    with pytest.raises(SettingsError, match="--length"):
+        sampled(TextClassifier(model="bernoulli").fit(TEXTS, LABELS), 1, length=3)

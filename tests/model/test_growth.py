@@ -1,0 +1,312 @@
+"""Models that were updated, merged or made to forget are the models of the union and the difference, to the byte."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from nbtext.artifact.model import load_model, save_model
+from nbtext.documents.batch import Batch
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.fitting import sample_size
+from nbtext.model.growth import calibrate, forget, learn, merge, read_again
+from nbtext.model.reservoir import ALL_HASHES
+from nbtext.model.text_classifier import TextClassifier
+
+Documents = list[tuple[str, str]]
+SPLITS = int(os.environ.get("NBTEXT_TEST_SPLITS", "3"))  # of 20 Newsgroups; 200 take half an hour
+
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(" ".join)
+DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä"])), min_size=1, max_size=10)
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"model": "bernoulli", "min_df": 2},
+    {"model": "complement", "max_df": 0.7},
+    {"ngrams": (1, 2), "max_features": 4},
+    {"tf": "binary", "idf": "smooth"},
+    {"idf": "plain", "select": ("chi2", 3)},
+    {"hash_bits": 3},
+    {"vocabulary": ("apple", "fig")},
+    {"model": "bernoulli", "tf": "log", "norm": "l2"},
+    {"smoothing": 0.5, "calibrate": False},
+    {"idf": "smooth", "norm": "l2", "keep_sample": 1000},
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def impatient() -> Iterator[None]:
+    """Hundreds of small files need not wait for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+def trained(documents: Documents, options: dict[str, Any]) -> TextClassifier:
+    """A model of these documents; the example is passed over where there is none."""
+    classifier = TextClassifier(**options)
+    texts, labels = zip(*documents, strict=True)
+    try:
+        return classifier.fit(texts, labels)
+    except (ModelError, SettingsError):  # no feature is left, or the limits leave nothing between them
+        assume(False)
+        raise
+
+
+def saved(classifier: TextClassifier) -> bytes:
+    """The model's file."""
+    with TemporaryDirectory() as folder:
+        save_model(classifier, f"{folder}/model")
+        return Path(folder, "model").read_bytes()
+
+
+def loaded(classifier: TextClassifier) -> TextClassifier:
+    """The classifier after it was saved and loaded."""
+    with TemporaryDirectory() as folder:
+        save_model(classifier, f"{folder}/model")
+        model = load_model(f"{folder}/model")
+        assert model.counts_ is not None
+        return model
+
+
+@settings(max_examples=60, deadline=None)
+@given(first=DOCUMENTS, second=DOCUMENTS, keep=st.sampled_from([1, 3, 1000]), options=st.sampled_from(OPTIONS))
+def test_union(first: Documents, second: Documents, keep: int, options: dict[str, Any]) -> None:
+    """Merging and updating give the bytes of training on everything, the limits, idf and the choices included."""
+    options = {"keep_sample": keep} | options
+    whole = saved(trained(first + second, options))
+    a, b = trained(first, options), trained(second, options)
+    assert saved(merge([loaded(a), loaded(b)])) == whole
+    assert saved(merge([loaded(b), loaded(a)])) == whole
+    texts, labels = zip(*second, strict=True)
+    assert saved(loaded(a).partial_fit(texts, labels)) == whole
+
+
+@settings(max_examples=60, deadline=None)
+@given(first=DOCUMENTS, second=DOCUMENTS, options=st.sampled_from(OPTIONS))
+def test_difference(first: Documents, second: Documents, options: dict[str, Any]) -> None:
+    """Forgetting gives the bytes of training on the rest: words and labels that nothing else has are gone."""
+    options = {"keep_sample": 1000} | options
+    rest, whole = trained(first, options), trained(first + second, options)
+    texts, labels = zip(*second, strict=True)
+    assert saved(loaded(whole).forget(texts, labels)) == saved(rest)
+
+
+@settings(max_examples=150, deadline=None)
+@given(first=DOCUMENTS, second=DOCUMENTS, third=DOCUMENTS, keep=st.integers(1, 8))
+def test_a_sample_that_lost_documents(first: Documents, second: Documents, third: Documents, keep: int) -> None:
+    """After forgetting, a sample has the documents with the smallest hashes of what is left, none skipped; it says
+    whether it is as large as it should be; and as it learns more, it becomes whole again."""
+    corpora = [tally_of(documents, keep) for documents in (first + second, second, first, third)]
+    whole, gone, rest, more = corpora
+    gone = tally_of(second, None)
+    for found, expected in ((whole - gone, rest), (whole - gone + more, rest + more)):
+        n = len(found.sample)
+        np.testing.assert_array_equal(found.sample.hashes, expected.sample.hashes[:n])
+        np.testing.assert_array_equal(found.statistics.occurrences, expected.statistics.occurrences)
+        assert found.below == ALL_HASHES or n < len(expected.sample)
+        assert found.below != ALL_HASHES or n == len(expected.sample)
+
+
+def tally_of(documents: Documents, size: int | None) -> CorpusCounts:
+    builder = CorpusCounter(FeatureSettings(), sample_size=size)
+    builder.add(Batch(["1"] * len(documents), ([text for text, _ in documents],), [label for _, label in documents]))
+    return builder.finish()
+
+
+@settings(max_examples=40, deadline=None)
+@given(first=DOCUMENTS, second=DOCUMENTS)
+def test_without_a_sample(first: Documents, second: Documents) -> None:
+    """Without a sample the counts are exact all the same; smoothing and calibration are carried over, and marked."""
+    a = loaded(trained(first, {}))
+    earlier = a.fitted_.choice
+    whole = trained(first + second, {})
+    texts, labels = zip(*second, strict=True)
+    a.partial_fit(texts, labels)
+    np.testing.assert_array_equal(a.counts_.statistics.occurrences, whole.counts_.statistics.occurrences)
+    assert a.counts_.vocabulary == whole.counts_.vocabulary
+    assert a.labels == whole.labels
+    assert a.fitted_.choice.smoothing == earlier.smoothing
+    assert a.fitted_.choice.calibration == earlier.calibration
+    assert a.fitted_.choice.expectation is None
+    assert a.fitted_.choice.approximate == ("smoothing", "calibration", "outlier_threshold", "nonconformity")
+    assert saved(loaded(a)) == saved(a)
+
+
+FRUIT: Documents = [("red round", "apple"), ("green round", "apple"), ("yellow long", "banana"), ("blue", "plum")]
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        ("purple round", "apple"),  # an unknown word
+        ("red round", "pear"),  # an unknown label
+        ("red red round", "apple"),  # a word too often
+        ("red long", "apple"),  # a word of another label
+        ("", "plum"),  # the only document of its label, whose word would stay
+        ("yellow", "banana"),  # the same
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("keep", [None, 2, 100])
+def test_what_was_never_learned(stranger: tuple[str, str], keep: int | None) -> None:
+    """Forgetting what the counts cannot hold is refused, and changes nothing."""
+    classifier = loaded(trained(FRUIT, {"keep_sample": keep}))
+    before = saved(classifier)
+    with pytest.raises(ModelError, match="never learned"):
+        classifier.forget([FRUIT[0][0], stranger[0]], [FRUIT[0][1], stranger[1]])
+    assert saved(classifier) == before
+
+
+def test_the_sample_shows_what_counts_cannot() -> None:
+    """Two documents of which each word was seen, but not together: the sample of all documents gives them away."""
+    classifier = trained([("red round", "apple"), ("green long", "apple"), ("x1", "b")], {"keep_sample": 10})
+    with pytest.raises(ModelError, match="never learned"):
+        classifier.forget(["red long"], ["apple"])
+
+
+def test_nothing_left() -> None:
+    """Forgetting everything is refused."""
+    texts, labels = zip(*FRUIT, strict=True)
+    with pytest.raises(ModelError, match="no document is left"):
+        trained(FRUIT, {}).forget(texts, labels)
+
+
+UNLIKE: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({"ngrams": (1, 2)}, {}, r"--ngrams is \(1, 2\) and \(1, 1\)"),
+    ({"model": "bernoulli"}, {}, "--model is bernoulli and multinomial"),
+    ({"max_df": 1.0}, {"max_df": 5}, "--max-df is 1.0 and 5"),
+    ({"min_df": 1}, {"min_df": 1.0, "max_df": 1.0}, "--min-df is 1 and 1.0"),
+    ({"keep_sample": 5}, {}, "--keep-sample is 5 and not given"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "line"), UNLIKE, ids=[line for _, _, line in UNLIKE])
+def test_unlike_settings(one: dict[str, Any], other: dict[str, Any], line: str) -> None:
+    """Models with unlike settings do not merge, and the line says which setting differs."""
+    same = [("red", "a"), ("red", "b")]
+    with pytest.raises(ModelError, match=line):
+        trained(same, one).merge(trained(same, other))
+
+
+def test_limits_of_one_and_of_all() -> None:
+    """A limit of 1 is one document, and one of 1.0 all of them: settings that differ in it are not equal."""
+    assert FeatureSettings(max_df=1) != FeatureSettings(max_df=1.0)
+    assert FeatureSettings(max_df=2) == FeatureSettings(max_df=2)
+    assert len({FeatureSettings(min_df=1), FeatureSettings(min_df=1.0), FeatureSettings(min_df=1)}) == 2
+
+
+def test_weights_of_whole_documents() -> None:
+    """TF-IDF with a norm cannot grow, unless the model keeps all of its documents."""
+    options = {"idf": "smooth", "norm": "l2"}
+    for keep in (None, 3):
+        classifier = loaded(trained(FRUIT, options | {"keep_sample": keep}))
+        with pytest.raises(ModelError, match=r"does not add up.*--keep-sample"):
+            classifier.partial_fit(["red"], ["apple"])
+
+
+@pytest.mark.parametrize("fresh", [FRUIT, [("red", "apple"), ("long long", "banana"), ("fig", "plum")]], ids=len)
+def test_calibrate(fresh: Documents) -> None:
+    """Smoothing and calibration are fitted to other texts or to the same, which are left out; the counts stay."""
+    classifier = trained(FRUIT * 3, {})
+    before = classifier.counts_
+    calibrate(classifier, tally_of(fresh, None))
+    assert classifier.counts_ is before
+    assert classifier.fitted_.choice.expectation is not None
+    assert classifier.fitted_.choice.expectation.documents == len(fresh)
+    assert classifier.fitted_.choice.approximate == ()
+
+
+def test_calibrate_on_what_was_learned() -> None:
+    """Calibrating on the training texts themselves gives what training gave, since each is left out."""
+    for options in ({}, {"min_df": 2, "model": "bernoulli"}, {"hash_bits": 4}):
+        classifier = trained(FRUIT * 3, options)
+        expected = saved(classifier)
+        builder = CorpusCounter(classifier.features, sample_size=None)
+        builder.add(Batch(["1"] * 12, ([text for text, _ in FRUIT * 3],), [label for _, label in FRUIT * 3]))
+        assert saved(calibrate(classifier, builder.finish())) == expected
+
+
+def test_calibrate_with_a_label_that_is_unknown() -> None:
+    """A label that the model does not know is refused."""
+    with pytest.raises(ModelError, match="does not know the label fig"):
+        calibrate(trained(FRUIT, {}), tally_of([("red", "fig")], None))
+
+
+NEWSGROUPS: list[dict[str, Any]] = [
+    {"keep_sample": 20_000},
+    {"keep_sample": 1000, "min_df": 2, "max_features": 50_000, "idf": "smooth"},
+    {"keep_sample": 2000, "model": "bernoulli", "hash_bits": 16},
+    {"keep_sample": 500, "model": "complement", "max_df": 0.5, "select": ("mi", 30_000)},
+]
+
+
+@pytest.fixture(scope="module")
+def news(corpora: Callable[[str], Path]) -> Documents:
+    """The training half of 20 Newsgroups, and the labels."""
+    source = open_source([str(corpora("20news") / "train")], ReadingSettings())
+    return [(document.text, str(document.label)) for document in source.documents()]
+
+
+@pytest.mark.parametrize("seed", range(SPLITS))
+def test_newsgroups(news: Documents, seed: int) -> None:
+    """A random split of 20 Newsgroups: merge, update and forget give the bytes of training at once."""
+    options = NEWSGROUPS[seed % len(NEWSGROUPS)]
+    generator = np.random.default_rng(seed)
+    is_first = generator.random(len(news)) < generator.random()
+    first, second = (np.flatnonzero(which) for which in (is_first, ~is_first))
+    whole, a, b = (counted(news, options, rows) for rows in (np.arange(len(news)), first, second))
+    expected = saved(whole)
+    a_bytes = saved(a)
+    again = loaded(a)
+    assert saved(merge([loaded(a), b])) == expected
+    assert saved(learn(again, tally_of_news(news, options, second, options["keep_sample"]))) == expected
+    rest = forget(loaded(whole), tally_of_news(news, options, second, None))
+    if rest.counts_.has_own_sample:
+        assert saved(rest) == a_bytes
+    np.testing.assert_array_equal(rest.counts_.statistics.occurrences, a.counts_.statistics.occurrences)
+    assert rest.counts_.vocabulary == a.counts_.vocabulary
+
+
+def counted(news: Documents, options: dict[str, Any], rows: Sequence[int]) -> TextClassifier:
+    classifier = TextClassifier(**options)
+    size = sample_size(classifier.features, classifier.modelling)
+    return classifier.fit_tally(tally_of_news(news, options, rows, size))
+
+
+def tally_of_news(news: Documents, options: dict[str, Any], rows: Sequence[int], size: int | None) -> CorpusCounts:
+    builder = CorpusCounter(TextClassifier(**options).features, sample_size=size)
+    for start in range(0, len(rows), 1000):
+        some = [news[row] for row in rows[start : start + 1000]]
+        builder.add(Batch(["1"] * len(some), ([text for text, _ in some],), [label for _, label in some]))
+    return builder.finish()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    documents=DOCUMENTS,
+    before=st.sampled_from(["multinomial", "bernoulli", "complement"]),
+    after=st.sampled_from(["multinomial", "bernoulli", "complement"]),
+    options=st.sampled_from([{}, {"min_df": 2}, {"ngrams": (1, 2), "max_features": 4}, {"smoothing": 0.5}]),
+)
+def test_counts_are_read_again(documents: Documents, before: str, after: str, options: dict[str, Any]) -> None:
+    """With the documents kept, reading the counts as another model is training it, to the byte."""
+    kept = {**options, "keep_sample": 1000}
+    again = read_again(trained(documents, {**kept, "model": before}), {"model": after, **options_of(options)})
+    assert saved(again) == saved(trained(documents, {**kept, "model": after}))
+
+
+def options_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the model, which are not taken over by another one."""
+    return {name: value for name, value in options.items() if name == "smoothing"}

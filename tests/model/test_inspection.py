@@ -1,0 +1,211 @@
+"""Looking into models: by hand, and on the corpora of the textbooks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext.bayes.settings import EVENT_MODELS
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import SettingsError
+from nbtext.features.hashing import buckets
+from nbtext.features.selection import chi_squared, mutual_information
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.inspection import inspect, inspect_matrix
+from nbtext.model.inspector import CRITERIA, Inspector
+from nbtext.model.matrices import vectorized
+from nbtext.model.naming import words_behind
+from nbtext.model.text_classifier import TextClassifier
+
+LECTURE = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian")
+CHINA = (
+    ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"],
+    ["china", "china", "china", "japan"],
+)
+
+
+@pytest.fixture(scope="module")
+def lecture(corpora: Callable[[str], Path]) -> TextClassifier:
+    """Bernoulli over the four groups of the lecture."""
+    folders = [str(corpora("20news").resolve() / "train" / group) for group in LECTURE]
+    texts, labels = [], []
+    for folder in folders:
+        for document in open_source([folder], ReadingSettings(encoding="latin-1", input_format="files")).documents():
+            texts.append(document.text)
+            labels.append(Path(folder).name)
+    return TextClassifier(model="bernoulli", smoothing=1.0).fit(texts, labels)
+
+
+def test_the_textbook() -> None:
+    """Manning, Raghavan, Schütze 2008, example 13.1: P(Chinese | china) = 6/14, and 2/9 in the other class."""
+    found = inspect(TextClassifier(smoothing=1.0).fit(*CHINA), by="log-odds", words=["CHINESE", "unheard"])
+    assert (found.documents, found.n_labels, found.n_features, found.occurrences) == (4, 2, 6, 11)
+    chinese, unheard = found.words
+    assert (chinese.feature, unheard.feature) == ("chinese", None)
+    (label, china), (_, japan) = chinese.classes
+    assert (label, china.occurrences, china.documents, japan.occurrences) == ("china", 5, 3, 1)
+    assert china.log_odds == pytest.approx(log(6 / 14) - log(2 / 9))
+    assert [view.prior for view in found.labels] == pytest.approx([3 / 4, 1 / 4])
+    assert found.chosen_by == "given"
+
+
+def test_two_labels_are_a_hyperplane() -> None:
+    """Its bias and weights give the log-odds of the second label, to the last digit."""
+    classifier = TextClassifier(smoothing=1.0, calibrate=False).fit(*CHINA)
+    plane = inspect(classifier, by="log-odds").hyperplane
+    assert plane is not None
+    weights = dict(plane.weights)
+    log_odds = plane.bias + 3 * weights["chinese"] + weights["tokyo"] + weights["japan"]
+    posterior = classifier.predict_log_proba(["Chinese Chinese Chinese Tokyo Japan"])[0]
+    assert log_odds == pytest.approx(posterior[1] - posterior[0], abs=1e-12)
+    assert (plane.positive, plane.negative) == ("japan", "china")
+
+
+@pytest.mark.parametrize("model", EVENT_MODELS)
+@pytest.mark.parametrize("by", CRITERIA)
+def test_every_model_by_every_criterion(model: str, by: str) -> None:
+    """The features of a label come in falling order of the criterion."""
+    texts = [f"{word} {word} and some {other}" for word in ("red", "green", "blue") for other in ("sea", "sun")] * 2
+    classifier = TextClassifier(model=model).fit(texts, [text.split()[0] for text in texts])
+    field = {"mi": "mutual_information", "chi2": "chi_squared", "frequency": "occurrences"}.get(
+        by, by.replace("-", "_")
+    )
+    for label in inspect(classifier, by=by).labels:
+        values = [getattr(feature, field) for feature in label.features]
+        assert values == sorted(values, reverse=True)
+        assert label.features
+        if by != "frequency":
+            assert label.features[0].feature == label.label
+
+
+def test_selected_features_and_a_given_vocabulary() -> None:
+    """Counts stand beside the features that are left, whatever was left out."""
+    texts, labels = CHINA
+    whole = {
+        f.feature: f.occurrences
+        for f in inspect(TextClassifier().fit(texts, labels), by="frequency").labels[0].features
+    }
+    selected = inspect(TextClassifier(min_df=2).fit(texts, labels), by="frequency")
+    given = inspect(TextClassifier(vocabulary=("chinese", "macao", "never")).fit(texts, labels), by="frequency")
+    assert [(f.feature, f.occurrences) for f in selected.labels[0].features] == [("chinese", whole["chinese"])]
+    assert [f.feature for f in given.labels[0].features] == ["chinese", "macao"]
+    assert given.n_features == 3
+
+
+def test_hashed_features() -> None:
+    """They have numbers for names; a word is looked up by its column."""
+    found = inspect(TextClassifier(hash_bits=10, smoothing=1.0).fit(*CHINA), by="frequency", words=["Chinese"])
+    (word,) = found.words
+    assert word.feature == found.labels[0].features[0].feature
+    assert word.feature is not None
+    assert word.feature.startswith("#")
+    assert word.classes[0][1].occurrences == 5
+
+
+def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
+    """Each column is named by the words that are hashed to it, the most frequent first; two columns hold five words."""
+    classifier = TextClassifier(hash_bits=1, smoothing=1.0).fit(*CHINA)
+    (tmp_path / "texts.txt").write_text("\n".join(CHINA[0]))
+    source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
+    names = words_behind(classifier, source)
+    words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]  # by falling frequency, then the alphabet
+    for column in (0, 1):
+        own = [word for word, place in zip(words, buckets(words, 1), strict=True) if place == column]
+        assert names[column] == f"#{column} " + ", ".join(own[:3]) + (", …" if len(own) > 3 else "")
+    shown = {
+        feature.feature
+        for label in inspect(classifier, by="frequency", names=names).labels
+        for feature in label.features
+    }
+    assert shown == set(names.values())
+    source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
+    with pytest.raises(SettingsError, match="knows its words"):
+        words_behind(TextClassifier().fit(*CHINA), source)
+
+
+def test_a_label_that_is_unknown() -> None:
+    """The error names the one that was meant."""
+    with pytest.raises(SettingsError, match="did you mean china"):
+        inspect(TextClassifier().fit(*CHINA), labels=["chian"])
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "categorical"])
+def test_confused_labels_are_those_of_refits(model: str) -> None:
+    """Each document asked of a model that was trained on all others: the pairs are those that go wrong, and no more."""
+    words = np.array(["red", "round", "long", "sweet", "sour", "green"])
+    generator = np.random.default_rng(7)
+    texts = [" ".join(generator.choice(words, size=4)) for _ in range(40)]
+    labels = [str(label) for label in generator.choice(["apple", "banana", "cherry"], size=40)]
+    settings: dict[str, Any] = {"model": model, "smoothing": 0.5, "vocabulary": tuple(sorted(words))}
+    counted: Counter[tuple[str, str]] = Counter()
+    for i in range(len(texts)):
+        others = TextClassifier(**settings).fit(texts[:i] + texts[i + 1 :], labels[:i] + labels[i + 1 :])
+        counted[labels[i], str(others.predict([texts[i]])[0])] += 1
+    found = inspect(TextClassifier(**settings).fit(texts, labels)).confused
+    assert len(found) == 3
+    for pair in found:
+        assert pair.first_as_second == counted[pair.first, pair.second]
+        assert pair.second_as_first == counted[pair.second, pair.first]
+    totals = [pair.first_as_second + pair.second_as_first for pair in found]
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_the_confused_pairs_of_a_label(lecture: TextClassifier) -> None:
+    """Of four labels all pairs are there, and make up all that goes wrong; a label's own pairs are asked for."""
+    whole = inspect(lecture)
+    assert whole.expected is not None
+    wrong = sum(pair.first_as_second + pair.second_as_first for pair in whole.confused)
+    assert wrong == round((1 - whole.expected["accuracy"]) * 2257)
+    of_medicine = inspect(lecture, labels=["sci.med"]).confused
+    assert of_medicine == tuple(pair for pair in whole.confused if "sci.med" in (pair.first, pair.second))
+    assert 0 < len(of_medicine) < len(whole.confused)
+
+
+def test_the_lecture(lecture: TextClassifier) -> None:
+    """Four groups, 2,257 documents, 35,788 features; church is a word of Christians, image one of graphics."""
+    found = inspect(lecture, words=["church", "image"])
+    assert (found.documents, found.n_features) == (2257, 35_788)
+    assert [view.prior for view in found.labels] == pytest.approx([0.21267169, 0.25875055, 0.26318121, 0.26539654])
+    features = lecture.fitted_.features
+    assert features is not None
+    assert (features.columns["church"], features.columns["computer"]) == (8609, 9338)
+    for word, label in zip(found.words, ("soc.religion.christian", "comp.graphics"), strict=True):
+        assert max(word.classes, key=lambda pair: pair[1].log_odds)[0] == label
+        assert max(word.classes, key=lambda pair: pair[1].z)[0] == label
+
+
+def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
+    """Mutual information and chi-squared are what --select goes by."""
+    inspector, statistics = Inspector(lecture), lecture.counts_.statistics
+    by_information = inspect(lecture, by="mi", n_features=1)
+    expected = mutual_information(statistics, statistics.class_documents)
+    best = max(feature.mutual_information for label in by_information.labels for feature in label.features)
+    assert best == expected.max()
+    np.testing.assert_array_equal(inspector.mutual_information, expected)
+    np.testing.assert_array_equal(
+        inspector.chi_squared, chi_squared(statistics, statistics.occurrences, statistics.class_documents)
+    )
+
+
+def test_rare_words_do_not_crowd_out_the_telling_ones(lecture: TextClassifier) -> None:
+    """By z the first words of Christians and of graphics are those that anybody would name."""
+    first = {label.label: [f.feature for f in label.features] for label in inspect(lecture, by="z").labels}
+    assert {"christ", "church", "christians"} <= set(first["soc.religion.christian"])
+    assert {"graphics", "image"} <= set(first["comp.graphics"])
+
+
+def test_a_matrix(tmp_path: Path) -> None:
+    """Its shape, what its entries are, its labels and what was not as usual when it was made."""
+    (tmp_path / "texts.csv").write_text("text,label\nred sun,warm\nblue sea,cold\nblue blue,cold\n")
+    matrix = vectorized(open_source([str(tmp_path / "texts.csv")], ReadingSettings()), FeatureSettings(ngrams=(1, 2)))
+    found = inspect_matrix(matrix)
+    assert (found.documents, found.features, found.entries, found.kind) == (3, 7, 8, "counts")
+    assert found.labels == (("cold", 2), ("warm", 1))
+    assert list(found.settings) == ["ngrams"]

@@ -1,0 +1,102 @@
+"""With very many labels, memory stays bounded and the answers stay the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nbtext.bayes import smoothing
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_source
+from nbtext.evaluation import cross_validation as folds
+from nbtext.evaluation import metrics
+from nbtext.evaluation.cross_validation import cross_validated
+from nbtext.evaluation.metrics import Evaluation, Judge
+from nbtext.evaluation.settings import FoldSettings
+from nbtext.features.settings import FeatureSettings
+from nbtext.model import folding
+from nbtext.model.folding import predict_source
+from nbtext.model.text_classifier import TextClassifier
+
+N_LABELS = 40
+LINES = [f'{{"text": "word{number % N_LABELS} more", "label": "label {number % N_LABELS}"}}' for number in range(200)]
+BROKEN = [*LINES[:7], "{", *LINES[7:]]
+
+
+@pytest.fixture
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many labels as there are here are very many."""
+    monkeypatch.setattr(folding, "MANY_LABELS", 10)
+    for module in (folding, folds):
+        monkeypatch.setattr(module, "MOST_PROBABILITIES", 3 * N_LABELS)
+
+
+def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Each document keeps its place, its problem and its probabilities, for one thread and for several."""
+    path = tmp_path / "texts.jsonl"
+    path.write_text("\n".join(BROKEN))
+    classifier = TextClassifier(smoothing=1.0).fit(
+        ["word1 more", "word2 more", *LINES], ["a", "b", *map(str, range(200))]
+    )
+
+    def answers(jobs: int) -> tuple[list[int], list[str], list[str | None], list[str | None], np.ndarray]:
+        predictions = list(predict_source(classifier, open_source([str(path)], ReadingSettings()), jobs=jobs))
+        ids = [identity for each in predictions for identity in each.ids]
+        labels = [label for each in predictions for label in each.labels]
+        reasons = [reason for each in predictions for reason in each.reasons]
+        return list(map(len, predictions)), ids, labels, reasons, np.concatenate([p.probabilities for p in predictions])
+
+    whole = answers(1)
+    request.getfixturevalue("few_at_once")
+    for jobs in (1, 3):
+        parts = answers(jobs)
+        assert max(parts[0]) < 3 < max(whole[0])
+        assert parts[1:4] == whole[1:4]
+        np.testing.assert_array_equal(parts[4], whole[4])
+
+
+def judged(path: Path) -> Evaluation:
+    judge = Judge()
+    source = open_source([str(path)], ReadingSettings())
+    for predictions in cross_validated(
+        source, FoldSettings(folds=5), features=FeatureSettings(), modelling=ModelSettings()
+    ):
+        judge.add(predictions)
+    return judge.evaluation()
+
+
+def test_folds_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Cross-validation gives the same figures to rounding."""
+    path = tmp_path / "texts.jsonl"
+    path.write_text("\n".join(LINES))
+    whole = judged(path)
+    request.getfixturevalue("few_at_once")
+    parts = judged(path)
+    assert parts.confusion_matrix == whole.confusion_matrix
+    assert parts.log_loss == pytest.approx(whole.log_loss, abs=1e-12)
+
+
+def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All other figures are there."""
+    path = tmp_path / "texts.jsonl"
+    path.write_text("\n".join(LINES))
+    whole = judged(path)
+    monkeypatch.setattr(metrics, "MOST_CONFUSED", N_LABELS - 1)
+    without = judged(path)
+    assert whole.confusion_matrix is not None
+    assert without.confusion_matrix is None
+    assert (without.accuracy, without.per_label) == (whole.accuracy, whole.per_label)
+
+
+def test_leave_one_out_looks_at_fewer_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And says at how many; always the same ones."""
+    texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
+    assert TextClassifier().fit(texts, labels).fitted_.choice.expectation.documents == 100
+    monkeypatch.setattr(smoothing, "MOST_SCORES", 300)
+    choices = [TextClassifier().fit(texts[::step], labels[::step]).fitted_.choice for step in (1, -1)]
+    assert [choice.expectation for choice in choices] == [choices[0].expectation] * 2
+    np.testing.assert_array_equal(choices[0].nonconformity.points, choices[1].nonconformity.points)
+    assert choices[0].expectation.documents == 30
