@@ -26,7 +26,7 @@ CHOICE_KEYS = (
     "nonconformity",
     "prior_adjustment",
     "shift",
-    "penalty",
+    "C",
     "approximate",
 )
 
@@ -50,9 +50,9 @@ def choice_of(record: Record, n_classes: int) -> Choice:
         _shift(record, "choice.prior_adjustment", n_classes),
         _shift(record, "choice.shift", n_classes),
     )
-    penalty = None
-    if audit.optional(record, "choice.penalty", float) is not None:
-        penalty = audit.number(record, "choice.penalty", least=0)
+    C = None
+    if audit.optional(record, "choice.C", float) is not None:
+        C = audit.number(record, "choice.C", least=0)
     approximate = tuple(audit.texts(record, "choice.approximate", distinct=True))
     expectation = _expectation(record, n_classes)
     return Choice(
@@ -64,7 +64,7 @@ def choice_of(record: Record, n_classes: int) -> Choice:
         nonconformity,
         prior_adjustment,
         shift,
-        penalty,
+        C,
         approximate,
     )
 

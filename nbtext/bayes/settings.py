@@ -22,7 +22,7 @@ PRIORS = ("empirical", "uniform")
 class LinearSettings:
     """How hard logistic regression and NB-SVM fit the documents, and what NB-SVM takes over from Naive Bayes."""
 
-    penalty: float | str = field(
+    C: float | str = field(
         default=1.0,
         metadata={
             "flags": ("--C",),
@@ -49,8 +49,8 @@ class LinearSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        is_sound = self.penalty == AUTO if isinstance(self.penalty, str) else 0 < self.penalty < math.inf
-        _require(is_sound, self.penalty, "auto or a number > 0", "--C")
+        is_sound = self.C == AUTO if isinstance(self.C, str) else 0 < self.C < math.inf
+        _require(is_sound, self.C, "auto or a number > 0", "--C")
         _require(self.loss in LOSSES, self.loss, " or ".join(LOSSES), "--loss")
         _require(0 <= self.interpolation <= 1, self.interpolation, "from 0 to 1", "--interpolation")
         is_sound = SMALLEST <= self.ratio_smoothing <= LARGEST
@@ -129,7 +129,7 @@ class ModelSettings(LinearSettings):
     def _refuse_what_does_not_apply(self) -> None:
         defaults = {each.name: each.default for each in fields(self)}
         of_nbsvm = {"loss": "--loss", "interpolation": "--interpolation", "ratio_smoothing": "--ratio-smoothing"}
-        refused = {} if self.is_linear else {"penalty": "--C"}
+        refused = {} if self.is_linear else {"C": "--C"}
         refused |= {"smoothing": "--smoothing", "prior": "--prior"} if self.is_linear else {}
         refused |= {} if self.model == "nbsvm" else of_nbsvm
         refused |= {} if self.model == "categorical" else {"values": "--values"}

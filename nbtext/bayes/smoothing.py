@@ -56,7 +56,7 @@ class Choice:
         None  # (n_classes,), added to the log-probabilities before they are normalised again
     )
     shift: Floats | None = None  # (n_classes,), added to the log-probabilities only where the largest is taken
-    penalty: float | None = None  # of a discriminative model, chosen or given
+    C: float | None = None  # inverse regularization strength of a linear model, chosen or given
     approximate: tuple[str, ...] = ()  # which of these were fitted to other documents than training would fit them to
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any]) -> Floats:

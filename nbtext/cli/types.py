@@ -126,7 +126,7 @@ PARSED = {  # settings' fields whose values are not plain words or numbers
     "ngrams": Parsed("N,N", _ngrams),
     "min_df": Parsed("N", _document_frequency),
     "max_df": Parsed("N", _document_frequency),
-    "penalty": Parsed("auto|N", _number_or_auto("auto")),
+    "C": Parsed("auto|N", _number_or_auto("auto")),
     "smoothing": Parsed("auto|N", _number_or_auto(None)),
     "prior": Parsed("empirical|uniform|N,N…", _prior),
     "select": Parsed("mi:N|chi2:N", _selection),

@@ -214,7 +214,7 @@ class GaussianNB(NaiveBayes):
 class Linear(MatrixClassifier):
     """What the discriminative siblings have."""
 
-    penalty: float | str = 1.0
+    C: float | str = 1.0
     calibrate: bool = True
     optimize: str | None = None
     folds: int = 5

@@ -117,8 +117,8 @@ def _candidate(
     features: FeatureSettings, modelling: ModelSettings, model: str, weighting: str, *, is_weighted: bool
 ) -> Candidate:
     if model in LINEAR_MODELS:  # which have no such settings
-        penalty = AUTO if modelling.penalty == ModelSettings().penalty else modelling.penalty
-        settings = replace(modelling, model=model, smoothing=None, prior=None, penalty=penalty)
+        C = AUTO if modelling.C == ModelSettings().C else modelling.C
+        settings = replace(modelling, model=model, smoothing=None, prior=None, C=C)
     else:
         settings = replace(modelling, model=model)
     if is_weighted:

@@ -36,13 +36,13 @@ def learn(corpus: Corpus, lengths: NDArray[Any], settings: ModelSettings, *, job
     """
     held_out = HeldOut(corpus, settings)
     can_judge = corpus.n_classes > 1 and len(held_out.judged) >= settings.folds
-    penalty, scores = settings.penalty, None
+    penalty, scores = settings.C, None
     if isinstance(penalty, str):
         penalty = USUAL
         if can_judge:
             penalty, scores = _best_penalty(held_out, lengths[held_out.judged], jobs=jobs)
     fitted = LINEAR_MODELS[settings.model](corpus, Aim(penalty), settings=settings, jobs=jobs)
-    choice = Choice(settings.ratio_smoothing if settings.model == "nbsvm" else 0.0, penalty=penalty)
+    choice = Choice(settings.ratio_smoothing if settings.model == "nbsvm" else 0.0, C=penalty)
     if not can_judge:
         return Learned(fitted.scorer, choice)
     if scores is None:

@@ -77,7 +77,7 @@ class Inspection:
     n_features: int
     occurrences: float
     smoothing: float | None  # of an event model
-    penalty: float | None  # C of a linear one
+    C: float | None  # inverse regularization strength of a linear model
     chosen_by: str  # how the one that there is was found: "leave-one-out", "folds", "default", or "given"
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
     expected: dict[str, float] | None  # accuracy, log-loss and the documents that were left out
@@ -135,8 +135,8 @@ def inspect(
         len(classifier.labels),
         statistics.n_features,
         statistics.class_occurrences.sum().item(),
-        choice.smoothing if choice.penalty is None else None,
-        choice.penalty,
+        choice.smoothing if choice.C is None else None,
+        choice.C,
         _chosen_by(classifier),
         (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else None,
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
@@ -183,8 +183,8 @@ def changed_settings(classifier: TextClassifier) -> dict[str, Any]:
 def _chosen_by(classifier: TextClassifier) -> str:
     modelling = classifier.modelling
     if modelling.is_linear:
-        is_default = modelling.penalty == ModelSettings().penalty
-        return "folds" if modelling.penalty == AUTO else "default" if is_default else "given"
+        is_default = modelling.C == ModelSettings().C
+        return "folds" if modelling.C == AUTO else "default" if is_default else "given"
     if modelling.smoothing is not None:
         return "given"
     is_fixed = EVENT_MODELS[modelling.model].smoothing or classifier.fitted_.choice.expectation is None

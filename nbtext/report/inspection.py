@@ -82,10 +82,10 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         number_of(inspection.occurrences, "occurrence"),
     )
     yield "learned", f"{documents}, {sizes}, {occurrences} of them"
-    if inspection.penalty is None:
+    if inspection.C is None:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     else:
-        yield "C", f"{inspection.penalty:.4g} ({inspection.chosen_by})"
+        yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"
     if inspection.expected is not None:
         yield (
             "expect",

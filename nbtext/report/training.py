@@ -19,13 +19,13 @@ def trained(classifier: TextClassifier) -> str:
     counted = (statistics.n_documents, "document"), (len(classifier.labels), "label"), (n_features, "feature")
     found = f"{classifier.modelling.model}: {', '.join(starmap(number_of, counted))}; "
     choice = reading.choice
-    found += f"smoothing {choice.smoothing:.4g}" if choice.penalty is None else f"C {choice.penalty:.4g}"
+    found += f"smoothing {choice.smoothing:.4g}" if choice.C is None else f"C {choice.C:.4g}"
     expected = reading.choice.expectation
     if len(classifier.labels) == 1:
         return f"{found}; with one label, every text will be given it"
     if expected is None:
         return found
-    is_left_out = choice.penalty is None and reading.unlabeled is None
+    is_left_out = choice.C is None and reading.unlabeled is None
     judge = "leave-one-out" if is_left_out else f"{classifier.modelling.folds} folds"
     if expected.documents < statistics.n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"

@@ -61,7 +61,7 @@ def test_confused_labels(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     ("options", "found"), [([], "1 (default)"), (["--C", "auto"], "(folds)"), (["--C", "2"], "2 (given)")]
 )
 def test_a_linear_model(nbtext: Any, letters: Path, tmp_path: Path, options: list[str], found: str) -> None:
-    """It has no smoothing, but a penalty, and that is shown with how it was found."""
+    """A linear model has no smoothing; its C is shown with how it was chosen."""
     arguments = ("train", str(letters / "train"), "--model", "nbsvm", "-q", "-o", "m")
     assert nbtext(*arguments, *options, cwd=tmp_path).status == 0
     shown = nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out

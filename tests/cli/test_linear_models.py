@@ -34,8 +34,8 @@ def test_train_and_evaluate(nbtext: Any, letters: Path, tmp_path: Path, options:
 def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """`--C auto` says which it took, and expects no more loss than with the usual one."""
 
-    def loss(penalty: str) -> tuple[str, float]:
-        options = ["--model", "nbsvm", "--weighting", "tfidf", "--C", penalty]
+    def loss(C: str) -> tuple[str, float]:
+        options = ["--model", "nbsvm", "--weighting", "tfidf", "--C", C]
         said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), *options).err
         return said.split("; C ")[1].split(";")[0], float(said.split("log-loss ")[1].split()[0])
 

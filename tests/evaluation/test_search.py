@@ -108,7 +108,7 @@ def test_of_equally_accurate_ones_the_one_with_less_loss() -> None:
 def test_linear_models_are_tried_with_their_own_penalties() -> None:
     """Each chosen by folds."""
     trials = found(has_linear=True).trials
-    assert {trial.candidate.modelling.penalty for trial in trials if trial.candidate.modelling.is_linear} == {"auto"}
+    assert {trial.candidate.modelling.C for trial in trials if trial.candidate.modelling.is_linear} == {"auto"}
 
 
 def test_too_few_documents() -> None:

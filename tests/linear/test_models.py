@@ -91,9 +91,7 @@ def test_separable_documents_are_told_apart(options: dict[str, str]) -> None:
 @MODELS
 def test_threads_change_nothing(model: str) -> None:
     """One and three threads give the same bytes."""
-    one, three = (
-        learn(separable(), np.ones(60), ModelSettings(model=model, penalty="auto"), jobs=jobs) for jobs in (1, 3)
-    )
+    one, three = (learn(separable(), np.ones(60), ModelSettings(model=model, C="auto"), jobs=jobs) for jobs in (1, 3))
     assert one.scorer.deltas.tobytes() == three.scorer.deltas.tobytes()
     assert one.scorer.bias.tobytes() == three.scorer.bias.tobytes()
     assert repr(one.choice) == repr(three.choice)
@@ -103,7 +101,7 @@ def test_threads_change_nothing(model: str) -> None:
 @settings(max_examples=15, deadline=None)
 @given(corpus=corpora())
 def test_a_start_changes_only_the_way(corpus: Corpus, model: str) -> None:
-    """Going on from another penalty's solution leads to the same scores."""
+    """Going on from the solution for another C leads to the same scores."""
     fit = LINEAR_MODELS[model]
     aim, sample = Aim(3.0, 1e-9), corpus.sample
     cold = fit(corpus, aim, settings=LinearSettings())
@@ -131,7 +129,7 @@ def test_held_out_documents_are_not_learned_from(model: str) -> None:
     """Random labels are learned by heart, but not foretold: held-out accuracy stays near chance."""
     random = np.random.default_rng(5)
     corpus = corpus_of((random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2))
-    learned = learn(corpus, np.ones(80), ModelSettings(model=model, penalty=100.0))
+    learned = learn(corpus, np.ones(80), ModelSettings(model=model, C=100.0))
     scores = learned.scorer.scores(corpus.sample.indptr, corpus.sample.indices, corpus.sample.counts)
     assert (scores.argmax(axis=1) == corpus.sample.classes).all()
     assert learned.choice.expectation is not None
@@ -140,11 +138,11 @@ def test_held_out_documents_are_not_learned_from(model: str) -> None:
 
 
 @MODELS
-def test_the_penalty_is_chosen_by_held_out_loss(model: str) -> None:
+def test_the_strength_is_chosen_by_held_out_loss(model: str) -> None:
     """It is no worse than the usual one."""
     corpus, lengths = separable(90, seed=2), np.ones(90)
-    chosen = learn(corpus, lengths, ModelSettings(model=model, penalty="auto")).choice.expectation
-    usual = learn(corpus, lengths, ModelSettings(model=model, penalty=1.0)).choice.expectation
+    chosen = learn(corpus, lengths, ModelSettings(model=model, C="auto")).choice.expectation
+    usual = learn(corpus, lengths, ModelSettings(model=model, C=1.0)).choice.expectation
     assert chosen is not None
     assert usual is not None
     assert chosen.log_loss <= usual.log_loss * 1.01
@@ -154,8 +152,8 @@ def test_the_penalty_is_chosen_by_held_out_loss(model: str) -> None:
 def test_too_few_documents_are_learned_without_calibration(model: str) -> None:
     """One class, or fewer documents than folds: there is a scorer, and nothing is foretold."""
     for matrix, classes in (([[1.0, 0], [1, 1]], [0, 0]), ([[1.0, 0], [0, 1]], [0, 1])):
-        learned = learn(corpus_of(matrix, classes), np.ones(2), ModelSettings(model=model, penalty="auto"))
-        assert (learned.choice.penalty, learned.choice.calibration, learned.choice.expectation) == (1.0, None, None)
+        learned = learn(corpus_of(matrix, classes), np.ones(2), ModelSettings(model=model, C="auto"))
+        assert (learned.choice.C, learned.choice.calibration, learned.choice.expectation) == (1.0, None, None)
         assert np.isfinite(learned.scorer.weights()).all()
 
 
@@ -179,7 +177,7 @@ def test_held_out_scores_go_on_from_neighbors() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"penalty": 0.0}, {"penalty": math.inf}, {"penalty": math.nan}, {"loss": "hinge"}, {"interpolation": 1.5},
+        {"C": 0.0}, {"C": math.inf}, {"C": math.nan}, {"loss": "hinge"}, {"interpolation": 1.5},
         {"ratio_smoothing": 0.0}, {"folds": 1}, {"seed": -1},
     ],
 )  # fmt: skip

@@ -41,7 +41,7 @@ def test_a_pickle_is_the_classifier(tmp_path: Path) -> None:
         {"prior": np.array([1.0, 3.0]), "vocabulary": tuple(np.array(["apple", "red"]))},
         {"ngrams": [1, 2], "stop_words": {"red", "the"}},
         {"stop_words": "english", "vocabulary": ["red", "apple"]},
-        {"model": "nbsvm", "penalty": 2},
+        {"model": "nbsvm", "C": 2},
     ],
 )
 def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Path) -> None:
