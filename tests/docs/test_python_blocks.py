@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from console import BLOCK, TOP
 
-PAGES = sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md"))
+PAGES = ["README.md", *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```python" in (TOP / page).read_text(encoding="utf-8")])
