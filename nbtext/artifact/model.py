@@ -18,10 +18,10 @@ from nbtext.artifact.terms import check_terms
 from nbtext.artifact.unlabeled import unlabeled_of, unlabeled_record
 from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics
 from nbtext.bayes.event_models import derivation_of
-from nbtext.bayes.sample import concatenated
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
+from nbtext.features.document_counts import concatenate
 from nbtext.features.plain_settings import misfit
 from nbtext.features.settings import NORMS, TERM_FREQUENCIES, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -204,7 +204,7 @@ def _corpus_counts(
         if found.sum(dtype=np.float64) > MOST_COUNTED:
             raise audit.wrong(key, f"should be {MOST_COUNTED:,} together at most")
     statistics = ClassStatistics(class_documents, indptr, classes, documents, occurrences)
-    return CorpusCounts(labels, vocabulary, statistics, concatenated(()), 0)
+    return CorpusCounts(labels, vocabulary, statistics, concatenate(()), 0)
 
 
 def _with_sample(

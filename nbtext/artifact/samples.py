@@ -8,12 +8,12 @@ import numpy as np
 
 from nbtext.artifact import audit
 from nbtext.artifact.record import narrowed
-from nbtext.bayes.sample import Sample
 from nbtext.errors import ModelError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.reservoir import ALL_HASHES
 
 if TYPE_CHECKING:
-    from nbtext.bayes.class_statistics import ClassStatistics
+    from nbtext.bayes.class_statistics import ClassStatistics, count_classes
     from nbtext.model.corpus_counts import CorpusCounts
 
 Record = dict[str, Any]
@@ -34,7 +34,7 @@ def sample_record(tally: CorpusCounts, keep_sample: int | None) -> Record | None
     }
 
 
-def sample_of(record: Record, statistics: ClassStatistics) -> tuple[Sample, int]:
+def sample_of(record: Record, statistics: ClassStatistics) -> tuple[DocumentCounts, int]:
     """The sample in the record, and the bound of hashes below which it is complete.
 
     raises  ArtifactError: it is not of documents that the statistics count
@@ -49,9 +49,9 @@ def sample_of(record: Record, statistics: ClassStatistics) -> tuple[Sample, int]
     audit.check_rows("sample.indices", indptr, indices, n_columns=statistics.n_features)
     audit.check_within("sample.classes", classes, 0, statistics.n_classes - 1)
     audit.check_within("sample.counts", counts, 1, 2**31 - 1)
-    sample = Sample(indptr, indices.astype(np.int32), counts.astype(np.int32), classes.astype(np.int32), hashes)
+    sample = DocumentCounts(indptr, indices.astype(np.int32), counts.astype(np.int32), classes.astype(np.int32), hashes)
     try:
-        statistics - sample.statistics(statistics.n_features, statistics.n_classes)
+        statistics - count_classes(sample, statistics.n_features, statistics.n_classes)
     except ModelError:
         raise audit.wrong("sample", "should hold documents that the statistics count") from None
     if record["sample"]["below"] is None:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.derivation import Values, check_columns
+from nbtext.bayes.derivation import Values, check_columns, derive
 from nbtext.bayes.probability import log_share
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.features.document_counts import DocumentCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class ValueCounts(ClassStatistics):
         return self.feature_sums(self.present)[:: self.n_values - 1]
 
 
-def value_counts(statistics: ClassStatistics, sample: Sample, *, n_values: int) -> ValueCounts:
+def value_counts(statistics: ClassStatistics, sample: DocumentCounts, *, n_values: int) -> ValueCounts:
     """Count the values that each feature has in each class.
 
     statistics  of the sample's documents, which are all that there are
@@ -43,7 +43,7 @@ def value_counts(statistics: ClassStatistics, sample: Sample, *, n_values: int) 
     derivation = Values(n_values)
     check_columns(statistics.n_features, derivation)
     meetings = statistics.restricted(np.repeat(np.arange(statistics.n_features), derivation.width))
-    entries = sample.derived(derivation).own_entries(meetings)
+    entries = meetings.locate(derive(sample, derivation))
     documents = np.bincount(entries, minlength=len(meetings.classes)).astype(np.int64)
     return ValueCounts(
         meetings.class_documents, meetings.indptr, meetings.classes, documents, documents, meetings.documents, n_values
@@ -77,7 +77,9 @@ def categorical(statistics: ClassStatistics, *, smoothing: float) -> LinearScore
     return replace(scorer, derivation=Values(n_values)) if isinstance(statistics, ValueCounts) else scorer
 
 
-def categorical_left_out(statistics: ClassStatistics, sample: Sample, scores: Floats, *, smoothing: float) -> Floats:
+def categorical_left_out(
+    statistics: ClassStatistics, sample: DocumentCounts, scores: Floats, *, smoothing: float
+) -> Floats:
     """The scores of documents under the model of all documents but themselves.
 
     Only a document's own class has learned from it: there it leaves the counts of its values, and the number of
@@ -88,8 +90,8 @@ def categorical_left_out(statistics: ClassStatistics, sample: Sample, scores: Fl
     returns     the same with each document's own class scored anew
     """
     present, n_values = _presence(statistics)
-    valued = sample.derived(Values(n_values)) if isinstance(statistics, ValueCounts) else sample
-    positions = valued.own_entries(statistics)
+    valued = derive(sample, Values(n_values)) if isinstance(statistics, ValueCounts) else sample
+    positions = statistics.locate(valued)
     others = statistics.class_documents - 1
     totals = others + n_values * smoothing
     nobody_has = log_share(others, totals, smoothing)
@@ -103,13 +105,13 @@ def categorical_left_out(statistics: ClassStatistics, sample: Sample, scores: Fl
     has = statistics.documents[positions] - 1
     value = log_share(has, totals, smoothing, of=of_class[positions])
     left_out = scores.copy()
-    left_out[np.arange(len(sample)), sample.classes] = empty_document[sample.classes] + sample.document_sums(
+    left_out[np.arange(len(sample)), sample.classes] = empty_document[sample.classes] + sample.sum_entries(
         value - without[positions]
     )
     return left_out
 
 
-def categorical_unseen(statistics: ClassStatistics, sample: Sample, *, smoothing: float) -> Floats:
+def categorical_unseen(statistics: ClassStatistics, sample: DocumentCounts, *, smoothing: float) -> Floats:
     """The weight that a feature has for a document under the model of all others, none of which holds it.
 
     returns  (n_documents, n_classes)

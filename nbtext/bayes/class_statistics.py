@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features import twins
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.routines import routines
-from nbtext.features.rows import entries_of, running_sums
+from nbtext.features.rows import entries_of, run_starts, running_sums
 
 MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
 NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
@@ -99,7 +100,7 @@ class ClassStatistics:
         """Documents that hold each feature: shape (V,)."""
         return self.feature_sums(self.documents)
 
-    def presence(self) -> ClassStatistics:
+    def binarize(self) -> ClassStatistics:
         """The same corpus with every count capped at one: a document has a feature or has it not."""
         return replace(self, occurrences=self.documents)
 
@@ -142,6 +143,20 @@ class ClassStatistics:
             self.occurrences,
         )
 
+    def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
+        """For each entry of documents of this corpus, the position of (its feature, its document's class) here."""
+        return documents.locate(self.indptr, self.classes)
+
+    def may_contain(self, documents: DocumentCounts) -> NDArray[np.bool_]:
+        """Whether each document, alone, could be one that is counted here: shape (n_documents,)."""
+        keys = documents.indices.astype(np.int64) * self.n_classes + documents.classes[documents.entry_documents]
+        known = np.append(self.entry_features * self.n_classes + self.classes, -1)
+        places = np.searchsorted(known[:-1], keys)
+        is_met = known[places] == keys
+        is_met[is_met] = self.occurrences[places[is_met]] >= documents.counts[is_met]
+        n_unmet = np.bincount(documents.entry_documents, weights=~is_met, minlength=len(documents))
+        return np.asarray((n_unmet == 0) & (self.class_documents[documents.classes] > 0))
+
     def __add__(self, other: ClassStatistics) -> ClassStatistics:
         """The statistics of both corpora, which share their features and classes."""
         return _combined(self, other, sign=1)
@@ -149,6 +164,24 @@ class ClassStatistics:
     def __sub__(self, other: ClassStatistics) -> ClassStatistics:
         """The statistics without a part of the corpus; ModelError where that part was never counted."""
         return _combined(self, other, sign=-1)
+
+
+def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) -> ClassStatistics:
+    """Count documents by class."""
+    keys = documents.indices.astype(np.int64) * n_classes + documents.classes[documents.entry_documents]
+    # sums of whole numbers are the same in any order, and an unstable sort is much quicker
+    order = np.argsort(keys, kind=None if documents.is_counted else "stable")
+    keys = keys[order]
+    starts = run_starts(keys)
+    features, classes = np.divmod(keys[starts], max(1, n_classes))
+    counts = documents.counts[order].astype(np.int64 if documents.is_counted else np.float64)
+    return ClassStatistics(
+        np.bincount(documents.classes, minlength=n_classes).astype(np.int64),
+        np.searchsorted(features, np.arange(n_features + 1)).astype(np.int64),
+        classes.astype(np.int32),
+        np.diff(np.append(starts, len(keys))),
+        np.add.reduceat(counts, starts) if len(starts) else counts,
+    )
 
 
 def _combined(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.probability import CLIP
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.features.document_counts import DocumentCounts
 
 BLOCK = 1 << 20  # meetings of a document's feature with a class that are looked at together, so that memory is bounded
 
@@ -49,7 +49,12 @@ def complement(statistics: ClassStatistics, *, smoothing: float, normalize_weigh
 
 
 def complement_left_out(
-    statistics: ClassStatistics, sample: Sample, scores: Floats, *, smoothing: float, normalize_weights: bool = False
+    statistics: ClassStatistics,
+    sample: DocumentCounts,
+    scores: Floats,
+    *,
+    smoothing: float,
+    normalize_weights: bool = False,
 ) -> Floats:
     """The scores of documents under the model of all documents but themselves.
 
@@ -61,13 +66,13 @@ def complement_left_out(
     returns     the same with all classes but each document's own scored anew
     """
     everywhere = statistics.feature_sums(statistics.occurrences)
-    totals = _complement_totals(statistics, smoothing)[None, :] - sample.lengths[:, None]
+    totals = _complement_totals(statistics, smoothing)[None, :] - sample.totals[:, None]
     log_totals = np.log(np.maximum(totals, CLIP))
     # each document's counts times the logarithms without it, and what all logarithms lose by it
     of_part = partial(_sums, statistics, everywhere, smoothing=smoothing, normalize_weights=normalize_weights)
     sums = [of_part(part) for part in _parts(sample, np.diff(statistics.indptr))]
     weighted, gained = (np.concatenate(of_all) for of_all in zip(*sums, strict=True))
-    left_out: Floats = sample.lengths[:, None] * log_totals - weighted
+    left_out: Floats = sample.totals[:, None] * log_totals - weighted
     if normalize_weights:
         base, deltas = _logs(statistics, everywhere, smoothing)
         of_all = base.sum() + statistics.class_sums(deltas)
@@ -78,7 +83,7 @@ def complement_left_out(
 
 
 def _sums(
-    statistics: ClassStatistics, everywhere: Floats, part: Sample, *, smoothing: float, normalize_weights: bool
+    statistics: ClassStatistics, everywhere: Floats, part: DocumentCounts, *, smoothing: float, normalize_weights: bool
 ) -> tuple[Floats, Floats]:
     """What leaving out takes, for each document and class, of logarithms of counts: shape (n_documents, n_classes).
 
@@ -96,7 +101,7 @@ def _sums(
     return weighted, _scores(met, with_it - base, with_it_deltas - deltas, part.indptr, columns, ones)
 
 
-def _distinct(part: Sample) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
+def _distinct(part: DocumentCounts) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
     """The distinct pairs of a feature and how often a document has it; most words are there once, so they are few.
 
     returns  the pair of each entry; the feature of each pair; its count
@@ -113,11 +118,11 @@ def _scores(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[A
     return LinearScorer(nothing, nothing, met.indptr, met.classes, deltas, base, ones).scores(*rows)
 
 
-def _parts(sample: Sample, widths: NDArray[np.int64]) -> list[Sample]:
+def _parts(sample: DocumentCounts, widths: NDArray[np.int64]) -> list[DocumentCounts]:
     """The sample cut into parts whose features meet BLOCK classes, or a document more."""
-    meetings = sample.document_sums(widths[sample.indices].astype(np.float64))
+    meetings = sample.sum_entries(widths[sample.indices].astype(np.float64))
     _, starts = np.unique((np.cumsum(meetings) - meetings) // BLOCK, return_index=True)
-    return [sample.part(start, stop) for start, stop in pairwise([*(starts.tolist() or [0]), len(sample)])]
+    return [sample.slice(start, stop) for start, stop in pairwise([*(starts.tolist() or [0]), len(sample)])]
 
 
 def _logs(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> tuple[Floats, Floats]:
@@ -131,14 +136,14 @@ def _logs(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> 
     return base, _log_count(others, smoothing) - np.repeat(base, widths)
 
 
-def complement_unseen(statistics: ClassStatistics, sample: Sample, *, smoothing: float) -> Floats:
+def complement_unseen(statistics: ClassStatistics, sample: DocumentCounts, *, smoothing: float) -> Floats:
     """The weight that a feature has for a document under the model of all others, none of which holds it.
 
     returns  (n_documents, n_classes)
     """
     totals = np.tile(_complement_totals(statistics, smoothing), (len(sample), 1))
     own = np.arange(len(sample)), sample.classes
-    without = totals - sample.lengths[:, None]
+    without = totals - sample.totals[:, None]
     without[own] = totals[own]
     return np.asarray(np.log(np.maximum(without, CLIP)) - _log_count(np.zeros(1), smoothing))
 

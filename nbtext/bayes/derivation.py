@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
+from nbtext.features.document_counts import DocumentCounts
 
 Rows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices and values, as CSR has them
 MOST_COLUMNS = 2**31 - 1  # that int32 can number
@@ -65,6 +66,12 @@ class Powers:
         weights = values.astype(np.float64)
         columns = np.stack((2 * indices, 2 * indices + 1), axis=1).reshape(-1)
         return 2 * indptr, columns, np.stack((weights, weights * weights), axis=1).reshape(-1)
+
+
+def derive(documents: DocumentCounts, derivation: Derivation) -> DocumentCounts:
+    """The documents over the derived columns."""
+    indptr, indices, values = derivation.rows(documents.indptr, documents.indices, documents.counts)
+    return replace(documents, indptr=indptr, indices=indices, counts=values)
 
 
 def check_columns(n_features: int, derivation: Derivation) -> None:

@@ -13,8 +13,8 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import AT_ONCE, Run, one_by_one
 from nbtext.bayes.priors import Prior, log_prior
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.features.document_counts import DocumentCounts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,7 +61,7 @@ class ExpectationMaximization:
                 2000, section 4 and, of λ, 5.3; that l does not fall: Dempster, Laird, Rubin, 1977
     """
 
-    unlabeled: Sample
+    unlabeled: DocumentCounts
     model: str
     smoothing: float
     prior: Prior
@@ -107,12 +107,12 @@ class ExpectationMaximization:
         """How probable each label is for each unlabeled document; and the log-likelihood of all of them."""
         from scipy.sparse import vstack
 
-        parts = run([partial(_posteriors, scorer, part) for part in self.unlabeled.parts(AT_ONCE)])
+        parts = run([partial(_posteriors, scorer, part) for part in self.unlabeled.split(AT_ONCE)])
         return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
 
     def _counted(self, labelled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
         """The labelled counts, and λ times those of the unlabeled documents, shared out among the classes."""
-        expected = self.unlabeled.by_feature(labelled.n_features) @ posteriors
+        expected = self.unlabeled.transpose(labelled.n_features) @ posteriors
         expected.sort_indices()
         total = _matrix(labelled) + self.weight * expected
         documents = labelled.class_documents + self.weight * posteriors.sum(axis=0)
@@ -131,7 +131,7 @@ class ExpectationMaximization:
         return told + self.weight * marginal + self.smoothing * PENALTIES[self.model](scorer)
 
 
-def _posteriors(scorer: LinearScorer, part: Sample) -> tuple[csr_array, float]:
+def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
     """The probabilities of the labels of some documents, those worth mentioning; and their log-likelihood."""
     from scipy.sparse import csr_array
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.derivation import Powers, check_columns
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.errors import ModelError
+from nbtext.features.document_counts import DocumentCounts
 
 FLOOR = 1e-9  # of variances, as a share of the largest; scikit-learn's var_smoothing
 LEAST_FLOOR = 1e-14  # where that is 0
@@ -37,7 +37,7 @@ class Moments(ClassStatistics):
     largest_variance: float
 
 
-def moments(statistics: ClassStatistics, sample: Sample) -> Moments:
+def moments(statistics: ClassStatistics, sample: DocumentCounts) -> Moments:
     """Means and variances of each feature in each class, without a dense matrix.
 
     statistics  of the sample's documents, which are all that there are
@@ -49,7 +49,7 @@ def moments(statistics: ClassStatistics, sample: Sample) -> Moments:
             f"a gaussian model of {statistics.n_classes:,} labels and {statistics.n_features:,} features is too large",
             hint="it has a weight for each pair of them; use --min-df, --max-features, or another model",
         )
-    weights, entries = sample.counts.astype(np.float64), sample.own_entries(statistics)
+    weights, entries = sample.counts.astype(np.float64), statistics.locate(sample)
     n_entries, n_documents = len(statistics.classes), max(1, statistics.n_documents)
     documents = np.maximum(statistics.class_documents, 1)[statistics.classes]
     sums = statistics.occurrences.astype(np.float64)
@@ -111,7 +111,9 @@ def gaussian(statistics: Moments, *, smoothing: float = FLOOR) -> LinearScorer:
     return LinearScorer(bias, default, indptr, rows[order].astype(np.int32), deltas[order], derivation=Powers())
 
 
-def gaussian_left_out(statistics: Moments, sample: Sample, scores: Floats, *, smoothing: float = FLOOR) -> Floats:
+def gaussian_left_out(
+    statistics: Moments, sample: DocumentCounts, scores: Floats, *, smoothing: float = FLOOR
+) -> Floats:
     """The scores of documents under the model of all documents but themselves, the floor ε of variances as it was.
 
     Only a document's own class has learned from it: there its weights leave the sums, its squares the sums of squares,
@@ -123,7 +125,7 @@ def gaussian_left_out(statistics: Moments, sample: Sample, scores: Floats, *, sm
     """
     floor, unit = _floor(statistics, smoothing)
     of_class, others = statistics.classes, np.maximum(statistics.class_documents - 1, 1)
-    sums, squares, entries = statistics.occurrences, statistics.squares, sample.own_entries(statistics)
+    sums, squares, entries = statistics.occurrences, statistics.squares, statistics.locate(sample)
     # of a document that lacks the feature; where none in the class does, each document that is left out has it
     light, heavy = _evidence(*_left(others[of_class], sums, squares), floor)
     somebody_lacks = statistics.documents < statistics.class_documents[of_class]
@@ -135,8 +137,8 @@ def gaussian_left_out(statistics: Moments, sample: Sample, scores: Floats, *, sm
     light_x, heavy_x = _evidence(variances, x - means, floor)
     left_out = scores.copy()
     left_out[np.arange(len(sample)), sample.classes] = (
-        empty_light[sample.classes] + sample.document_sums(light_x - light[entries])
-    ) - unit * (statistics.class_sums(heavy)[sample.classes] + sample.document_sums(heavy_x - heavy[entries]))
+        empty_light[sample.classes] + sample.sum_entries(light_x - light[entries])
+    ) - unit * (statistics.class_sums(heavy)[sample.classes] + sample.sum_entries(heavy_x - heavy[entries]))
     return left_out
 
 

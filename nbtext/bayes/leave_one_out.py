@@ -11,8 +11,8 @@ import numpy as np
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS, EventModel
 from nbtext.bayes.priors import Prior, log_prior
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
+from nbtext.features.document_counts import DocumentCounts
 
 Part = TypeVar("Part")
 Run = Callable[[Sequence[Callable[[], Part]]], list[Part]]
@@ -25,7 +25,12 @@ def one_by_one(calls: Sequence[Callable[[], Part]]) -> list[Part]:
 
 
 def scores_of_new(
-    statistics: ClassStatistics, sample: Sample, *, model: str, smoothings: Sequence[float], prior: Prior = "empirical"
+    statistics: ClassStatistics,
+    sample: DocumentCounts,
+    *,
+    model: str,
+    smoothings: Sequence[float],
+    prior: Prior = "empirical",
 ) -> Floats:
     """The scores of documents that the statistics do not hold, shape (n_smoothings, n_documents, n_classes)."""
     scorers = [EVENT_MODELS[model].compile(statistics, smoothing=smoothing) for smoothing in smoothings]
@@ -35,7 +40,7 @@ def scores_of_new(
 
 def leave_one_out(
     statistics: ClassStatistics,
-    sample: Sample,
+    sample: DocumentCounts,
     *,
     model: str,
     smoothings: Sequence[float],
@@ -55,7 +60,7 @@ def leave_one_out(
     returns     (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
     """
     event_model = EVENT_MODELS[model]
-    parts = sample.parts(min(AT_ONCE, len(sample) // 2 + 1))
+    parts = sample.split(min(AT_ONCE, len(sample) // 2 + 1))
     if event_model.counts_left_out is not None and sample.counts.dtype.kind == "i" and min(smoothings) > 0:
         calls = [partial(event_model.counts_left_out, statistics, part, smoothings=smoothings) for part in parts]
         left_out = np.concatenate(run(calls), axis=1)
@@ -72,12 +77,16 @@ def leave_one_out(
 
 
 def _by_scorer(
-    event_model: EventModel, statistics: ClassStatistics, parts: Sequence[Sample], smoothing: float, run: Run[Floats]
+    event_model: EventModel,
+    statistics: ClassStatistics,
+    parts: Sequence[DocumentCounts],
+    smoothing: float,
+    run: Run[Floats],
 ) -> Floats:
     """The scores by way of the scorer of all documents, without the prior."""
     scorer = event_model.compile(statistics, smoothing=smoothing)
 
-    def of_part(part: Sample) -> Floats:
+    def of_part(part: DocumentCounts) -> Floats:
         scores = scorer.scores(part.indptr, part.indices, part.counts)
         return event_model.left_out(statistics, part, scores, smoothing=smoothing)
 

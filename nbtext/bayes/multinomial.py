@@ -8,8 +8,8 @@ import numpy as np
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.probability import log_share
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.routines import routines
 
 MOST_TABLED = 4096  # sightings whose logarithms are looked up
@@ -38,7 +38,9 @@ def multinomial(statistics: ClassStatistics, *, smoothing: float) -> LinearScore
     )
 
 
-def multinomial_left_out(statistics: ClassStatistics, sample: Sample, scores: Floats, *, smoothing: float) -> Floats:
+def multinomial_left_out(
+    statistics: ClassStatistics, sample: DocumentCounts, scores: Floats, *, smoothing: float
+) -> Floats:
     """The scores of documents under the model of all documents but themselves.
 
     Only a document's own class has learned from it: there its counts leave the numerators, its length the
@@ -48,25 +50,27 @@ def multinomial_left_out(statistics: ClassStatistics, sample: Sample, scores: Fl
     scores      (n_documents, n_classes), what the scorer of `statistics` says
     returns     the same with each document's own class scored anew
     """
-    totals = statistics.class_occurrences[sample.classes] - sample.lengths + smoothing * statistics.n_features
-    others = statistics.occurrences[sample.own_entries(statistics)] - sample.counts
+    totals = statistics.class_occurrences[sample.classes] - sample.totals + smoothing * statistics.n_features
+    others = statistics.occurrences[statistics.locate(sample)] - sample.counts
     logs = log_share(others, totals, smoothing, of=sample.entry_documents)
     left_out = scores.copy()
-    left_out[np.arange(len(sample)), sample.classes] = sample.document_sums(sample.counts * logs)
+    left_out[np.arange(len(sample)), sample.classes] = sample.sum_entries(sample.counts * logs)
     return left_out
 
 
-def multinomial_unseen(statistics: ClassStatistics, sample: Sample, *, smoothing: float) -> Floats:
+def multinomial_unseen(statistics: ClassStatistics, sample: DocumentCounts, *, smoothing: float) -> Floats:
     """The weight that a feature has for a document under the model of all others, none of which holds it.
 
     returns  (n_documents, n_classes)
     """
     totals = np.tile(statistics.class_occurrences + smoothing * statistics.n_features, (len(sample), 1))
-    totals[np.arange(len(sample)), sample.classes] -= sample.lengths
+    totals[np.arange(len(sample)), sample.classes] -= sample.totals
     return log_share(np.zeros(1), totals, smoothing)
 
 
-def multinomial_counts_left_out(statistics: ClassStatistics, sample: Sample, *, smoothings: Sequence[float]) -> Floats:
+def multinomial_counts_left_out(
+    statistics: ClassStatistics, sample: DocumentCounts, *, smoothings: Sequence[float]
+) -> Floats:
     """What `multinomial_left_out` gives for whole counts, for several smoothings > 0 at once, and without a scorer.
 
     A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α), where
@@ -86,7 +90,7 @@ def multinomial_counts_left_out(statistics: ClassStatistics, sample: Sample, *, 
         np.log(alphas),
         table,
     )
-    lengths = sample.lengths
+    lengths = sample.totals
     totals = np.repeat(statistics.class_occurrences[None, :].astype(np.float64), len(sample), axis=0)
     totals[np.arange(len(sample)), sample.classes] -= lengths
     nothing = lengths[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)

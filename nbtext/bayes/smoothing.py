@@ -19,9 +19,9 @@ from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.prediction_sets import STRANGEST, own_nonconformity
 from nbtext.bayes.priors import Prior
 from nbtext.bayes.quantiles import Quantiles
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
+from nbtext.features.document_counts import DocumentCounts
 
 LAPLACE = 1.0  # where there is nothing to choose by
 # The search looks from 10^-2 to 10^1. Below, leave-one-out still finds gains wherever documents quote one another,
@@ -125,7 +125,7 @@ class LeaveOneOut:
     """
 
     statistics: ClassStatistics
-    sample: Sample
+    sample: DocumentCounts
     lengths: NDArray[Any]
     n_hapax: NDArray[Any]
     model: str
@@ -192,7 +192,7 @@ class LeaveOneOut:
         """Of each document, the sum of the counts that stand alone: tokens, or features where presence is looked at."""
         sees_presence = EVENT_MODELS[self.model].reads_counts
         is_alone = self.statistics.document_frequencies == 1
-        n_hapax = self.sample.sums_of_features(is_alone, are_counted=not sees_presence)
+        n_hapax = self.sample.sum_features(is_alone, is_binary=sees_presence)
         return n_hapax if self.is_new is None else n_hapax * ~self.is_new
 
     def of_known(self, scores: Floats, smoothing: float) -> Floats:
@@ -212,7 +212,7 @@ class LeaveOneOut:
     def _of(self, documents: NDArray[Any]) -> LeaveOneOut:
         is_new = self.is_new[documents] if self.is_new is not None else None
         lengths, n_hapax = self.lengths[documents], self.n_hapax[documents]
-        return replace(self, sample=self.sample.taken(documents), lengths=lengths, n_hapax=n_hapax, is_new=is_new)
+        return replace(self, sample=self.sample.take(documents), lengths=lengths, n_hapax=n_hapax, is_new=is_new)
 
     def search(self) -> tuple[float, Calibration]:
         """The smoothing with the least calibrated log-loss on (at most SEARCH_SIZE of) the documents, calibrated so."""

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_calibration
-from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.expectation import Mixture, OnStep
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.outliers import threshold, typical
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import Choice
+from nbtext.features.document_counts import DocumentCounts
 
 N_FOLDS = 5
 METHODS = ("em", "marginals")
@@ -91,7 +91,7 @@ class HeldOut:
     """
 
     statistics: ClassStatistics
-    sample: Sample
+    sample: DocumentCounts
     lengths: NDArray[Any]
     is_alone: NDArray[np.bool_]
     run: Run[Any] = one_by_one
@@ -123,11 +123,11 @@ class HeldOut:
         return self._choice(trial.way.smoothing, trial.complete, trial.known, None, optimize)
 
     def _of_part(self, part: NDArray[np.int64], way: Way) -> Floats:
-        held_out = self.sample.taken(part)
-        rest = self.statistics - held_out.statistics(self.statistics.n_features, self.statistics.n_classes)
+        held_out = self.sample.take(part)
+        rest = self.statistics - count_classes(held_out, self.statistics.n_features, self.statistics.n_classes)
         scorer = way.fit(rest, is_watched=False).scorer
         scores = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
-        n_hapax = held_out.sums_of_features(self.is_alone)  # what nobody else holds weighs as what no class has used
+        n_hapax = held_out.sum_features(self.is_alone)  # what nobody else holds weighs as what no class has used
         return np.stack((scores, scores - n_hapax[:, None] * scorer.default))
 
     def _trial(self, way: Way, answers: list[tuple[NDArray[np.int64], Floats]], optimize: str | None) -> Trial:
@@ -142,7 +142,7 @@ class HeldOut:
     @property
     def _n_known(self) -> Floats:
         """The tokens of each judged document that other documents hold too."""
-        n_hapax = self.sample.sums_of_features(self.is_alone)
+        n_hapax = self.sample.sum_features(self.is_alone)
         return np.asarray(self.lengths - n_hapax)[self.judged]
 
     def _choice(

@@ -11,9 +11,9 @@ import numpy as np
 from nbtext import errors
 from nbtext.artifact.record import narrowed
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.sample import Sample
 from nbtext.documents.batch import Batch
 from nbtext.errors import NbtextError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts
 
@@ -46,12 +46,12 @@ def tally_of(record: Record) -> CorpusCounts:
         tuple(record["labels"]),
         Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
         ClassStatistics(**_widened(record["statistics"])),
-        Sample(**_widened(record["sample"])),
+        DocumentCounts(**_widened(record["sample"])),
         record["sample_size"],
     )
 
 
-def _arrays(holder: ClassStatistics | Sample) -> Record:
+def _arrays(holder: ClassStatistics | DocumentCounts) -> Record:
     found = {each.name: getattr(holder, each.name) for each in fields(holder) if each.name in TYPES}
     return {name: narrowed(array) for name, array in found.items()}
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.sample import Sample, concatenated
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.settings import ModelSettings
 from nbtext.estimators.validation import checked_labels, checked_matrix
+from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.hashing import bucket_hashes, document_hashes
 from nbtext.features.plain_settings import as_settings
 from nbtext.features.rows import Rows
@@ -48,9 +48,9 @@ class MatrixClassifier:
         """Learn from samples X and their labels y; MatrixError (a ValueError) where they cannot be learned from."""
         sample, labels = self._counted(X, y, n_features=None)
         self.classes_ = np.unique(labels)
-        return self._learn(sample, sample.statistics(self.n_features_in_, len(self.classes_)))
+        return self._learn(sample, count_classes(sample, self.n_features_in_, len(self.classes_)))
 
-    def _counted(self, X: Any, y: Any, *, n_features: int | None) -> tuple[Sample, NDArray[Any]]:
+    def _counted(self, X: Any, y: Any, *, n_features: int | None) -> tuple[DocumentCounts, NDArray[Any]]:
         """The samples, their classes numbered among their own labels, and these labels."""
         name = type(self).__name__
         rows = checked_matrix(X, n_features=n_features, is_positive=self.is_positive, name=name)
@@ -58,7 +58,7 @@ class MatrixClassifier:
         self.n_features_in_ = rows.shape[1]
         return self._sample(rows, np.unique(labels, return_inverse=True)[1]), labels
 
-    def _sample(self, rows: Any, classes: NDArray[Any]) -> Sample:
+    def _sample(self, rows: Any, classes: NDArray[Any]) -> DocumentCounts:
         """The samples; whole numbers as such, so that their sums are exact."""
         rows.data = self._cells(rows.data)
         rows.eliminate_zeros()
@@ -69,12 +69,12 @@ class MatrixClassifier:
             data = data.astype(np.int32)
             counted = Rows(indptr, indices, data, np.zeros(len(hashes), dtype=np.int64))
             hashes = document_hashes(counted, bucket_hashes(np.arange(rows.shape[1], dtype=np.int32))[indices])
-        return Sample(indptr, indices, data, classes.astype(np.int32), hashes)
+        return DocumentCounts(indptr, indices, data, classes.astype(np.int32), hashes)
 
     def _cells(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         return data
 
-    def _learn(self, sample: Sample, statistics: ClassStatistics) -> Self:
+    def _learn(self, sample: DocumentCounts, statistics: ClassStatistics) -> Self:
         weighting = None if sample.counts.dtype.kind == "i" else Weighting("count")
         modelling = ModelSettings(model=self.model, **as_settings(ModelSettings, self.get_params()))
         size = sample_size(HASHED, modelling) if weighting is None else None
@@ -145,22 +145,22 @@ class CountingClassifier(NaiveBayes):
         sample, labels = self._counted(X, y, n_features=self.n_features_in_)
         self.classes_ = np.unique(np.concatenate((known, labels)))
         more = CorpusCounts(
-            (), None, sample.statistics(self.n_features_in_, len(np.unique(labels))), sample, tally.sample_size
+            (), None, count_classes(sample, self.n_features_in_, len(np.unique(labels))), sample, tally.sample_size
         )
         before, after = (self._renumbered(*each) for each in ((tally, known), (more, np.unique(labels))))
         if before[0].counts.dtype != after[0].counts.dtype:
             before, after = _weights(*before), _weights(*after)
-        return self._learn(concatenated([before[0], after[0]]), before[1] + after[1])
+        return self._learn(concatenate([before[0], after[0]]), before[1] + after[1])
 
-    def _renumbered(self, tally: CorpusCounts, known: NDArray[Any]) -> tuple[Sample, ClassStatistics]:
+    def _renumbered(self, tally: CorpusCounts, known: NDArray[Any]) -> tuple[DocumentCounts, ClassStatistics]:
         """Sample and statistics over all classes."""
         columns = np.arange(self.n_features_in_, dtype=np.int32)
         numbers = np.searchsorted(self.classes_, known).astype(np.int32)
         statistics = tally.statistics.aligned(columns, len(columns), classes=numbers, n_classes=len(self.classes_))
-        return tally.sample.renumbered(columns, numbers), statistics
+        return tally.sample.renumber(columns, numbers), statistics
 
 
-def _weights(sample: Sample, statistics: ClassStatistics) -> tuple[Sample, ClassStatistics]:
+def _weights(sample: DocumentCounts, statistics: ClassStatistics) -> tuple[DocumentCounts, ClassStatistics]:
     """Whole counts as weights, which add up to weights only."""
     return (
         replace(sample, counts=sample.counts.astype(np.float64)),

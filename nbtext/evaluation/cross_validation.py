@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.evaluation.splits import dealt
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.decisions import decided
@@ -55,11 +55,11 @@ def cross_validate(
     def of_fold(fold: int) -> Iterator[Predictions]:
         is_held_out = folds == fold
         training = everything.without(folds >= fold if is_forward else is_held_out, sample_size=n_looked_at)
-        held_out = everything.sample.taken(np.flatnonzero(is_held_out))
+        held_out = everything.sample.take(np.flatnonzero(is_held_out))
         if has_own_words:
             seen = np.flatnonzero(np.diff(training.statistics.indptr))
             training = training.restricted(seen)
-            held_out = held_out.restricted(seen, everything.statistics.n_features)
+            held_out = held_out.restrict(seen, everything.statistics.n_features)
         return tried(training, held_out, tally.labels, features=features, modelling=modelling, decisions=decisions)
 
     numbers = iter(np.unique(folds).tolist()[is_forward:])
@@ -80,7 +80,7 @@ def _looked_at(features: FeatureSettings, modelling: ModelSettings, decisions: D
 
 def tried(
     training: CorpusCounts,
-    held_out: Sample,
+    held_out: DocumentCounts,
     labels: tuple[str, ...],
     *,
     features: FeatureSettings,
@@ -93,8 +93,8 @@ def tried(
     """
     reading = read(training, features, modelling)
     if reading.columns is not None:
-        held_out = held_out.restricted(reading.columns, training.statistics.n_features)
-    for part in held_out.parts(max(1, MOST_PROBABILITIES // len(training.labels))):
+        held_out = held_out.restrict(reading.columns, training.statistics.n_features)
+    for part in held_out.split(max(1, MOST_PROBABILITIES // len(training.labels))):
         found = reading.log_probabilities(part)
         answers = _predictions(found, reading.choice.decided(found), training.labels, [labels[k] for k in part.classes])
         yield decided(answers, reading.choice, decisions)
@@ -133,7 +133,7 @@ def cross_validated(
     tally = tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     if decisions.cost is not None:
         decisions.cost.check(tally.labels)
-    folds = dealt(tally.sample.classes, tally.sample.marks, dealing)
+    folds = dealt(tally.sample.classes, tally.sample.groups, dealing)
     yield from cross_validate(
         tally,
         folds,

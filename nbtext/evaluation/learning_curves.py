@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.leave_one_out import Run, one_by_one
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import tried
 from nbtext.evaluation.curve_settings import CurveSettings
 from nbtext.evaluation.metrics import Evaluation, Judge
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitting import over_vocabulary
@@ -127,7 +128,7 @@ def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]
 class _Documents:
     """Documents to judge by: rows of a sample over the features of the whole corpus, and the names of their classes."""
 
-    sample: Sample
+    sample: DocumentCounts
     rows: NDArray[np.int64]
     labels: tuple[str, ...]
 
@@ -139,8 +140,8 @@ def _common(everything: CorpusCounts, test: CorpusCounts) -> _Documents:
         places = everything.vocabulary.columns
         goals = np.array([places.get(term, -1) for term in test.vocabulary.terms], dtype=np.int32)
         known = np.flatnonzero(goals >= 0)
-        sample = sample.restricted(known, test.statistics.n_features)
-        sample = sample.renumbered(goals[known], np.arange(len(test.labels), dtype=np.int32))
+        sample = sample.restrict(known, test.statistics.n_features)
+        sample = sample.renumber(goals[known], np.arange(len(test.labels), dtype=np.int32))
     return _Documents(sample, np.arange(len(sample)), test.labels)
 
 
@@ -169,9 +170,9 @@ def _judged(
     """What each model is worth that has learned these documents."""
     has_own_words = everything.vocabulary is not None and features.vocabulary is None
     training, columns = part_of(everything, np.sort(documents), has_own_words=has_own_words)
-    others = held_out.sample.taken(held_out.rows)
+    others = held_out.sample.take(held_out.rows)
     if has_own_words:
-        others = others.restricted(columns, everything.statistics.n_features)
+        others = others.restrict(columns, everything.statistics.n_features)
     found = []
     for settings in modelling:
         judge = Judge()
@@ -189,16 +190,16 @@ def part_of(
     documents      ascending
     has_own_words  features that they do not hold are none
     """
-    sample, n_features = everything.sample.taken(documents), everything.statistics.n_features
+    sample, n_features = everything.sample.take(documents), everything.statistics.n_features
     present, classes = np.unique(sample.classes, return_inverse=True)
     columns = (np.unique(sample.indices) if has_own_words else np.arange(n_features)).astype(np.int64)
-    sample = replace(sample, classes=classes.astype(np.int32)).restricted(columns, n_features)
+    sample = replace(sample, classes=classes.astype(np.int32)).restrict(columns, n_features)
     vocabulary, weighting = everything.vocabulary, everything.weighting
     return replace(
         everything,
         labels=tuple(everything.labels[k] for k in present),
         vocabulary=vocabulary.restricted(columns) if vocabulary is not None else None,
-        statistics=sample.statistics(len(columns), len(present)),
+        statistics=count_classes(sample, len(columns), len(present)),
         sample=sample,
         weighting=weighting.restricted(columns) if weighting is not None else None,
     ), columns

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import AUTO, LINEAR_MODELS, ModelSettings
 from nbtext.errors import InputError, number_of
@@ -191,7 +192,7 @@ def _of_sample(tally: CorpusCounts) -> CorpusCounts:
     sample = tally.sample
     if len(sample) == tally.statistics.n_documents:
         return replace(tally, sample_size=None)
-    statistics = sample.statistics(tally.statistics.n_features, len(tally.labels))
+    statistics = count_classes(sample, tally.statistics.n_features, len(tally.labels))
     alone = replace(tally, statistics=statistics, sample_size=None)
     alone = alone.without(np.zeros(len(sample), dtype=np.bool_))  # labels without a document vanish
     return alone.restricted(np.flatnonzero(np.diff(alone.statistics.indptr)))

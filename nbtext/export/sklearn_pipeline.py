@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.sample import concatenated
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import TOKEN_PATTERN
+from nbtext.features.document_counts import concatenate
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -56,7 +56,7 @@ def from_sklearn(pipeline: Any) -> TextClassifier:
     weighting = None if is_presence else _weighting(features, transformer, columns)
     tally = CorpusCounts(
         tuple(labels[k] for k in classes), Vocabulary.from_sorted(features.vocabulary or ()), statistics,
-        concatenated(()), 0, weighting,
+        concatenate(()), 0, weighting,
     )  # fmt: skip
     return TextClassifier.of(features, modelling).fit_tally(tally).name_labels(estimator.classes_.tolist())
 

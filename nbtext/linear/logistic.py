@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import LinearSettings
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.linear.solving import Aim, Corpus, Fit, Start, approach, regress, square_lengths
 
 DOUBT = 0.1  # that a document's belief begins with, shared by all classes
@@ -38,7 +38,7 @@ def logistic(corpus: Corpus, aim: Aim, *, settings: LinearSettings, start: Start
     return Fit(_scorer(weights, intercepts), Start(beliefs, intercepts))
 
 
-def _doubtful(sample: Sample, n_classes: int) -> Start:
+def _doubtful(sample: DocumentCounts, n_classes: int) -> Start:
     """Every document all but certain of its label."""
     beliefs = np.full((len(sample), n_classes), DOUBT / max(1, n_classes))
     beliefs[np.arange(len(sample)), sample.classes] += 1 - DOUBT

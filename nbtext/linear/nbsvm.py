@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.sample import Sample
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import LinearSettings
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.rows import running_sums
 from nbtext.linear.ratios import log_count_ratios
 from nbtext.linear.solving import Aim, Corpus, Fit, Start, approach, divide, in_threads, square_lengths
@@ -42,7 +43,7 @@ def nbsvm(corpus: Corpus, aim: Aim, *, settings: LinearSettings, start: Start | 
     """
     n_classes = corpus.n_classes
     classes = list(range(n_classes)) if n_classes > 2 else list(range(1, n_classes))
-    statistics = corpus.sample.statistics(corpus.n_features, n_classes)
+    statistics = count_classes(corpus.sample, corpus.n_features, n_classes)
     corpus = corpus._replace(sample=replace(corpus.sample, counts=corpus.sample.counts.astype(np.float64)))
 
     def fitted(column: int) -> Plane:
@@ -57,7 +58,7 @@ def nbsvm(corpus: Corpus, aim: Aim, *, settings: LinearSettings, start: Start | 
 
 
 def _plane(
-    sample: Sample, aim: Aim, signs: Floats, ratios: Floats, *, settings: LinearSettings, pulls: Floats | None
+    sample: DocumentCounts, aim: Aim, signs: Floats, ratios: Floats, *, settings: LinearSettings, pulls: Floats | None
 ) -> Plane:
     """The plane between the documents of either sign."""
     is_logistic = settings.loss == "logistic"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.document_counts import DocumentCounts
 
 if TYPE_CHECKING or not HAS_KERNEL:
     from nbtext.linear.beliefs import regress
@@ -35,13 +35,13 @@ Answer = TypeVar("Answer")
 class Corpus(NamedTuple):
     """All training documents, as the rows that a model sees: their counts, presence or weights."""
 
-    sample: Sample
+    sample: DocumentCounts
     n_features: int
     n_classes: int
 
     def of(self, documents: NDArray[np.int64]) -> Corpus:
         """These of the documents, among the same features and classes."""
-        return self._replace(sample=self.sample.taken(documents))
+        return self._replace(sample=self.sample.take(documents))
 
 
 class Aim(NamedTuple):
@@ -92,10 +92,10 @@ def approach(aim: Aim, squares: Floats) -> Iterator[Aim]:
     yield aim
 
 
-def square_lengths(sample: Sample, factors: Floats | None = None) -> Floats:
+def square_lengths(sample: DocumentCounts, factors: Floats | None = None) -> Floats:
     """The square length of each document, (n_documents,), its features times these factors, (n_features,)."""
     values = sample.counts.astype(np.float64)
-    return sample.document_sums((values if factors is None else values * factors[sample.indices]) ** 2)
+    return sample.sum_entries((values if factors is None else values * factors[sample.indices]) ** 2)
 
 
 def in_threads(function: Callable[[Item], Answer], items: Sequence[Item], *, jobs: int) -> list[Answer]:

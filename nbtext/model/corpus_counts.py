@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.sample import Sample, concatenated
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.documents.batch import Batch, unlabeled
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, counter
+from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.routines import routines
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
@@ -39,7 +39,7 @@ class CorpusCounts:
     labels: tuple[str, ...]
     vocabulary: Vocabulary | None
     statistics: ClassStatistics
-    sample: Sample
+    sample: DocumentCounts
     sample_size: int | None
     weighting: Weighting | None = None
     below: int = ALL_HASHES
@@ -60,7 +60,7 @@ class CorpusCounts:
             self,
             vocabulary=self.vocabulary.restricted(columns) if self.vocabulary is not None else None,
             statistics=self.statistics.restricted(columns),
-            sample=self.sample.restricted(columns, self.statistics.n_features),
+            sample=self.sample.restrict(columns, self.statistics.n_features),
             weighting=self.weighting.restricted(columns) if self.weighting is not None else None,
         )
 
@@ -70,9 +70,9 @@ class CorpusCounts:
         documents    (n_sampled,), whether each document of the sample is taken out
         sample_size  how many of the others are kept in the sample; None: all
         """
-        taken = self.sample.taken(np.flatnonzero(documents))
-        statistics = self.statistics - taken.statistics(self.statistics.n_features, len(self.labels))
-        sample = self.sample.taken(np.flatnonzero(~documents)[:sample_size])
+        taken = self.sample.take(np.flatnonzero(documents))
+        statistics = self.statistics - count_classes(taken, self.statistics.n_features, len(self.labels))
+        sample = self.sample.take(np.flatnonzero(~documents)[:sample_size])
         return replace(self, statistics=statistics, sample=sample)._of_used_labels()
 
     def _of_used_labels(self) -> CorpusCounts:
@@ -107,7 +107,7 @@ class CorpusCounts:
         # first the sample: the copies that it takes are gone when the statistics come
         bound = _bound(size, self.sample.hashes, other.sample.hashes)
         few = (replace(tally, sample=tally.sample.below(min(below, bound))) for tally in (self, other))
-        sample = concatenated(union.samples(*few)).smallest(size)
+        sample = concatenate(union.samples(*few)).smallest(size)
         mine, theirs = union.statistics(self, other)
         tally = CorpusCounts(union.labels, union.vocabulary, mine + theirs, sample, size, below=below)
         return tally.with_known_bound()
@@ -124,7 +124,7 @@ class CorpusCounts:
         tally = CorpusCounts(union.labels, union.vocabulary, mine - theirs, sample, self.sample_size, below=below)
         return tally.with_known_bound()._of_used_labels().of_used_features()
 
-    def _sample_without(self, sample: Sample, gone: Sample) -> tuple[Sample, int]:
+    def _sample_without(self, sample: DocumentCounts, gone: DocumentCounts) -> tuple[DocumentCounts, int]:
         """The sample without these documents, and the bound below which nothing is missing from it."""
         if self.sample_size == 0:
             return sample.below(0), ALL_HASHES
@@ -133,7 +133,7 @@ class CorpusCounts:
             below = int(sample.hashes[-1])  # the next ones beyond were never kept
             if int(gone.hashes.min(initial=ALL_HASHES - 1)) > below:
                 return sample, ALL_HASHES
-        return sample.below(below).less(gone.below(below)), below
+        return sample.below(below).subtract(gone.below(below)), below
 
     def with_known_bound(self) -> CorpusCounts:
         """The same without a bound where the sample is as large as it would be in any case."""
@@ -168,9 +168,9 @@ class _Union:
     columns: tuple[NDArray[np.int32], NDArray[np.int32]]
     classes: tuple[NDArray[np.int32], NDArray[np.int32]]
 
-    def samples(self, *corpora: CorpusCounts) -> list[Sample]:
+    def samples(self, *corpora: CorpusCounts) -> list[DocumentCounts]:
         """The samples of both among the features and labels of both."""
-        return list(map(Sample.renumbered, (tally.sample for tally in corpora), self.columns, self.classes))
+        return list(map(DocumentCounts.renumber, (tally.sample for tally in corpora), self.columns, self.classes))
 
     def statistics(self, *corpora: CorpusCounts) -> list[ClassStatistics]:
         """The statistics of both among the features and labels of both."""
@@ -225,7 +225,7 @@ class CorpusCounter:
             self._class_documents[code] += number
         marks = np.array(batch.marks, dtype=object)[kept.documents] if batch.marks else None
         rows = kept.rows
-        documents = Sample(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks)
+        documents = DocumentCounts(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks)
         self._reservoir.keep(documents)
 
     def _code(self, label: str | None) -> int:
@@ -255,7 +255,9 @@ class CorpusCounter:
         rows = routines.arrange(
             Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns
         )
-        sample = Sample(rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes, kept.marks)
+        sample = DocumentCounts(
+            rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes, kept.groups
+        )
         tally = CorpusCounts(labels, vocabulary, statistics, sample, self._sample_size, below=self._reservoir.below)
         return tally.with_known_bound()
 

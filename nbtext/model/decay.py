@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbtext.bayes.sample import concatenated
 from nbtext.errors import ModelError
+from nbtext.features.document_counts import concatenate
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitting import needs_all_documents
 
@@ -28,7 +28,7 @@ def faded(tally: CorpusCounts, factor: float) -> CorpusCounts:
     """
     if factor == WHOLE:
         return tally
-    return replace(tally, statistics=tally.statistics.decayed(factor), sample=concatenated(()), sample_size=0)
+    return replace(tally, statistics=tally.statistics.decayed(factor), sample=concatenate(()), sample_size=0)
 
 
 def check_fading(classifier: TextClassifier) -> None:

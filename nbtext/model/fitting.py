@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_models import EVENT_MODELS, EventModel, derivation_of
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.priors import log_prior
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Choice, LeaveOneOut
 from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.errors import ModelError, SettingsError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -46,11 +46,12 @@ class FittedModel:
     choice: Choice
     unlabeled: Unlabeled | None = None
 
-    def log_probabilities(self, documents: Sample) -> NDArray[np.float64]:
+    def log_probabilities(self, documents: DocumentCounts) -> NDArray[np.float64]:
         """What the model says of documents over its features, shape (n_documents, n_classes)."""
         weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
         scores = self.scorer.scores(documents.indptr, documents.indices, weights)
-        return self.choice.log_posterior(scores, documents.lengths)
+        lengths = documents.lengths if documents.has_lengths else documents.totals
+        return self.choice.log_posterior(scores, lengths)
 
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
@@ -159,7 +160,7 @@ def _alone(tally: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bo
     """The tokens of each document of the sample that no other document holds: none where the vocabulary is given."""
     if tally.vocabulary is None or tally.weighting is not None or features.vocabulary is not None:
         return np.zeros(len(tally.sample))
-    n_hapax = tally.sample.sums_of_features(tally.statistics.document_frequencies == 1)
+    n_hapax = tally.sample.sum_features(tally.statistics.document_frequencies == 1)
     return n_hapax if is_new is None else n_hapax * ~is_new
 
 
@@ -189,7 +190,7 @@ def over_vocabulary(tally: CorpusCounts, features: FeatureSettings) -> CorpusCou
         known,
         vocabulary=given,
         statistics=known.statistics.aligned(goals, len(given), classes=classes, n_classes=len(classes)),
-        sample=known.sample.renumbered(goals, classes),
+        sample=known.sample.renumber(goals, classes),
     )
 
 
@@ -211,7 +212,7 @@ def _weighting(tally: CorpusCounts, features: FeatureSettings, event_model: Even
     return tally.weighting or Weighting.fitted(features, frequencies, n_documents=n_documents)
 
 
-def _check_complete(statistics: ClassStatistics, sample: Sample) -> None:
+def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:
     """Raise ModelError unless every document is in the sample."""
     if len(sample) != statistics.n_documents:
         raise ModelError(
@@ -219,14 +220,16 @@ def _check_complete(statistics: ClassStatistics, sample: Sample) -> None:
         )
 
 
-def _weighted(statistics: ClassStatistics, sample: Sample, weighting: Weighting) -> tuple[ClassStatistics, Sample]:
+def _weighted(
+    statistics: ClassStatistics, sample: DocumentCounts, weighting: Weighting
+) -> tuple[ClassStatistics, DocumentCounts]:
     """ClassStatistics and sample of the weights that the counts turn into."""
     if weighting.is_counting:
-        return (statistics.presence(), sample.presence()) if weighting.tf == "binary" else (statistics, sample)
+        return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
     weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)
     weighted = replace(sample, counts=weights)
     if weighting.is_linear and weighting.idf is not None:
-        counted = statistics.presence() if weighting.tf == "binary" else statistics
+        counted = statistics.binarize() if weighting.tf == "binary" else statistics
         return counted.scaled(weighting.idf), weighted
     _check_complete(statistics, sample)
-    return weighted.statistics(statistics.n_features, statistics.n_classes), weighted
+    return count_classes(weighted, statistics.n_features, statistics.n_classes), weighted

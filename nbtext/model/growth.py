@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.leave_one_out import Run, one_by_one
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Choice
 from nbtext.errors import InputError, ModelError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.routines import routines
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.decay import WHOLE, check_fading, check_whole, faded
@@ -139,7 +139,7 @@ def calibrate(classifier: TextClassifier, tally: CorpusCounts, *, run: Run[Any] 
         raise ModelError("only models of counts can be calibrated afterwards", hint="train it again")
     whole = classifier.counts_
     judged = replace(whole, sample=_known(tally, whole))
-    is_new = ~judged.sample.is_within(whole.statistics) | whole.statistics.is_decayed
+    is_new = ~whole.statistics.may_contain(judged.sample) | whole.statistics.is_decayed
     reading = read(judged, classifier.features, classifier.modelling, run=run, is_new=is_new)
     return classifier.restore(whole.labels, reading, lambda: whole)
 
@@ -286,7 +286,7 @@ def _carried(earlier: TextClassifier, labels: tuple[str, ...]) -> Choice:
     )
 
 
-def _known(tally: CorpusCounts, known: CorpusCounts) -> Sample:
+def _known(tally: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
     """The sample of a tally among the features and labels of another, features that it lacks left out."""
     places = {label: k for k, label in enumerate(known.labels)}
     if strangers := [label for label in tally.labels if label not in places]:
@@ -300,5 +300,5 @@ def _known(tally: CorpusCounts, known: CorpusCounts) -> Sample:
     columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
     columns[mine] = np.arange(len(mine), dtype=np.int32)
     shared = np.flatnonzero(columns[theirs] >= 0)
-    sample = tally.sample.restricted(shared, len(theirs))
-    return sample.renumbered(columns[theirs[shared]], classes)
+    sample = tally.sample.restrict(shared, len(theirs))
+    return sample.renumber(columns[theirs[shared]], classes)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import MOST_COUNTED
-from nbtext.bayes.sample import Sample
+from nbtext.bayes.class_statistics import MOST_COUNTED, count_classes
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, NbtextError
 from nbtext.features.analyzer import TOO_LONG
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import bucket_hashes, document_hashes, term_hashes
 from nbtext.features.plain_settings import misfit
 from nbtext.features.rows import Rows
@@ -105,7 +105,7 @@ def tally_of(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | No
         raise InputError(f"the matrix holds a weight above {most:g}, and the weights could come to too much")
     if keep_sample is not None:
         _check_sampling(features, is_counted=is_counted)
-    sample = Sample(
+    sample = DocumentCounts(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
         matrix.data.astype(np.int32 if is_counted else np.float64),
@@ -113,7 +113,7 @@ def tally_of(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | No
         np.arange(n_documents, dtype=np.uint64),
     )
     frequencies = document_frequencies(sample.indices, n_features=n_features)
-    statistics = sample.statistics(n_features, len(labels))
+    statistics = count_classes(sample, n_features, len(labels))
     vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
     if keep_sample is not None:
         sample = replace(sample, hashes=_document_hashes(sample, vocabulary, n_features)).smallest(keep_sample)
@@ -136,7 +136,7 @@ def _check_sampling(features: FeatureSettings, *, is_counted: bool) -> None:
         )
 
 
-def _document_hashes(sample: Sample, vocabulary: Vocabulary | None, n_features: int) -> NDArray[np.uint64]:
+def _document_hashes(sample: DocumentCounts, vocabulary: Vocabulary | None, n_features: int) -> NDArray[np.uint64]:
     """The hash that each document has when its text is counted."""
     buckets = np.arange(n_features, dtype=np.int32)
     hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.sample import Sample
 from nbtext.errors import ModelError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
@@ -41,8 +41,8 @@ class Pair:
     columns: NDArray[np.int64] | None
     weighting: Weighting
     statistics: ClassStatistics
-    sample: Sample
-    others: Sample
+    sample: DocumentCounts
+    others: DocumentCounts
     everywhere: NDArray[np.int64]
     n_others: int
     is_alone: NDArray[np.bool_]
@@ -66,12 +66,12 @@ def paired(
     columns = None
     if tally.vocabulary is not None and is_selective(features):
         columns = _columns(tally.statistics, both, features)
-        others, is_alone = others.restricted(columns, both.n_features), is_alone[:, columns]
+        others, is_alone = others.restrict(columns, both.n_features), is_alone[:, columns]
     read = tally if columns is None else tally.restricted(columns)
     lengths, statistics, sample = read.sample.lengths, read.statistics, read.sample
     sees_presence = modelling.model == "bernoulli" or features.tf == "binary"
     if sees_presence:
-        statistics, sample, others = statistics.presence(), sample.presence(), others.presence()
+        statistics, sample, others = statistics.binarize(), sample.binarize(), others.binarize()
     everywhere = both.feature_sums(both.documents if sees_presence else both.occurrences)
     if columns is not None:
         everywhere = everywhere[columns]
@@ -79,7 +79,7 @@ def paired(
     return Pair(tally, columns, weighting, statistics, sample, others, everywhere, n_others, is_alone, lengths)
 
 
-def _united(labelled: CorpusCounts, unlabeled: CorpusCounts) -> tuple[CorpusCounts, Sample, ClassStatistics]:
+def _united(labelled: CorpusCounts, unlabeled: CorpusCounts) -> tuple[CorpusCounts, DocumentCounts, ClassStatistics]:
     """The labelled documents over all features, the others, and the counts of all, those in a class of their own."""
     vocabulary, mine, theirs = united(labelled, unlabeled)
     n_features = len(vocabulary) if vocabulary is not None else labelled.statistics.n_features
@@ -87,11 +87,11 @@ def _united(labelled: CorpusCounts, unlabeled: CorpusCounts) -> tuple[CorpusCoun
     labels, rest = np.arange(n_labels, dtype=np.int32), np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
     statistics = labelled.statistics.aligned(mine, n_features, classes=labels, n_classes=n_labels)
     tally = replace(
-        labelled, vocabulary=vocabulary, statistics=statistics, sample=labelled.sample.renumbered(mine, labels)
+        labelled, vocabulary=vocabulary, statistics=statistics, sample=labelled.sample.renumber(mine, labels)
     )
     both = labelled.statistics.aligned(mine, n_features, classes=labels, n_classes=n_labels + 1)
     both += unlabeled.statistics.aligned(theirs, n_features, classes=rest, n_classes=n_labels + 1)
-    return tally, unlabeled.sample.renumbered(theirs, rest), both
+    return tally, unlabeled.sample.renumber(theirs, rest), both
 
 
 def _columns(labelled: ClassStatistics, both: ClassStatistics, features: FeatureSettings) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.sample import Sample, concatenated
+from nbtext.features.document_counts import DocumentCounts, concatenate
 
 ALL_HASHES = 2**64  # above every document's hash
 
@@ -53,10 +53,10 @@ class Reservoir:
         self._size = size
         self._by_name = by_name
         self._bound = bound or Bound(size)
-        self._pieces: list[Sample] = []
+        self._pieces: list[DocumentCounts] = []
         self.below = self._bound.below
 
-    def keep(self, documents: Sample) -> None:
+    def keep(self, documents: DocumentCounts) -> None:
         """Keep documents, in any order."""
         self._pieces.append(documents)
         below = self._bound.meet(documents.hashes)
@@ -66,12 +66,12 @@ class Reservoir:
         if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
             self._cut()  # of many equal hashes the bound leaves all
 
-    def taken(self) -> Sample:
+    def taken(self) -> DocumentCounts:
         """The documents that are kept, in order; none are left here."""
         if self._size is not None:
             self._cut()
-        kept, self._pieces = concatenated(self._pieces), []
-        return kept.taken(kept.order(self._by_name()[kept.classes]))
+        kept, self._pieces = concatenate(self._pieces), []
+        return kept.take(kept.order(self._by_name()[kept.classes]))
 
     def _cut(self) -> None:
         hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._pieces)])
@@ -88,5 +88,5 @@ class Reservoir:
         pieces, self._pieces, start = self._pieces[::-1], [], 0
         while pieces:
             piece = pieces.pop()
-            self._pieces.append(piece.where(is_kept[start : start + len(piece)]))
+            self._pieces.append(piece.filter(is_kept[start : start + len(piece)]))
             start += len(piece)

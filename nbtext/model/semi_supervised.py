@@ -217,7 +217,7 @@ class _Learner:
         if self.modelling.smoothing is not None:
             return self.modelling.smoothing
         statistics, sample = self.pair.statistics, self.pair.sample
-        n_hapax = sample.sums_of_features(self.pair.is_alone[0])
+        n_hapax = sample.sum_features(self.pair.is_alone[0])
         model, prior = self.modelling.model, self.modelling.effective_prior
         left_out = LeaveOneOut(statistics, sample, self.pair.lengths, n_hapax, model, prior, self.run)
         return left_out.choose(None, calibrate=True).smoothing
@@ -227,13 +227,13 @@ class _Learner:
         """The labelled documents that judge, fewer where there are very many labels."""
         pair = self.pair
         most = np.arange(min(len(pair.sample), max(1, MOST_SCORES // pair.statistics.n_classes)))
-        return HeldOut(pair.statistics, pair.sample.taken(most), pair.lengths[most], pair.is_alone[1], self.run)
+        return HeldOut(pair.statistics, pair.sample.take(most), pair.lengths[most], pair.is_alone[1], self.run)
 
     @property
     def _alone(self) -> HeldOut:
         """The same over the features of labelled documents only."""
         whole, used = self._held_out, np.flatnonzero(np.diff(self.pair.statistics.indptr))
-        sample = whole.sample.restricted(used, self.pair.statistics.n_features)
+        sample = whole.sample.restrict(used, self.pair.statistics.n_features)
         is_alone = self.pair.is_alone[0][used]
         return HeldOut(whole.statistics.restricted(used), sample, whole.lengths, is_alone, self.run)
 

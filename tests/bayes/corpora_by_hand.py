@@ -6,32 +6,32 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.sample import Sample
+from nbtext.features.document_counts import DocumentCounts
 
 N_VALUES = 3
 
 
-def sample_of(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> Sample:
+def sample_of(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> DocumentCounts:
     """The documents of a dense matrix (n_documents, n_features)."""
     rows, columns = np.nonzero(counts)
     indptr = np.searchsorted(rows, np.arange(len(counts) + 1)).astype(np.int64)
     numbers = np.arange(len(counts), dtype=np.uint64)
-    return Sample(
+    return DocumentCounts(
         indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32), classes.astype(np.int32), numbers
     )
 
 
 def statistics_of(counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
     """What the documents of a dense matrix amount to."""
-    return sample_of(counts, classes).statistics(counts.shape[1], n_classes)
+    return count_classes(sample_of(counts, classes), counts.shape[1], n_classes)
 
 
 def read_by(name: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
     """The statistics that an event model reads; N_VALUES where it tells values apart."""
     sample = sample_of(counts, classes)
-    statistics = sample.statistics(counts.shape[1], n_classes)
+    statistics = count_classes(sample, counts.shape[1], n_classes)
     gather = EVENT_MODELS[name].gather
     return statistics if gather is None else gather(statistics, sample, n_values=N_VALUES)
 

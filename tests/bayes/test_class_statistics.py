@@ -44,7 +44,7 @@ def test_restriction(corpus: Any, data: st.DataObject) -> None:
         statistics_of(counts, classes, n_classes).restricted(columns),
         statistics_of(counts[:, columns], classes, n_classes),
     )
-    cut = sample_of(counts, classes).restricted(columns, counts.shape[1])
+    cut = sample_of(counts, classes).restrict(columns, counts.shape[1])
     expected = sample_of(counts[:, columns], classes)
     for name in ("indptr", "indices", "counts", "classes"):
         np.testing.assert_array_equal(getattr(cut, name), getattr(expected, name), err_msg=name)

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 
+from nbtext.bayes.derivation import derive
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.priors import log_prior
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import log_posterior
 from nbtext.errors import ModelError, SettingsError
+from nbtext.features.document_counts import DocumentCounts
 
 PEERS: dict[str, Any] = {
     "multinomial": MultinomialNB,
@@ -49,7 +50,7 @@ def test_equals_scikit_learn(name: str, corpus: Any, smoothing: float, is_unifor
     np.testing.assert_allclose(log_posterior(scores), peer.predict_log_proba(read), rtol=1e-9, atol=1e-9)
 
 
-def dense(sample: Sample, n_columns: int) -> Any:
+def dense(sample: DocumentCounts, n_columns: int) -> Any:
     """The rows of a sample as a dense matrix."""
     return csr_array((sample.counts, sample.indices, sample.indptr), shape=(len(sample), n_columns)).toarray()
 
@@ -64,7 +65,7 @@ def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) 
     asked = sample_of(counts, classes)
     scores = scorer.scores(asked.indptr, asked.indices, asked.counts)
     assert np.isfinite(scores).all()
-    columns = dense(asked if scorer.derivation is None else asked.derived(scorer.derivation), scorer.n_columns)
+    columns = dense(asked if scorer.derivation is None else derive(asked, scorer.derivation), scorer.n_columns)
     product = (columns @ scorer.weights().T + scorer.bias).reshape(len(counts), -1, n_classes).sum(axis=1)
     np.testing.assert_allclose(scores, product, rtol=1e-9, atol=1e-6)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nbtext.bayes import expectation
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.expectation import PENALTIES, ExpectationMaximization
-from nbtext.bayes.sample import Sample
+from nbtext.features.document_counts import DocumentCounts
 
 Floats = NDArray[np.float64]
 PRIORS: list[Any] = ["empirical", "uniform"]
@@ -25,7 +25,7 @@ def as_read(model: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.minimum(counts, 1) if model == "bernoulli" else counts
 
 
-def unlabeled(model: str, counts: NDArray[np.int64]) -> Sample:
+def unlabeled(model: str, counts: NDArray[np.int64]) -> DocumentCounts:
     return sample_of(as_read(model, counts), np.zeros(len(counts), dtype=np.int64))
 
 

@@ -15,28 +15,31 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
 from nbtext.bayes import gaussian as gaussian_model
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.gaussian import gaussian, moments
 from nbtext.bayes.leave_one_out import leave_one_out
 from nbtext.bayes.priors import log_prior
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.text_classifier import TextClassifier
 
 
-def joint(training: Sample, asked: Sample, n_features: int, n_classes: int, *, smoothing: float = 1e-9) -> Floats:
+def joint(
+    training: DocumentCounts, asked: DocumentCounts, n_features: int, n_classes: int, *, smoothing: float = 1e-9
+) -> Floats:
     """log p(document, class) by our model."""
-    statistics = moments(training.statistics(n_features, n_classes), training)
+    statistics = moments(count_classes(training, n_features, n_classes), training)
     scorer = gaussian(statistics, smoothing=smoothing).with_prior(log_prior(statistics.class_documents, "empirical"))
     return scorer.scores(asked.indptr, asked.indices, asked.counts)
 
 
-def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> Sample:
+def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentCounts:
     """The documents of a dense matrix of weights."""
     rows, columns = np.nonzero(weights)
     indptr = np.searchsorted(rows, np.arange(len(weights) + 1)).astype(np.int64)
     values = weights[rows, columns]
-    return Sample(indptr, columns.astype(np.int32), values, classes.astype(np.int32), np.arange(len(weights)))
+    return DocumentCounts(indptr, columns.astype(np.int32), values, classes.astype(np.int32), np.arange(len(weights)))
 
 
 @settings(max_examples=200, deadline=None)
@@ -76,7 +79,7 @@ def test_moments_equal_scikit_learn() -> None:
     classes = random.integers(0, 3, 200)
     peer = GaussianNB().fit(weights, classes)
     training = weighted(weights, classes)
-    statistics = moments(training.statistics(30, 3), training)
+    statistics = moments(count_classes(training, 30, 3), training)
     of, features = statistics.classes, statistics.entry_features
     means = statistics.occurrences / statistics.class_documents[of]
     np.testing.assert_allclose(means, peer.theta_[of, features], rtol=1e-9)
@@ -98,7 +101,7 @@ def test_weights_left_out() -> None:
     weights = random.random((40, 12)) * (random.random((40, 12)) < 0.4)
     classes = np.arange(40) % 3
     sample = weighted(weights, classes)
-    statistics = moments(sample.statistics(12, 3), sample)
+    statistics = moments(count_classes(sample, 12, 3), sample)
     found = leave_one_out(statistics, sample, model="gaussian", smoothings=[1e-3], prior="uniform")[0]
     for i in range(40):
         others = np.arange(40) != i
@@ -112,11 +115,11 @@ def test_sparse_input_stays_sparse() -> None:
     random = np.random.default_rng(1)
     indices = np.concatenate([np.sort(random.choice(100_000, 50, replace=False)) for _ in range(5000)])
     classes = (np.arange(5000) % 4).astype(np.int32)
-    sample = Sample(
+    sample = DocumentCounts(
         np.arange(0, 250_001, 50), indices.astype(np.int32), random.random(250_000), classes, np.arange(5000)
     )
     tracemalloc.start()
-    statistics = moments(sample.statistics(100_000, 4), sample)
+    statistics = moments(count_classes(sample, 100_000, 4), sample)
     scores = leave_one_out(statistics, sample, model="gaussian", smoothings=[1e-9])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

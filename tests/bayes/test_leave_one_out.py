@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.bayes import complement
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.gaussian import Moments
 from nbtext.bayes.leave_one_out import leave_one_out
 from nbtext.bayes.priors import log_prior
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.smoothing import LeaveOneOut
+from nbtext.features.document_counts import DocumentCounts
 
 
 @pytest.mark.parametrize("name", EVENT_MODELS)
@@ -59,13 +60,13 @@ def test_weights_equal_refits(name: str, corpus: Any, smoothing: float, data: st
     bare = sample_of(counts, classes)
     sample = replace(bare, counts=bare.counts * weighting[bare.indices])
     n_features = counts.shape[1]
-    statistics = sample.statistics(n_features, n_classes)
+    statistics = count_classes(sample, n_features, n_classes)
     (found,) = leave_one_out(statistics, sample, model=name, smoothings=[smoothing], prior="uniform")
     for i in range(len(counts)):
-        others = sample.taken(np.flatnonzero(np.arange(len(counts)) != i)).statistics(n_features, n_classes)
+        others = count_classes(sample.take(np.flatnonzero(np.arange(len(counts)) != i)), n_features, n_classes)
         scorer = EVENT_MODELS[name].compile(others, smoothing=smoothing)
         scorer = scorer.with_prior(log_prior(others.class_documents, "uniform"))
-        alone = sample.part(i, i + 1)
+        alone = sample.slice(i, i + 1)
         expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
 
@@ -91,8 +92,10 @@ def test_complement_in_little_memory(kind: type) -> None:
     indices = np.sort(random.permuted(np.tile(np.arange(5000), (4000, 1)), axis=1)[:, :100], axis=1)
     classes = random.integers(0, 12, 4000).astype(np.int32)
     indptr = np.arange(0, 400_001, 100)
-    sample = Sample(indptr, indices.reshape(-1).astype(np.int32), counts, classes, np.arange(4000, dtype=np.uint64))
-    statistics = sample.statistics(5000, 12)
+    sample = DocumentCounts(
+        indptr, indices.reshape(-1).astype(np.int32), counts, classes, np.arange(4000, dtype=np.uint64)
+    )
+    statistics = count_classes(sample, 5000, 12)
     tracemalloc.start()
     leave_one_out(statistics, sample, model="normalized complement", smoothings=[0.1])
     peak = tracemalloc.get_traced_memory()[1]
@@ -111,7 +114,7 @@ def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, sm
     sample, statistics = sample_of(asked, classes), read_by(name, asked, classes, n_classes)
     is_alone = (asked > 0).sum(axis=0) == 1
     n_hapax = asked[:, is_alone].sum(axis=1)
-    left_out = LeaveOneOut(statistics, sample, sample.lengths, n_hapax, name, "empirical")
+    left_out = LeaveOneOut(statistics, sample, sample.totals, n_hapax, name, "empirical")
     (scores,) = left_out.scores(smoothing)
     found = left_out.of_known(scores, smoothing)
     for i in range(len(counts)):
@@ -122,7 +125,7 @@ def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, sm
         known = sample_of(np.where(is_alone, 0, asked[[i]]), classes[[i]])
         expected = scorer.scores(known.indptr, known.indices, known.counts)[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
-        assert left_out.n_known[i] == known.lengths[0]
+        assert left_out.n_known[i] == known.totals[0]
 
 
 def test_the_only_document_of_its_class() -> None:

@@ -8,6 +8,7 @@ from corpora_by_hand import sample_of, statistics_of
 
 from nbtext.bayes.bernoulli import bernoulli
 from nbtext.bayes.categorical import categorical, value_counts
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.multinomial import multinomial
 from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import LinearScorer
@@ -92,7 +93,7 @@ IS_PLAYED = np.array([0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0])
 def test_mitchell_play_tennis() -> None:
     """Sunny, cool, high, strong: 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = .0053 and 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = .0206."""
     sample = sample_of(DAYS, IS_PLAYED)
-    statistics = value_counts(sample.statistics(4, 2), sample, n_values=3)
+    statistics = value_counts(count_classes(sample, 4, 2), sample, n_values=3)
     scorer = categorical(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
     expected = [5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5, 9 / 14 * 2 / 9 * 3 / 9 * 3 / 9 * 3 / 9]  # section 6.9.1
     np.testing.assert_allclose(joint_probabilities(scorer, np.array([[0, 2, 0, 1]])), [expected], rtol=1e-12)

@@ -23,7 +23,7 @@ def test_equals_refits(model: str) -> None:
     sample = sample_of(counts, classes)
     is_alone = (counts > 0).sum(axis=0) + (others > 0).sum(axis=0) == 1
     is_alone[4] = True  # as if
-    held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.lengths, is_alone)
+    held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, is_alone)
     found = held_out.tried(*trials)
     assert held_out.judged.tolist() == list(range(22))
     assert [each.complete.shape for each in found] == [(22, 4)] * 2
@@ -32,7 +32,7 @@ def test_equals_refits(model: str) -> None:
         for fold in range(N_FOLDS):
             rest = held_out.folds != fold
             scorer = trial.fit(statistics_of(counts[rest], classes[rest], 4)).scorer
-            asked = sample.taken(np.flatnonzero(~rest))
+            asked = sample.take(np.flatnonzero(~rest))
             expected = scorer.scores(asked.indptr, asked.indices, asked.counts)
             np.testing.assert_allclose(found[number].complete[~rest[:22]], expected, rtol=1e-12)
             n_hapax = counts[~rest][:, is_alone].sum(axis=1)
@@ -45,7 +45,7 @@ def test_no_class_is_taken_out_whole() -> None:
     classes = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3])
     counts = np.ones((len(classes), 2), dtype=np.int64)
     sample = sample_of(counts, classes)
-    folds = HeldOut(statistics_of(counts, classes, 4), sample, sample.lengths, np.zeros(2, dtype=np.bool_)).folds
+    folds = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, np.zeros(2, dtype=np.bool_)).folds
     assert folds[0] == ALWAYS_IN
     for fold in range(N_FOLDS):
         assert set(classes[folds != fold]) == {0, 1, 2, 3}

@@ -10,6 +10,7 @@ from corpora_by_hand import labelled_matrices, sample_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.odds import z_scores
 from nbtext.bayes.scorer import LinearScorer
@@ -19,7 +20,7 @@ from nbtext.bayes.weights import ClassWeights, bias_of, contributions
 def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:
     counts, classes, n_classes = matrix
     sample = sample_of(counts, classes)
-    statistics = sample.statistics(counts.shape[1], n_classes)
+    statistics = count_classes(sample, counts.shape[1], n_classes)
     event_model = EVENT_MODELS[model]
     if event_model.gather is not None:
         statistics = event_model.gather(statistics, sample, n_values=3)

@@ -14,14 +14,15 @@ from scipy.stats import norm
 from nbtext.bayes.bernoulli import bernoulli
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.categorical import categorical, value_counts
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.complement import complement
 from nbtext.bayes.gaussian import gaussian, moments
 from nbtext.bayes.multinomial import multinomial, multinomial_left_out
 from nbtext.bayes.odds import z_scores
 from nbtext.bayes.outliers import log_likelihood_per_token
 from nbtext.bayes.priors import log_prior
-from nbtext.bayes.sample import Sample
 from nbtext.bayes.scorer import LinearScorer, log_posterior
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.weighting import inverse_document_frequencies, normalized, term_frequencies
 from nbtext.linear.ratios import log_count_ratios
@@ -42,8 +43,8 @@ T = t.sum(axis=1)
 rows, columns = np.nonzero(X)
 indptr = np.searchsorted(rows, np.arange(N + 1)).astype(np.int64)
 counts = X[rows, columns].astype(np.int32)
-sample = Sample(indptr, columns.astype(np.int32), counts, y.astype(np.int32), np.arange(N, dtype=np.uint64))
-statistics = sample.statistics(V, K)
+sample = DocumentCounts(indptr, columns.astype(np.int32), counts, y.astype(np.int32), np.arange(N, dtype=np.uint64))
+statistics = count_classes(sample, V, K)
 
 
 def scores(scorer: LinearScorer, indicators: NDArray[np.int64] = X) -> Matrix:

@@ -96,8 +96,8 @@ def test_equals_refits(is_forward: bool) -> None:
     for half in (slice(0, 31), slice(31, None)):
         builder.add(Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), marks=marks[half]))
     tally = builder.finish()
-    assert tally.sample.marks is not None
-    deal = steps_in_time(tally.sample.marks, 4) if is_forward else grouped_folds(tally.sample.marks, None, seed=1)
+    assert tally.sample.groups is not None
+    deal = steps_in_time(tally.sample.groups, 4) if is_forward else grouped_folds(tally.sample.groups, None, seed=1)
     classifier = TextClassifier()
     found = list(
         cross_validate(tally, deal, features=classifier.features, modelling=classifier.modelling, is_forward=is_forward)
@@ -106,7 +106,7 @@ def test_equals_refits(is_forward: bool) -> None:
     assert tally.vocabulary is not None
     only = {j: int(term[1:]) for j, term in enumerate(tally.vocabulary) if term.startswith("n")}
     order = [only[j] for j in tally.sample.indices.tolist() if j in only]
-    assert [marks[n] for n in order] == tally.sample.marks.tolist()
+    assert [marks[n] for n in order] == tally.sample.groups.tolist()
     assert len(number_of) == 60
     for fold, predictions in zip(range(is_forward, deal.max() + 1), found, strict=True):
         learned = [order[i] for i in np.flatnonzero(deal < fold if is_forward else deal != fold)]

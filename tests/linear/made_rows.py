@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nbtext.bayes.sample import Sample
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.linear.solving import Corpus
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ def corpus_of(matrix: Any, classes: Any, n_classes: int | None = None) -> Corpus
     rows = csr_array(matrix)
     rows.sort_indices()
     labels = np.asarray(classes, dtype=np.int32)
-    sample = Sample(
+    sample = DocumentCounts(
         rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data, labels,
         np.arange(len(labels), dtype=np.uint64),
     )  # fmt: skip

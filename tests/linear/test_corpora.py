@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from made_rows import Floats, corpus_of, plane_objective, softmax_objective, texts_of
 
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.availability import HAS_KERNEL
 from nbtext.features.vectorizer import Vectorizer
@@ -89,7 +90,7 @@ def test_planes_on_20_newsgroups_reach_the_objective_of_liblinear(pairs: Halves)
     classes = (pairs.training.sample.classes == 5).astype(np.int32)
     sample = corpus_of(pairs.matrix, classes).sample
     weights = nbsvm(corpus._replace(sample=sample), Aim(1.0), settings=settings).scorer.weights()[1]
-    ratios = log_count_ratios(sample.statistics(corpus.n_features, 2), 1, smoothing=settings.ratio_smoothing)
+    ratios = log_count_ratios(count_classes(sample, corpus.n_features, 2), 1, smoothing=settings.ratio_smoothing)
     signs: Floats = np.where(classes == 1, 1.0, -1.0)
     scaled = csr_matrix(pairs.matrix.multiply(ratios[None, :]))
     scaled.indices, scaled.indptr = scaled.indices.astype(np.int32), scaled.indptr.astype(np.int32)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbtext.bayes.class_statistics import count_classes
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_shard, open_source
@@ -123,7 +124,7 @@ def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.D
     rest = whole.without(out)
     hashes = whole.sample.hashes[~out]
     np.testing.assert_array_equal(rest.sample.hashes, hashes)
-    counted = rest.sample.statistics(rest.statistics.n_features, len(rest.labels))
+    counted = count_classes(rest.sample, rest.statistics.n_features, len(rest.labels))
     for name in ("class_documents", "documents", "occurrences", "classes", "indptr"):
         np.testing.assert_array_equal(getattr(rest.statistics, name), getattr(counted, name), err_msg=name)
 

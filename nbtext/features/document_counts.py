@@ -1,0 +1,225 @@
+"""Document-term counts: the rows that training, leave-one-out and prediction work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.errors import ModelError
+from nbtext.features.routines import routines
+from nbtext.features.rows import running_sums
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentCounts:
+    """Labeled documents in compressed sparse rows, features ascending within a row.
+
+    indptr         (n_documents + 1,) int64
+    indices        (n_entries,) int32, the features of each document
+    counts         (n_entries,) int32 counts > 0, or float64 weights
+    classes        (n_documents,) int32
+    hashes         (n_documents,) uint64: hashes of the features and their counts. Documents with equal hashes are
+                   duplicates. The retained sample of k documents is those with the k smallest hashes, in any order of
+                   reading
+    groups         (n_documents,) str objects, the group or timestamp of each; None where no splitter needs it
+    token_lengths  (n_documents,), known tokens of each document where `counts` are weights that came from counts
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    counts: NDArray[Any]
+    classes: NDArray[np.int32]
+    hashes: NDArray[np.uint64]
+    groups: NDArray[Any] | None = None
+    token_lengths: Floats | None = None
+    _located: tuple[NDArray[Any], NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
+    _transposed: csr_array | None = field(default=None, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the entries are whole counts; otherwise they are weights."""
+        return bool(self.counts.dtype.kind == "i")
+
+    @cached_property
+    def entry_documents(self) -> NDArray[np.int64]:
+        """The document of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    @cached_property
+    def totals(self) -> Floats:
+        """The sum of the counts (or weights) of each document, shape (n_documents,)."""
+        if not self.is_counted:
+            return self.sum_entries(self.counts)
+        totals = np.zeros(len(self))
+        is_filled = np.diff(self.indptr) > 0
+        if is_filled.any():  # sums of whole numbers are exact in any order
+            totals[is_filled] = np.add.reduceat(self.counts, self.indptr[:-1][is_filled], dtype=np.int64)
+        return totals
+
+    @property
+    def has_lengths(self) -> bool:
+        """Whether the tokens of each document are known; a matrix of weights does not tell them."""
+        return self.is_counted or self.token_lengths is not None
+
+    @property
+    def lengths(self) -> Floats:
+        """The known tokens of each document, shape (n_documents,); 1 where they are not known."""
+        if self.token_lengths is not None:
+            return self.token_lengths
+        return self.totals if self.is_counted else np.ones(len(self))
+
+    def sum_entries(self, values: Floats) -> Floats:
+        """The sum of one value for each entry, by document: shape (n_documents,)."""
+        return np.bincount(self.entry_documents, weights=values, minlength=len(self)).astype(np.float64)
+
+    def sum_features(self, features: NDArray[np.bool_], *, is_binary: bool = False) -> Floats:
+        """The counts of some features in each document, shape (n_documents,).
+
+        features   (n_features,), which features are summed
+        is_binary  whether each feature counts once
+        """
+        entries = np.flatnonzero(features[self.indices])
+        documents = np.searchsorted(self.indptr, entries, side="right") - 1
+        weights = None if is_binary else self.counts[entries]
+        return np.bincount(documents, weights=weights, minlength=len(self)).astype(np.float64)
+
+    def weigh(self, weights: NDArray[Any]) -> DocumentCounts:
+        """The same documents with other values for their entries; their lengths stay."""
+        return replace(self, counts=weights, token_lengths=self.lengths if self.has_lengths else None)
+
+    def binarize(self) -> DocumentCounts:
+        """The same documents with every count capped at one."""
+        return self.weigh(np.ones_like(self.counts))
+
+    def restrict(self, columns: NDArray[np.int64], n_features: int) -> DocumentCounts:
+        """The same documents over these of the features only; `columns` ascends."""
+        renumbered = np.full(n_features, -1, dtype=np.int32)
+        renumbered[columns] = np.arange(len(columns), dtype=np.int32)
+        indices = renumbered[self.indices]
+        kept = indices >= 0
+        return replace(
+            self,
+            indptr=running_sums(kept)[self.indptr],
+            indices=indices[kept],
+            counts=self.counts[kept],
+            token_lengths=None,  # the remaining ones follow from counts; weights no longer tell them
+        )
+
+    def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> DocumentCounts:
+        """The same documents with other numbers for features (in the same order) and classes."""
+        return replace(self, indices=columns[self.indices], classes=classes[self.classes])
+
+    def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
+        """These of the documents, in this order."""
+        rows = routines.take_rows(self.indptr, self.indices, self.counts, documents)
+        columns = (None if column is None else column[documents] for column in (self.groups, self.token_lengths))
+        return DocumentCounts(*rows, self.classes[documents], self.hashes[documents], *columns)
+
+    def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
+        """The documents for which this is true: shape (n_documents,)."""
+        return self if is_kept.all() else self.take(np.flatnonzero(is_kept))
+
+    def slice(self, start: int, stop: int) -> DocumentCounts:
+        """The documents from `start` up to `stop`."""
+        entries, rows = slice(self.indptr[start], self.indptr[stop]), slice(start, stop)
+        columns = (None if column is None else column[rows] for column in (self.groups, self.token_lengths))
+        return DocumentCounts(
+            self.indptr[start : stop + 1] - self.indptr[start],
+            self.indices[entries],
+            self.counts[entries],
+            self.classes[rows],
+            self.hashes[rows],
+            *columns,
+        )
+
+    def split(self, size: int) -> list[DocumentCounts]:
+        """Parts of at most `size` documents; the whole where it is no larger."""
+        if len(self) <= size:
+            return [self]
+        return [self.slice(start, min(start + size, len(self))) for start in range(0, len(self), size)]
+
+    def transpose(self, n_features: int) -> csr_array:
+        """The counts as a sparse matrix (n_features, n_documents), which is made once."""
+        from scipy.sparse import csr_array
+
+        if self._transposed is None:
+            rows = csr_array((self.counts, self.indices, self.indptr), shape=(len(self), n_features))
+            object.__setattr__(self, "_transposed", rows.T.tocsr())  # a cache, no part of the value
+        return self._transposed
+
+    def locate(self, indptr: NDArray[np.int64], classes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """For each entry, the position of (its feature, its document's class) in class statistics.
+
+        indptr, classes  of the statistics of a corpus that holds these documents
+        """
+        if self._located is None or self._located[0] is not classes:
+            positions = routines.entry_positions(self.indptr, self.indices, self.classes, indptr, classes)
+            object.__setattr__(self, "_located", (classes, positions))  # a cache, no part of the value
+            return positions
+        return self._located[1]
+
+    def smallest(self, size: int | None) -> DocumentCounts:
+        """The documents with the smallest hashes (all where size is None), in their order; equal ones by class."""
+        return self.take(self.order(self.classes)[:size])
+
+    def order(self, classes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The positions of the documents in the order of their hashes, then of these classes, then of their groups."""
+        if self.groups is None:
+            return np.lexsort((classes, self.hashes))
+        return np.lexsort((np.unique(self.groups, return_inverse=True)[1], classes, self.hashes))
+
+    def below(self, bound: int) -> DocumentCounts:
+        """The documents whose hashes, which ascend, are below a bound, of which 2**64 is the highest."""
+        if bound > int(self.hashes.max(initial=0)):
+            return self
+        return self.slice(0, int(np.searchsorted(self.hashes, np.uint64(bound))))
+
+    def subtract(self, others: DocumentCounts) -> DocumentCounts:
+        """The documents without those of `others`, over the same features: of equal ones as many as there.
+
+        Both are in the order that `smallest` gives.
+
+        raises  ModelError: one is not there
+        """
+        hashes = np.concatenate((self.hashes, others.hashes))
+        classes = np.concatenate((self.classes, others.classes))
+        order = np.lexsort((classes, hashes))
+        is_new = (np.diff(hashes[order], prepend=hashes[order][:1]) != 0) | (np.diff(classes[order], prepend=-1) != 0)
+        kinds = np.empty(len(order), dtype=np.int64)
+        kinds[order] = np.cumsum(is_new)
+        mine, theirs = kinds[: len(self)], kinds[len(self) :]
+        n_taken = np.bincount(theirs, minlength=len(order) + 1)
+        if (n_taken > np.bincount(mine, minlength=len(order) + 1)).any():
+            raise ModelError("some of these documents were never learned: the model's sample lacks them")
+        copies = np.arange(len(mine)) - np.searchsorted(mine, mine)
+        return self.take(np.flatnonzero(copies >= n_taken[mine]))
+
+
+def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
+    """The documents of several parts, one after the other; none of no part."""
+    ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])
+    indptr = [part.indptr[1:] + end for part, end in zip(parts, ends, strict=False)]
+    groups = [part.groups for part in parts if part.groups is not None]
+    lengths = [part.token_lengths for part in parts if part.token_lengths is not None]
+    return DocumentCounts(
+        np.concatenate((np.zeros(1, dtype=np.int64), *indptr)),
+        np.concatenate([np.zeros(0, dtype=np.int32), *(part.indices for part in parts)]),
+        np.concatenate([np.zeros(0, dtype=np.int32), *(part.counts for part in parts)]),
+        np.concatenate([np.zeros(0, dtype=np.int32), *(part.classes for part in parts)]),
+        np.concatenate([np.zeros(0, dtype=np.uint64), *(part.hashes for part in parts)]),
+        np.concatenate(groups) if groups else None,
+        np.concatenate(lengths) if lengths and len(lengths) == len(parts) else None,
+    )
