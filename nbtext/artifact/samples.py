@@ -8,12 +8,12 @@ import numpy as np
 
 from nbtext.artifact import audit
 from nbtext.artifact.record import narrowed
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.reservoir import ALL_HASHES
 
 if TYPE_CHECKING:
-    from nbtext.bayes.class_statistics import ClassStatistics, count_classes
     from nbtext.model.corpus_counts import CorpusCounts
 
 Record = dict[str, Any]
