@@ -12,9 +12,12 @@ from typing import BinaryIO
 
 from nbtext.errors import OutputError
 
-NEW = os.O_WRONLY | os.O_CLOEXEC
+CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+NEW = os.O_WRONLY | CLOSE_ON_EXEC
 OPEN_FILES = "/proc/self/fd"  # the files that this process has open, by their numbers
 STANDARD_OUTPUT = ("-", "/dev/stdout")
+State = tuple[int, int, int, int]  # device, inode, size, time of the last change
+_expected: dict[str, State | None] = {}  # files that this process has locked: the state in which it replaces them
 HINTS = {
     errno.ENOSPC: "free some space, or write elsewhere",
     errno.EDQUOT: "free some space, or write elsewhere",
@@ -67,70 +70,103 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def resumed_output(path: str) -> Iterator[tuple[BinaryIO, int, bytes]]:
-    """A file of lines to go on with, how many whole ones it has, and the last of them; it is made where it is missing.
+def resumed_output(path: str) -> Iterator[BinaryIO]:
+    """A file to continue, at its beginning, open for reading and writing; it is made if it is missing.
 
-    What follows the last line end is cut off. Unlike `atomic_output` it is written as it comes, and nobody else may
-    write to it meanwhile.
+    Unlike with `atomic_output`, what is written is in the file at once. No other nbtext writes to it meanwhile.
 
-    raises  OutputError: it is no file, cannot be written, or somebody else goes on with it
+    raises  OutputError: it is not a regular file, cannot be written, or another process continues it
     """
     if path in STANDARD_OUTPUT:
-        raise OutputError("only a file can be resumed", where="--resume", hint="name one with -o")
+        raise OutputError("standard output cannot be resumed", where="--resume", hint="name a file with -o")
     with _explained(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC | os.O_NONBLOCK, 0o666)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OutputError("only a regular file can be resumed", where=path, hint="leave --resume out")
         with os.fdopen(descriptor, "r+b") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OutputError("only a file can be resumed", where=path, hint="leave --resume out")
             _lock(descriptor, path)
-            n_lines, last = _whole_lines(file)
-            yield file, n_lines, last
+            yield file
             file.flush()
             os.fsync(descriptor)
 
 
-def _whole_lines(file: BinaryIO) -> tuple[int, bytes]:
-    """How many lines a file has, and the last; it is cut after that, and goes on from there."""
-    n_lines = end = 0
-    last = b""
-    for line in file:
-        if line.endswith(b"\n"):
-            n_lines, end, last = n_lines + 1, end + len(line), line
-    file.seek(end)
-    file.truncate()
-    return n_lines, last
-
-
 def _lock(descriptor: int, path: str) -> None:
-    """Take the lock of a file; OutputError where somebody else has it."""
-    import fcntl
+    """Take the lock of an open file; where the system has no locks, do nothing.
 
+    raises  OutputError: another process has it
+    """
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise OutputError("another nbtext is rewriting it", where=path, hint="try again when it is done") from None
+        raise OutputError("another nbtext is writing it", where=path, hint="try again when it is done") from None
+    except OSError:  # a file system without locks, such as some network file systems
+        return
 
 
 @contextmanager
 def locked(path: str) -> Iterator[None]:
-    """Nobody else gets this file's lock meanwhile; it ends with the process, however that ends.
+    """Hold the lock of a file that this process is going to replace; reading it stays allowed.
 
-    The lock is on the file itself, not on one beside it, so that nothing is left behind. Who replaces the file
-    unlocks it for those who open the new one: whoever has opened the old one meanwhile finds that out, and starts over.
+    Meanwhile `atomic_output` refuses to replace the file if anybody changed, replaced or made it in spite of the lock.
+    The lock is on the file itself, so no lock file is left behind, and it ends with the process. A process that waits
+    for nothing may open the file just before another one replaces it: it then holds the lock of a file without a name,
+    and starts over.
 
-    raises  OutputError: somebody else has it, or it cannot be locked
+    raises  OutputError: another process has the lock, or the file cannot be opened
     """
+    if path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path)):
+        yield
+        return
+    target = os.path.realpath(path)
     with _explained(path):
-        while True:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                _lock(descriptor, path)
-                if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    continue
-                yield
-                return
-            finally:
+        descriptor = _locked_descriptor(path)
+        try:
+            _expected[target] = _state_of(target)
+            yield
+        finally:
+            del _expected[target]
+            if descriptor is not None:
                 os.close(descriptor)
+
+
+def _locked_descriptor(path: str) -> int | None:
+    """The file at this path, open and locked; None if there is no such file."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | CLOSE_ON_EXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            _lock(descriptor, path)
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _state_of(target: str) -> State | None:
+    """What changes when a file is changed or replaced; None if there is no file."""
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _check_unchanged(target: str) -> None:
+    """Raise OutputError if this process has locked the target and another one has changed it since."""
+    if target in _expected and _state_of(target) != _expected[target]:
+        hint = "nothing was written; run the command again"
+        raise OutputError("it was changed by another program since this command began", where=target, hint=hint)
 
 
 @contextmanager
@@ -156,6 +192,7 @@ def _replacing(target: str) -> Iterator[BinaryIO]:
                 # Python ask the system to follow
                 os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
                 is_named = True
+        _check_unchanged(target)
         os.replace(temporary, target)
     except BaseException:
         if is_named:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.cli import completion
+from nbtext.cli.files import MODEL, OUTPUT, SOURCE
 from nbtext.cli.options import StagedCommand, collected, option, refuse_for_matrix, refuse_given, settings_options
 from nbtext.cli.reporting import check_report
 from nbtext.cli.running import form_or_default, is_matrix_alone, jobs_or_all, print_result, reading, screen, size_of
@@ -33,24 +33,21 @@ if TYPE_CHECKING:
     "-m",
     "--model-file",
     "models_to_ask",
-    metavar="MODEL",
+    type=MODEL,
     multiple=True,
-    shell_complete=completion.files,
     help="A trained model to ask about SOURCE; give two at least, each with its -m.",
 )
 @settings_options(CurveSettings, "Learning curves")
 @option(
     "--test",
-    metavar="SOURCE",
-    shell_complete=completion.files,
+    type=SOURCE,
     stage="Learning curves",
     help="Judge by these documents, not by those of SOURCE that no part holds; or, where SOURCE are trained models, "
     "ask them about these.",
 )
 @option(
     "--report",
-    metavar="FILE",
-    shell_complete=completion.files,
+    type=OUTPUT,
     help="Write a page (HTML, one file) with charts, too; needs nbtext[report].",
 )
 @form_option

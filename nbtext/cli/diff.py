@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nbtext.cli import completion
+from nbtext.cli.files import MODEL
 from nbtext.cli.options import StagedCommand, option
 from nbtext.cli.running import form_or_default, print_result, screen
 from nbtext.cli.shared_options import debug_option, form_option
@@ -14,8 +14,8 @@ from nbtext.cli.shared_options import debug_option, form_option
     cls=StagedCommand,
     epilog="Example: nbtext diff letters.joblib bernoulli.joblib --features 5\n\nMemory holds both models.",
 )
-@click.argument("before", metavar="A", shell_complete=completion.files)
-@click.argument("after", metavar="B", shell_complete=completion.files)
+@click.argument("before", metavar="A", type=MODEL)
+@click.argument("after", metavar="B", type=MODEL)
 @option(
     "--features",
     "n_features",

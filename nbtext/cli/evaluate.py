@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.cli import completion
+from nbtext.cli.files import INPUT, MODEL, OUTPUT, SOURCE
 from nbtext.cli.options import StagedCommand, collected, option, refuse_given, settings_options
 from nbtext.cli.reporting import Reporter
 from nbtext.cli.running import form_or_default, jobs_or_all, print_result, reading, screen
@@ -36,17 +36,15 @@ if TYPE_CHECKING:
     "--report adds about 600 bytes a document, and of at most 10,000 their names.",
 )
 @sources
-@option("-m", "--model-file", metavar="MODEL", shell_complete=completion.files, help="The model file to judge.")
+@option("-m", "--model-file", type=MODEL, help="The model file to judge.")
 @option(
     "--predictions",
-    metavar="FILE",
-    shell_complete=completion.files,
+    type=INPUT,
     help="What was predicted of SOURCE before, matched by id, instead of a model.",
 )
 @option(
     "--foreign",
-    metavar="SOURCE",
-    shell_complete=completion.files,
+    type=SOURCE,
     help="Texts of another kind: say how surely MODEL tells SOURCE from them (AUROC).",
 )
 @settings_options(FoldSettings, "Options")
@@ -59,8 +57,7 @@ if TYPE_CHECKING:
 )
 @option(
     "--report",
-    metavar="FILE",
-    shell_complete=completion.files,
+    type=OUTPUT,
     help="Write a page (HTML, one file) with charts, confusions and mistakes, too; needs nbtext[report].",
 )
 @form_option

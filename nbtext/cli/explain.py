@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import completion
+from nbtext.cli.files import OUTPUT
 from nbtext.cli.options import StagedCommand, collected, option
 from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file, screen
 from nbtext.cli.shared_options import form_option, model_option, reading_options, run_options, sources
@@ -45,11 +46,10 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     help="Show the N strongest words only.  [default: 10 in a table, 25 on a page, else all]",
 )
-@option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
+@option("-o", "--output", type=OUTPUT, help="The file to write; - is standard output.  [default: -]")
 @option(
     "--html",
-    metavar="FILE",
-    shell_complete=completion.files,
+    type=OUTPUT,
     help="Write a page instead, of the first 200 documents: texts with colored words, and the sums; needs "
     "nbtext[report].",
 )

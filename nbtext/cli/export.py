@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from nbtext.cli.files import MODEL, OUTPUT
 from nbtext.cli.options import StagedCommand, option
 from nbtext.cli.running import output_or_pipe
-from nbtext.cli.shared_options import debug_option, model_argument, written_option
+from nbtext.cli.shared_options import debug_option, written_option
 from nbtext.export.formats import FORMATS
 
 
@@ -22,9 +23,9 @@ from nbtext.export.formats import FORMATS
     "no pickle, so that a pipeline becomes a model only in Python: nbtext.export.from_sklearn.\n\n"
     "Memory holds the model, and the weights of all features for all labels (js and c: only those that differ).",
 )
-@model_argument
+@click.argument("model", metavar="MODEL", type=MODEL)
 @option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The format.")
-@written_option
+@written_option(OUTPUT)
 @debug_option
 def export(model: str, form: str, output: str | None) -> None:
     """Write a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.cli import completion
+from nbtext.cli.files import MODEL, SOURCE
 from nbtext.cli.options import StagedCommand, collected, option
 from nbtext.cli.running import form_or_default, print_result, reading, screen
 from nbtext.cli.shared_options import form_option, progress_options, reading_options
@@ -26,7 +27,7 @@ CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
     epilog="Example: nbtext inspect letters.joblib --features 10 --word parking\n\n"
     "Memory holds the model, and a number for each feature; with --words-from the words of SOURCE too.",
 )
-@click.argument("model", metavar="MODEL", shell_complete=completion.files)
+@click.argument("model", metavar="MODEL", type=MODEL)
 @option(
     "--features",
     "n_features",
@@ -58,8 +59,7 @@ CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
 )
 @option(
     "--words-from",
-    metavar="SOURCE",
-    shell_complete=completion.files,
+    type=SOURCE,
     help="Show hashed features with their words in these texts; a model does not keep them.",
 )
 @form_option

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from nbtext.cli import completion
+from nbtext.cli.files import MODEL_OUTPUT, REWRITTEN_MODEL
 from nbtext.cli.options import StagedCommand
-from nbtext.cli.running import jobs_or_all, output_or_pipe, save
+from nbtext.cli.running import jobs_or_all, model_output, save
 from nbtext.cli.shared_options import run_options, written_option
 
 
@@ -18,8 +18,8 @@ from nbtext.cli.shared_options import run_options, written_option
     "fits them afresh.\n\n"
     "Memory holds all the models, and their sum.",
 )
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True, shell_complete=completion.files)
-@written_option
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=REWRITTEN_MODEL)
+@written_option(MODEL_OUTPUT)
 @run_options
 def merge(models: tuple[str, ...], output: str | None, jobs: int | None, quiet: bool, no_progress: bool) -> None:
     """Join models into one that has learned what each of them has.
@@ -30,7 +30,6 @@ def merge(models: tuple[str, ...], output: str | None, jobs: int | None, quiet: 
     from nbtext.model import growth
     from nbtext.model.folding import threads
 
-    target = output_or_pipe(output)
-    with threads(jobs_or_all(jobs)) as run:
+    with model_output(output) as target, threads(jobs_or_all(jobs)) as run:
         merged = growth.merge([load_model(model) for model in models], names=models, run=run)
-    save(merged, target, quiet=quiet)
+        save(merged, target, quiet=quiet)

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli import completion
+from nbtext.cli.files import NAMED, FileType, check_files
 from nbtext.cli.help import write_epilog, write_sources
 from nbtext.cli.types import PARSED
 from nbtext.cluster.settings import ClusterSettings
@@ -24,6 +25,8 @@ from nbtext.model.settings import DecisionSettings, FadingSettings, UnlabeledSet
 
 Command = Callable[..., Any]
 TYPED = "nbtext.typed"  # where click keeps what was typed
+FORCED = "nbtext.forced"  # and whether --force was
+FORCE = "Let a model replace a file that is not a model, or the reverse."
 Settings = TypeVar(
     "Settings",
     ReadingSettings,
@@ -40,15 +43,32 @@ Settings = TypeVar(
 
 
 COMPLETED: dict[str, completion.Complete] = {
-    "vocabulary": completion.files,
-    "stop_words": completion.files,
-    "cost": completion.files,
     "models": completion.names(models_to_compare),
 }
 
 
 class StagedCommand(click.Command):
-    """A command whose help groups its options by stage."""
+    """A command whose help groups its options by stage, and which refuses to destroy a file that it reads."""
+
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        if any(isinstance(parameter.type, FileType) and parameter.type.is_output for parameter in self.params):
+            self.params.append(
+                StagedOption(
+                    ["--force"], is_flag=True, expose_value=False, callback=_note_force, stage="Running", help=FORCE
+                )
+            )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for parameter in {each for each in order if order.count(each) > 1}:
+            if isinstance(parameter, click.Option) and not (parameter.multiple or parameter.is_flag):
+                raise click.UsageError(f"{parameter.opts[0]} is given more than once; it takes one value", ctx)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        check_files(ctx.meta.get(NAMED, []), is_forced=ctx.meta.get(FORCED, False))
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         stages: dict[str, list[tuple[str, str]]] = {}
@@ -66,6 +86,10 @@ class StagedCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_epilog(self, formatter)
+
+
+def _note_force(ctx: click.Context, _: click.Parameter, is_forced: bool) -> None:
+    ctx.meta[FORCED] = is_forced
 
 
 class StagedOption(click.Option):

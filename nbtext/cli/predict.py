@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from nbtext.cli.clustering import answer_by_workers
+from nbtext.cli.files import OUTPUT
 from nbtext.cli.options import StagedCommand, collected, option
 from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file
 from nbtext.cli.shared_options import (
@@ -27,8 +27,10 @@ from nbtext.errors import SettingsError
 from nbtext.model.settings import DecisionSettings
 
 if TYPE_CHECKING:
+    from nbtext.documents.batch import Batch
     from nbtext.documents.source import Source
     from nbtext.model.predictions import Predictions
+    from nbtext.model.text_classifier import TextClassifier
 
 
 @click.command(
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     default="-",
-    metavar="FILE",
+    type=OUTPUT,
     help="The file to write; - is standard output; with --cluster also a folder, for a file from each piece of SOURCE."
     "  [default: -]",
 )
@@ -91,7 +93,11 @@ def predict(
         form = form_or_default(form, output)
         if options["resume"] and options["rank"] is not None:
             raise SettingsError("what is ranked comes at the end, all at once", where="--resume", hint="leave it out")
-        with _resumed(source, output, form) if options["resume"] else _begun(source, output, form) as (rest, file):
+        with (
+            _resumed(source, output, form, classifier, decisions)
+            if options["resume"]
+            else _begun(source, output, form) as (rest, file)
+        ):
             predictions = predict_source(
                 classifier, rest, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch
             )
@@ -116,13 +122,20 @@ def _begun(source: Source, output: str, form: str) -> Iterator[tuple[Source, Bin
 
 
 @contextmanager
-def _resumed(source: Source, output: str, form: str) -> Iterator[tuple[Source, BinaryIO]]:
+def _resumed(
+    source: Source, output: str, form: str, classifier: TextClassifier, decisions: DecisionSettings
+) -> Iterator[tuple[Source, BinaryIO]]:
     """The documents that have no record in the file yet, and the file."""
     from nbtext.documents.remainder import Remainder
     from nbtext.output import resumed_output
-    from nbtext.report.records import check_written
+    from nbtext.report.resumption import WrittenRecords
 
     if form not in ("jsonl", "tsv"):
         raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="give --to jsonl")
-    with resumed_output(output) as (file, n_done, last):
-        yield Remainder(source, n_done, partial(check_written, last, form=form, where=output)), file
+
+    def predict(batch: Batch) -> Predictions:
+        return classifier.predict_batch(batch, decisions)
+
+    with resumed_output(output) as file:
+        with_sets = decisions.coverage is not None
+        yield Remainder(source, WrittenRecords(file, predict, form=form, with_sets=with_sets, path=output)), file

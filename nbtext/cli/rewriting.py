@@ -9,7 +9,7 @@ import click
 
 from nbtext.cli.options import Command, StagedCommand, collected
 from nbtext.cli.running import jobs_or_all, reading, rewriting
-from nbtext.cli.shared_options import model_argument, reading_options, rewrite_option, run_options, sources
+from nbtext.cli.shared_options import reading_options, rewrite_option, rewritten_model_argument, run_options, sources
 from nbtext.documents.settings import ReadingSettings
 from nbtext.model.settings import FadingSettings
 
@@ -36,7 +36,7 @@ def rewriting_command(
                 work(classifier, source, *others, jobs=jobs_or_all(options["jobs"]), on_batch=on_batch)
 
         own = [further[1]] if further is not None else []
-        for add in (run_options, reading_options, *own, rewrite_option, sources, model_argument):
+        for add in (run_options, reading_options, *own, rewrite_option, sources, rewritten_model_argument):
             command = add(command)
         return click.command(work.__name__, cls=StagedCommand, help=work.__doc__, epilog=epilog)(command)
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nbtext.documents.source import Chunk, Source, open_source
@@ -116,14 +116,21 @@ def rewriting(model: str, output: str | None, *, quiet: bool) -> Iterator[TextCl
     Meanwhile nobody else can rewrite the file; reading it goes on.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.output import locked
 
-    target = output_or_pipe(output) if output is not None or model == "-" else model
-    is_rewritten = os.path.exists(target) and os.path.exists(model) and os.path.samefile(target, model)
-    with locked(model) if is_rewritten else nullcontext():
+    with model_output(output if output is not None or model == "-" else model) as target:
         classifier = load_model(model)
         yield classifier
         save(classifier, target, quiet=quiet)
+
+
+@contextmanager
+def model_output(output: str | None) -> Iterator[str]:
+    """Where a model is written to; no other nbtext replaces that file meanwhile."""
+    from nbtext.output import locked
+
+    target = output_or_pipe(output)
+    with locked(target):
+        yield target
 
 
 def save(classifier: TextClassifier, target: str, *, quiet: bool) -> None:

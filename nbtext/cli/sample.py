@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from nbtext.cli import completion
+from nbtext.cli.files import OUTPUT
 from nbtext.cli.options import StagedCommand, option
 from nbtext.cli.running import form_or_default, result_file
 from nbtext.cli.shared_options import debug_option, form_option_or, model_option
@@ -32,7 +33,7 @@ MOST_WORDS = 10_000_000  # of a document, which is in memory as a whole
     help="Words of each document of a multinomial model.  [default: as many as the label's have on average]",
 )
 @option("--seed", type=click.IntRange(min=0), default=1, help="The same one draws the same documents.  [default: 1]")
-@option("-o", "--output", default="-", metavar="FILE", help="The file to write; - is standard output.  [default: -]")
+@option("-o", "--output", default="-", type=OUTPUT, help="The file to write; - is standard output.  [default: -]")
 @form_option_or("jsonl, which train reads")
 @debug_option
 def sample(

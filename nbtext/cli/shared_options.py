@@ -8,7 +8,7 @@ from dataclasses import fields
 import click
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.cli import completion
+from nbtext.cli.files import MODEL, MODEL_OUTPUT, REWRITTEN_MODEL, SOURCE, FileType
 from nbtext.cli.options import Command, option, settings_options
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
@@ -120,21 +120,26 @@ def form_option_or(piped: str) -> Callable[[Command], Command]:
 
 
 form_option = form_option_or("tsv")
-rewrite_option = option("-o", "--output", metavar="FILE", help="Write another file; - is standard output.")
-written_option = option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="The file to write; - is standard output.  [default: standard output, unless it is a terminal]",
-)
-model_argument = click.argument("model", metavar="MODEL", shell_complete=completion.files)
-sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.files)
+rewrite_option = option("-o", "--output", type=MODEL_OUTPUT, help="Write another file; - is standard output.")
+
+
+def written_option(kind: FileType) -> Callable[[Command], Command]:
+    """Where a binary result goes, which is no terminal."""
+    return option(
+        "-o",
+        "--output",
+        type=kind,
+        help="The file to write; - is standard output.  [default: standard output, unless it is a terminal]",
+    )
+
+
+rewritten_model_argument = click.argument("model", metavar="MODEL", type=REWRITTEN_MODEL)
+sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=SOURCE)
 model_option = option(
     "-m",
     "--model-file",
     "model",
-    metavar="MODEL",
+    type=MODEL,
     required=True,
-    shell_complete=completion.files,
     help="The model file to ask; - is standard input.",
 )

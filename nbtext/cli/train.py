@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli.clustering import workers_if_wanted
+from nbtext.cli.files import MODEL_OUTPUT
 from nbtext.cli.options import StagedCommand, collected, given, refuse_for_matrix, refuse_given
-from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, output_or_pipe, reading, save
+from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, model_output, reading, save
 from nbtext.cli.searching import looked_for
 from nbtext.cli.shared_options import (
     cluster_options,
@@ -27,6 +28,9 @@ from nbtext.errors import SettingsError
 from nbtext.evaluation.search_settings import SEARCHES, SearchSettings
 from nbtext.features.settings import FeatureSettings
 
+if TYPE_CHECKING:
+    from nbtext.model.text_classifier import TextClassifier
+
 
 @click.command(
     cls=StagedCommand,
@@ -36,7 +40,7 @@ from nbtext.features.settings import FeatureSettings
     "document.",
 )
 @sources
-@written_option
+@written_option(MODEL_OUTPUT)
 @reading_options
 @feature_options
 @searching_options
@@ -55,30 +59,32 @@ def train(
 
     SOURCE may also be a model, whose counts are read again without any text.
     """
+    with model_output(output) as target:
+        classifier = _trained(sources, options | {"jobs": jobs, "quiet": quiet, "no_progress": no_progress})
+        save(classifier, target, quiet=quiet)
+
+
+def _trained(sources: tuple[str, ...], options: dict[str, Any]) -> TextClassifier:
     from nbtext.artifact.model import load_model
     from nbtext.documents.matrix_reading import load_matrix
     from nbtext.model.growth import read_again
     from nbtext.model.text_classifier import TextClassifier
 
-    target = output_or_pipe(output)
+    jobs, quiet, no_progress = options["jobs"], options["quiet"], options["no_progress"]
     settings = collected(ReadingSettings, options)
     if options["model"] not in SEARCHES:
         refuse_given(SearchSettings, options=options, because="only --model auto and best look for one")
     if wants_unlabeled(options):
-        running = {"jobs": jobs, "quiet": quiet, "no_progress": no_progress}
-        save(learned_from_both(sources, options | running), target, quiet=quiet)
-        return
+        return learned_from_both(sources, options)
     if is_model_alone(sources, settings):
         records = (FeatureSettings, ReadingSettings, ClusterSettings)
         refuse_given(*records, options=options, because="a model is no text, and has its features already")
         if options["model"] in SEARCHES:
             hint = "name a model, or train on the texts"
             raise SettingsError("the texts would be needed, and a model keeps none", where="--model", hint=hint)
-        classifier = read_again(load_model(sources[0]), given(ModelSettings, options))
-        save(classifier, target, quiet=quiet)
-        return
+        return read_again(load_model(sources[0]), given(ModelSettings, options))
     if options["model"] in SEARCHES:
-        features, modelling = looked_for(sources, jobs_or_all(jobs), options | {"quiet": quiet})
+        features, modelling = looked_for(sources, jobs_or_all(jobs), options)
     else:
         features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
     classifier = TextClassifier.of(features, modelling)
@@ -88,7 +94,7 @@ def train(
     else:
         with (
             reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch),
-            workers_if_wanted(sources, options | {"jobs": jobs}) as workers,
+            workers_if_wanted(sources, options) as workers,
         ):
             classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch, executor=workers)
-    save(classifier, target, quiet=quiet)
+    return classifier

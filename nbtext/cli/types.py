@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nbtext.cli.files import FileType
+
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
 else:  # before click 8.5 it takes no parameter
@@ -130,12 +132,12 @@ PARSED = {  # settings' fields whose values are not plain words or numbers
     "smoothing": Parsed("auto|N", _number_or_auto(None)),
     "prior": Parsed("empirical|uniform|N,N…", _prior),
     "select": Parsed("mi:N|chi2:N", _selection),
-    "stop_words": Parsed("english|FILE", _stop_words),
-    "vocabulary": Parsed("FILE", _vocabulary),
+    "stop_words": FileType(parse=_stop_words, not_files=("english",)),
+    "vocabulary": FileType(parse=_vocabulary),
     "half_life": Parsed("TIME", _days),
     "elapsed": Parsed("TIME", _days),
     "budget": Parsed("SECONDS", _seconds),
-    "cost": Parsed("FILE", _costs),
+    "cost": FileType(parse=_costs),
     "models": Parsed("MODEL,…", _names),
     "sizes": Parsed("N,N…", _sizes),
     "text_field": Parsed("NAME[,NAME…]", _names),

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.cli import completion
+from nbtext.cli.files import SOURCE
 from nbtext.cli.options import Command, collected, option, settings_options
 from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, reading, say
 from nbtext.documents.settings import ReadingSettings
@@ -27,10 +27,9 @@ def unlabeled_options(command: Command) -> Command:
     command = settings_options(UnlabeledSettings, "Unlabeled documents")(command)
     return option(
         "--unlabeled",
-        metavar="SOURCE",
+        type=SOURCE,
         multiple=True,
         stage="Unlabeled documents",
-        shell_complete=completion.files,
         help="Learn from these documents too, whose labels (if there are any) are not looked at; may be repeated.",
     )(command)
 

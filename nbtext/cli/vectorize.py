@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nbtext.cli.files import OUTPUT
 from nbtext.cli.options import StagedCommand, collected, option
 from nbtext.cli.running import output_or_pipe, reading
 from nbtext.cli.shared_options import feature_options, reading_options, run_options, sources, written_option
@@ -19,7 +20,7 @@ from nbtext.features.settings import FeatureSettings
     "Memory holds the matrix: some 12 bytes for each distinct word of each document.",
 )
 @sources
-@written_option
+@written_option(OUTPUT)
 @option(
     "--to",
     "form",

@@ -1,40 +1,45 @@
-"""What is left of a source after some of its documents were answered before."""
+"""A source without the documents for which an earlier run has written records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
+from nbtext.documents.batch import Batch
 from nbtext.documents.source import Chunk, ReadChunk, Source
-from nbtext.errors import InputError
+
+
+class Records(Protocol):
+    """The records that an earlier run has written."""
+
+    def check(self, batch: Batch) -> int:
+        """Compare the next records with the next documents; the number of documents that have one."""
+        ...
+
+    def finish(self) -> None:
+        """Check that there are no further records."""
+        ...
 
 
 class Remainder(Source):
-    """A source without its first documents, which are read and passed over.
+    """A source without its first documents: those that have records. They are read, and compared with the records."""
 
-    n_done      how many these are
-    check_last  is told the id of the last one; it raises where something else was answered before
-    """
-
-    def __init__(self, source: Source, n_done: int, check_last: Callable[[str], None]) -> None:
+    def __init__(self, source: Source, records: Records) -> None:
         self.__dict__.update(vars(source))
         self._source = source
-        self._n_done = n_done
-        self._check_last = check_last
+        self._records = records
 
     def chunks(self) -> Iterator[Chunk]:
-        """The chunks of the other documents.
+        """The chunks of the documents without records.
 
-        raises  InputError: there are fewer documents than were answered
+        raises  InputError: the records are not those of these documents
         """
-        n_left = self._n_done
-        for chunk in self._source.chunks():
-            if n_left == 0:
-                yield chunk
-                continue
+        chunks = self._source.chunks()
+        for chunk in chunks:
             batch = chunk.batch()
-            if n_left <= len(batch):
-                self._check_last(batch.ids[n_left - 1])
-                yield ReadChunk(batch.after(n_left), chunk.size)
-            n_left = max(0, n_left - len(batch))
-        if n_left:
-            raise InputError("there are fewer documents than were answered before", hint="write to a new file")
+            n_done = self._records.check(batch)
+            if n_done < len(batch):
+                yield ReadChunk(batch.after(n_done), chunk.size)
+                yield from chunks
+                return
+        self._records.finish()

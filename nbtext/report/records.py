@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.errors import InputError, printable
+from nbtext.errors import printable
 from nbtext.model.predictions import Predictions
 from nbtext.report.fields import FORMS, TSV_SPECIAL, json_list, markdown_field, tsv_field
 
@@ -32,18 +32,10 @@ def write_predictions(
         file.flush()
 
 
-def check_written(line: bytes, identity: str, *, form: str, where: str) -> None:
-    """Raise InputError unless this line is the record of the document of this id."""
-    if form == "tsv":
-        is_its = line.rstrip(b"\n").split(b"\t")[0] == tsv_field(identity).encode("utf-8", "backslashreplace")
-    else:
-        try:
-            is_its = json.loads(line)["id"] == identity
-        except (ValueError, LookupError, TypeError):
-            is_its = False
-    if not is_its:
-        hint = "give the same SOURCE and --to as before, or write to a new file"
-        raise InputError(f"its last record is not that of {identity}", where=where, hint=hint)
+def record_start(identity: str, form: str) -> bytes:
+    """The bytes with which the record of a document begins, in a format with a line for each record."""
+    text = tsv_field(identity) + "\t" if form == "tsv" else f'{{"id": {json.dumps(identity, ensure_ascii=False)}, '
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _answers(batch: Predictions) -> Iterator[tuple[str, ...]]:

@@ -192,7 +192,7 @@ def test_two_updaters(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
     for command in ("update", "calibrate", "forget"):
         result = nbtext(command, str(path), str(letters / "train"))
         assert (result.status, result.err.count("\n")) == (1, 1)
-        assert f"{path}: another nbtext is rewriting it; try again" in result.err
+        assert f"{path}: another nbtext is writing it; try again" in result.err
     assert path.read_bytes() == Path(model).read_bytes()
     assert nbtext("update", str(path), str(letters / "test"), "-o", str(tmp_path / "other")).status == 0
     assert nbtext("predict", str(letters / "test"), "-m", str(path)).status == 0

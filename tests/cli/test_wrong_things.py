@@ -198,6 +198,6 @@ def test_an_old_model_survives_a_failure(nbtext: Any, letters: Path, tmp_path: P
     """A training that fails leaves the old model as it was, and nothing beside it."""
     (tmp_path / "m.joblib").write_bytes(b"old")
     (tmp_path / "broken.jsonl").write_text("{")
-    assert nbtext("train", "broken.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 1
+    assert nbtext("train", "broken.jsonl", "-o", "m.joblib", "--force", cwd=tmp_path).status == 1
     assert (tmp_path / "m.joblib").read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 2

@@ -1,0 +1,265 @@
+"""No command destroys a file that it reads, or replaces a file of another kind, and no writer of a model loses one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import joblib
+import pytest
+
+CSV = "text,label\nred round,apple\nyellow long,banana\ngreen round,apple\n"
+
+
+@pytest.fixture
+def folder(nbtext: Any, tmp_path: Path) -> Path:
+    """Texts of two kinds, a folder of documents, two models, and lists of words and costs."""
+    (tmp_path / "d.csv").write_text(CSV)
+    (tmp_path / "one.csv").write_text("".join(CSV.splitlines(keepends=True)[:2]))
+    (tmp_path / "e.csv").write_text(CSV.replace("green", "blue"))
+    for label, text in (("apple", "red round"), ("banana", "yellow long")):
+        (tmp_path / "docs" / label).mkdir(parents=True)
+        (tmp_path / "docs" / label / "1.txt").write_text(text)
+    (tmp_path / "words.txt").write_text("red\nround\nyellow\n")
+    (tmp_path / "costs.csv").write_text("true,predicted,cost\napple,banana,5\n")
+    for name, source in (("m", "d.csv"), ("n", "e.csv")):
+        assert nbtext("train", source, "--keep-sample", "9", "-q", "-o", name, cwd=tmp_path).status == 0
+    assert nbtext("predict", "d.csv", "-m", "m", "-o", "p.tsv", cwd=tmp_path).status == 0
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "d.csv")
+    (tmp_path / "soft.csv").symlink_to("d.csv")
+    (tmp_path / "link").symlink_to("docs")
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+OUTPUT_IS_INPUT = [
+    "train d.csv -o d.csv",
+    "train d.csv -o ./d.csv",
+    "train d.csv -o docs/../d.csv",
+    "train d.csv -o hard.csv",
+    "train soft.csv -o d.csv",
+    "train d.csv -o soft.csv",
+    "train d.csv e.csv -o e.csv",
+    "train m --model bernoulli -o m",
+    "train d.csv --stop-words words.txt -o words.txt",
+    "train d.csv --vocabulary words.txt -o words.txt",
+    "train d.csv --unlabeled e.csv --em 2 -o e.csv",
+    "train docs -o docs/apple/1.txt",
+    "train link -o docs/apple/1.txt",
+    "predict d.csv -m m -o d.csv",
+    "predict d.csv -m m -o m",
+    "predict d.csv -m m --cost costs.csv -o costs.csv",
+    "predict d.csv -m m --to jsonl --resume -o d.csv",
+    "predict docs -m m -o docs/apple/1.txt",
+    "vectorize d.csv -o d.csv",
+    "vectorize d.csv --stop-words words.txt -o words.txt",
+    "evaluate d.csv -m m --report d.csv",
+    "evaluate d.csv -m m --report m",
+    "evaluate d.csv -m m --foreign e.csv --report e.csv",
+    "evaluate d.csv --predictions p.tsv --report p.tsv",
+    "evaluate d.csv --folds 2 --vocabulary words.txt --report words.txt",
+    "explain d.csv -m m -o d.csv",
+    "explain d.csv -m m --html d.csv",
+    "explain d.csv -m m --html hard.csv",
+    "compare d.csv -m m -m n --report n",
+    "compare d.csv --test e.csv --sizes 1 --report e.csv",
+    "sample -m m -o m",
+    "export m --to csv -o m",
+    "update m d.csv -o d.csv",
+    "forget m d.csv -o hard.csv",
+    "calibrate m d.csv -o soft.csv",
+]
+
+
+@pytest.mark.parametrize("command", OUTPUT_IS_INPUT)
+@pytest.mark.parametrize("force", [False, True], ids=["", "--force"])
+def test_an_output_is_no_input(nbtext: Any, folder: Path, command: str, force: bool) -> None:
+    """Whatever the file is called, and --force changes nothing: one line, status 2, and all files stay."""
+    before = contents(folder)
+    result = nbtext(*command.split(), *["--force"] * force, cwd=folder)
+    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    assert "input" in result.err
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("command", ["predict d.csv -m m", "inspect m", "train d.csv -o -", "sample -m m", "diff m n"])
+def test_standard_output_is_no_input(folder: Path, command: str) -> None:
+    """`nbtext predict d.csv >> d.csv` does not append to what it reads."""
+    target = folder / ("d.csv" if "d.csv" in command else "m")
+    before = contents(folder)
+    with open(target, "ab") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "nbtext", *command.split()],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            check=False,
+        )
+    assert done.returncode == 2, done.stderr
+    assert b"standard output" in done.stderr
+    assert contents(folder) == before
+
+
+def test_standard_input_is_no_output(folder: Path) -> None:
+    """`nbtext predict - -o d.csv < d.csv` is the same mistake."""
+    before = contents(folder)
+    with open(folder / "d.csv", "rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "nbtext", "predict", "-", "-m", "m", "-o", "d.csv"],
+            stdin=file, capture_output=True, cwd=folder, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert contents(folder) == before
+
+
+OTHER_KINDS = [
+    ("train d.csv -o e.csv", "is not a model"),
+    ("train docs -o e.csv", "is not a model"),
+    ("merge m n -o e.csv", "is not a model"),
+    ("update m d.csv -o words.txt", "is not a model"),
+    ("predict d.csv -m m -o n", "is a model"),
+    ("vectorize d.csv -o n", "is a model"),
+    ("evaluate d.csv -m m --report n", "is a model"),
+    ("explain d.csv -m m --html n", "is a model"),
+    ("sample -m m -o n", "is a model"),
+    ("export m --to csv -o n", "is a model"),
+]
+
+
+@pytest.mark.parametrize(("command", "part"), OTHER_KINDS)
+def test_a_file_of_another_kind(nbtext: Any, folder: Path, command: str, part: str) -> None:
+    """Only --force replaces a file that is no model by a model, or a model by something else."""
+    before = contents(folder)
+    result = nbtext(*command.split(), cwd=folder)
+    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    assert part in result.err
+    assert "--force" in result.err
+    assert contents(folder) == before
+    result = nbtext(*command.split(), "--force", cwd=folder)
+    assert result.status == 0, result.err
+    assert contents(folder) != before
+
+
+def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
+    """A model replaces a model, predictions other predictions, and anything an empty file, as of mktemp."""
+    (folder / "empty").touch()
+    for command in (
+        "train d.csv -o n --keep-sample 9", "train d.csv -o empty", "predict d.csv -m m -o p.tsv", "merge m n -o m",
+        "update m e.csv -o n", "update m d.csv", "predict docs -m m -o /dev/null", ):  # fmt: skip
+        result = nbtext(*command.split(), cwd=folder)
+        assert result.status == 0, (command, result.err)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict - -m -",
+        "explain - -m -",
+        "evaluate - -m -",
+        "evaluate - -m /dev/stdin",
+        "evaluate - -m m --foreign -",
+        "update - -",
+        "merge - -",
+        "merge - m -",
+        "train - - -o new",
+        "train - --unlabeled - --em 2 -o new",
+        "compare - -m m -m -",
+        "diff - -",
+    ],
+)
+def test_standard_input_is_read_once(nbtext: Any, folder: Path, command: str) -> None:
+    """Model and texts cannot both come from it."""
+    result = nbtext(*command.split(), input=(folder / "m").read_bytes(), cwd=folder)
+    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    assert "standard input" in result.err
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("train d.csv --text-field text --text-field body -o new", "--text-field"),
+        ("train d.csv --stop-words english --stop-words words.txt -o new", "--stop-words"),
+        ("train d.csv -o new -o newer", "-o"),
+        ("predict d.csv -m m -m n", "-m"),
+        ("evaluate d.csv --folds 2 --group-field a --group-field b", "--group-field"),
+        ("evaluate d.csv -m m --fail-under accuracy=0.1 --fail-under macro_f1=0.1", "--fail-under"),
+        ("compare d.csv --models multinomial --models bernoulli", "--models"),
+        ("explain d.csv -m m --label apple --label banana", "--label"),
+        ("train d.csv --smoothing 1 --smoothing 2 -o new", "--smoothing"),
+    ],
+)
+def test_an_option_that_takes_one_value(nbtext: Any, folder: Path, command: str, option: str) -> None:
+    """Given twice it is refused; the last value does not silently win."""
+    result = nbtext(*command.split(), cwd=folder)
+    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    assert option in result.err
+    assert "more than once" in result.err
+    assert not (folder / "new").exists()
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "nbtext", *arguments], cwd=folder, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["train d.csv -o m", "train n -o m", "merge m n -o m", "update m d.csv", "forget m one.csv", "calibrate m d.csv",
+     "update n d.csv -o m"],
+)  # fmt: skip
+def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, command: str) -> None:
+    """While somebody else has it, the command is refused, and the file stays."""
+    before = contents(folder)
+    with open(folder / "m", "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        result = nbtext(*command.split(), cwd=folder)
+    assert (result.status, result.err.count("\n")) == (1, 1), result.err
+    assert "another nbtext" in result.err
+    assert contents(folder) == before
+    assert nbtext(*command.split(), cwd=folder).status == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("train - -o m", "m"), ("update m -", "m"), ("update n - -o m", "m"), ("train - -o new", "new")],
+)
+def test_a_file_that_changed_meanwhile(folder: Path, command: str, name: str) -> None:
+    """Who replaces the file of another writer, who takes no lock, fails and says so; nothing is lost."""
+    target = folder / name
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nbtext", *command.split(), "--input-format", "csv"],
+        cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(CSV.encode())
+    process.stdin.flush()
+    time.sleep(2)
+    shutil.copyfile(folder / "n", folder / "copy")
+    os.replace(folder / "copy", target)
+    other = target.read_bytes()
+    _, err = process.communicate()
+    assert process.returncode == 1, err
+    assert err.count(b"\n") == 1
+    assert name.encode() in err
+    assert b"changed" in err
+    assert target.read_bytes() == other
+
+
+def test_merges_at_once(folder: Path) -> None:
+    """Of contributions merged into one model at the same time, each is in it, or its command failed."""
+    commands = [("merge", "m", "n", "-o", "m") for _ in range(6)]
+    processes = [start(folder, *command) for command in commands]
+    for process in processes:
+        process.communicate()
+    n_done = sum(process.returncode == 0 for process in processes)
+    assert all(process.returncode in (0, 1) for process in processes)
+    assert n_done >= 1
+    assert sum(joblib.load(folder / "m")["class_documents"]) == 3 + 3 * n_done
