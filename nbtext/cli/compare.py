@@ -15,7 +15,7 @@ from nbtext.cli.shared_options import feature_options, form_option, reading_opti
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import is_model
 from nbtext.errors import SettingsError
-from nbtext.evaluation.curve_settings import CurveSettings
+from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _side_by_side(
 
     from nbtext.artifact.model import load_model
     from nbtext.evaluation.comparison import Contestant, side_by_side
-    from nbtext.report.rivals import rendered_side_by_side
+    from nbtext.report.rivals import format_side_by_side
 
     refuse_given(
         CurveSettings, FeatureSettings, ModelSettings, options=options, because="the models are trained already"
@@ -110,7 +110,7 @@ def _side_by_side(
         from nbtext.report.page.rendering import write_page
 
         write_page(options["report"], rivals_page(found, subject=", ".join(sources)))
-    return rendered_side_by_side(found, form=form, screen=screen())
+    return format_side_by_side(found, output_format=form, screen=screen())
 
 
 def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int, options: dict[str, Any]) -> str:
@@ -118,7 +118,7 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     from nbtext.evaluation.learning_curves import learning_curves
     from nbtext.model.fitting import check_hashing
     from nbtext.model.folding import threads
-    from nbtext.report.curves import rendered_comparison
+    from nbtext.report.curves import format_learning_curves
     from nbtext.report.progress import watched
 
     curves = collected(CurveSettings, options)
@@ -142,7 +142,7 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
         from nbtext.report.page.rendering import write_page
 
         write_page(options["report"], curves_page(comparison, subject=", ".join(sources)))
-    return rendered_comparison(comparison, form=form, screen=screen())
+    return format_learning_curves(comparison, output_format=form, screen=screen())
 
 
 def _counts(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tuple[CorpusCounts, FeatureSettings]:

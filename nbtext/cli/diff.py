@@ -33,8 +33,8 @@ def diff(before: str, after: str, n_features: int, form: str | None) -> None:
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.difference import difference
-    from nbtext.report.difference import rendered_difference
+    from nbtext.report.difference import format_difference
 
     form = form_or_default(form)
     found = difference(load_model(before), load_model(after), n_features=n_features)
-    print_result(rendered_difference(found, form=form, screen=screen()), form)
+    print_result(format_difference(found, output_format=form, screen=screen()), form)

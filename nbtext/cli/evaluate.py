@@ -82,7 +82,7 @@ def evaluate(
     leaves parts whole that belong together, and --order-field learns from what was before.
     """
     from nbtext.evaluation.metrics import Judge
-    from nbtext.report.evaluation import rendered_evaluation
+    from nbtext.report.evaluation import format_evaluation
 
     dealing = collected(FoldSettings, options)
     settings = collected(ReadingSettings, options, mark_field=dealing.mark_field)
@@ -100,7 +100,7 @@ def evaluate(
     evaluation = judge.evaluation()
     reporter.write(evaluation, asked)
     form = form_or_default(form)
-    print_result(rendered_evaluation(evaluation, form=form, screen=screen()), form)
+    print_result(format_evaluation(evaluation, output_format=form, screen=screen()), form)
     check_bars(evaluation, bars)
 
 

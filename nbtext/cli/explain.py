@@ -96,12 +96,13 @@ def _print(
 ) -> None:
     """Each explanation as soon as it is there."""
     from nbtext.features.occurrences import Locator
-    from nbtext.report.explanation import ExplanationWriter
+    from nbtext.report.explanation import write_explanations
 
     form, shown = form_or_default(options["form"], output), options["n_features"]
-    writer = ExplanationWriter(form, n_features=shown, locate=Locator(features), screen=screen(output))
     with result_file(output, form) as file:
-        writer.write(explanations, file)
+        write_explanations(
+            explanations, file, output_format=form, n_features=shown, locate=Locator(features), screen=screen(output)
+        )
 
 
 def _write_page(

@@ -71,7 +71,7 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
     MODEL is a model file, of which it shows how it was made, what to expect of it, the labels that it confuses most,
     and the features that tell its labels apart; or a matrix file.
     """
-    from nbtext.report.inspection import rendered_inspection, rendered_matrix
+    from nbtext.report.inspection import format_inspection, format_matrix
 
     form = form_or_default(form)
     if is_matrix(model):
@@ -83,7 +83,7 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
         from nbtext.model.inspection import inspect_matrix
 
         matrix = inspect_matrix(load_matrix(model))
-        print_result(rendered_matrix(matrix, form=form, screen=screen()), form)
+        print_result(format_matrix(matrix, output_format=form, screen=screen()), form)
         return
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as looked_into
@@ -91,7 +91,7 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
     classifier = load_model(model)
     asked = {name: options[name] for name in ("n_features", "by", "labels", "words")}
     found = looked_into(classifier, **asked, names=_names(classifier, options))
-    print_result(rendered_inspection(found, form=form, screen=screen()), form)
+    print_result(format_inspection(found, output_format=form, screen=screen()), form)
 
 
 def _names(classifier: TextClassifier, options: dict[str, Any]) -> Names | None:

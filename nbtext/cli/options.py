@@ -17,9 +17,7 @@ from nbtext.cli.types import PARSED
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
-from nbtext.evaluation.curve_settings import CurveSettings, models_to_compare
-from nbtext.evaluation.search_settings import SearchSettings
-from nbtext.evaluation.settings import FoldSettings
+from nbtext.evaluation.settings import CurveSettings, FoldSettings, SearchSettings, models_to_compare
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 from nbtext.model.settings import DecisionSettings, FadingSettings, UnlabeledSettings
 

@@ -103,7 +103,7 @@ def predict(
             )
             if options["rank"] is not None:
                 predictions = _ranked(predictions)
-            write_predictions(predictions, file, form=form, with_sets=decisions.coverage is not None)
+            write_predictions(predictions, file, output_format=form, with_sets=decisions.coverage is not None)
 
 
 def _ranked(predictions: Iterator[Predictions]) -> Iterator[Predictions]:

@@ -52,4 +52,4 @@ def sample(
     documents = sampled(classifier, number, label=label, length=length, seed=seed)
     form = form_or_default(form, output, piped="jsonl")
     with result_file(output, form) as file:
-        write_samples(documents, file, form=form, fields=classifier.features.fields)
+        write_samples(documents, file, output_format=form, fields=classifier.features.fields)

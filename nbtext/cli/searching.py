@@ -12,7 +12,7 @@ from nbtext.cli.running import is_matrix_alone, reading, screen
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import SettingsError
-from nbtext.evaluation.search_settings import SearchSettings
+from nbtext.evaluation.settings import SearchSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> 
     """The settings of the most accurate model, and a table of what was tried."""
     from time import monotonic
 
-    from nbtext.evaluation.search import candidates, search
+    from nbtext.evaluation.search import list_candidates, search_settings
     from nbtext.model.corpus_counts import SAMPLE_SIZE
     from nbtext.model.folding import tally_source, threads
-    from nbtext.report.search import rendered_search
+    from nbtext.report.search import format_search
 
     settings, searching = collected(ReadingSettings, options), collected(SearchSettings, options)
     if STANDARD_INPUT in sources or is_matrix_alone(sources, settings):
@@ -40,13 +40,13 @@ def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> 
 
     given = {name for name, value in options.items() if value is not None}
     modelling = collected(ModelSettings, options, model=ModelSettings().model)
-    listed = candidates(
-        collected(FeatureSettings, options), modelling, given=given, has_linear=options["model"] == "best"
+    listed = list_candidates(
+        collected(FeatureSettings, options), modelling, given=given, with_linear=options["model"] == "best"
     )
     stop = monotonic() + searching.budget
     with threads(jobs) as run:
-        found = search(listed, tally_of, has_time=lambda: monotonic() < stop, run=run, jobs=jobs)
+        found = search_settings(listed, tally_of, has_time=lambda: monotonic() < stop, run=run, jobs=jobs)
     if not options["quiet"]:
-        sys.stderr.write(rendered_search(found, screen=screen()))
+        sys.stderr.write(format_search(found, screen=screen()))
     chosen = found.best.candidate
     return chosen.features, chosen.modelling

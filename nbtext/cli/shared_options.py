@@ -12,10 +12,10 @@ from nbtext.cli.files import MODEL, MODEL_OUTPUT, REWRITTEN_MODEL, SOURCE, FileT
 from nbtext.cli.options import Command, option, settings_options
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
-from nbtext.evaluation.search_settings import SEARCHES, SearchSettings
+from nbtext.evaluation.settings import SEARCHES, SearchSettings
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 from nbtext.model.settings import DecisionSettings, FadingSettings
-from nbtext.report.fields import FORMS
+from nbtext.report.records import OUTPUT_FORMATS
 
 MOST_JOBS = 4096
 
@@ -114,7 +114,7 @@ def form_option_or(piped: str) -> Callable[[Command], Command]:
     return option(
         "--to",
         "form",
-        type=click.Choice(FORMS),
+        type=click.Choice(OUTPUT_FORMATS),
         help=f"The form of the result.  [default: a table on a terminal, else {piped}]",
     )
 

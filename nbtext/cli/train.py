@@ -25,7 +25,7 @@ from nbtext.cli.unlabeled import learned_from_both, unlabeled_options, wants_unl
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
-from nbtext.evaluation.search_settings import SEARCHES, SearchSettings
+from nbtext.evaluation.settings import SEARCHES, SearchSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, rea
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import SettingsError
-from nbtext.evaluation.search_settings import SEARCHES
+from nbtext.evaluation.settings import SEARCHES
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import UnlabeledSettings
 

@@ -53,4 +53,4 @@ def vectorize(
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
         matrix = vectorized(source, collected(FeatureSettings, options), on_batch=on_batch)
     with atomic_output(target) as file:
-        write_matrix(matrix, file, form=form)
+        write_matrix(matrix, file, output_format=form)

@@ -107,7 +107,7 @@ def answer_shard(
         )
         with_sets = answering.decisions.coverage is not None
         with nullcontext(answers) if target is None else atomic_output(target) as file:
-            write_predictions(predictions, file, form=answering.form, with_sets=with_sets)
+            write_predictions(predictions, file, output_format=answering.form, with_sets=with_sets)
     except NbtextError as error:
         report.problem = problem_of(error)
     return {"report": report.plain(), "answers": answers.getvalue()}

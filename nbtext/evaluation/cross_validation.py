@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.evaluation.settings import FoldSettings
-from nbtext.evaluation.splits import dealt
+from nbtext.evaluation.splits import assign_folds
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -133,7 +133,7 @@ def cross_validated(
     tally = tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     if decisions.cost is not None:
         decisions.cost.check(tally.labels)
-    folds = dealt(tally.sample.classes, tally.sample.groups, dealing)
+    folds = assign_folds(tally.sample.classes, tally.sample.groups, dealing)
     yield from cross_validate(
         tally,
         folds,

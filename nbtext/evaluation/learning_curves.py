@@ -20,8 +20,8 @@ from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import tried
-from nbtext.evaluation.curve_settings import CurveSettings
 from nbtext.evaluation.metrics import Evaluation, Judge
+from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts

@@ -1,8 +1,7 @@
-"""The most accurate model for a corpus: event model, weighting, n-grams and smoothing tried together.
+"""Model search: try event models, weightings and n-grams, and choose the most accurate.
 
-Each trial is judged by the training documents alone, without looking at a test half: by leave-one-out where that is
-exact, else by folds. As leave-one-out leaves more to learn from than folds do, the best by it is judged by the same
-folds again before it is held against the others.
+Only training documents are used. All candidates are compared by the same estimate on the same documents: exact
+leave-one-out if every candidate has it, otherwise stratified k-fold cross-validation with the same folds for all.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.leave_one_out import Run, one_by_one
@@ -26,25 +24,26 @@ from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitting import read, sample_size
 
-FOLDS = 5
+N_FOLDS = 5
 SEED = 1
-SPACE = ord(" ")
-PAIRS = (1, 2)
-LOG_TFIDF = ("log", "smooth", "l2")
-# the weightings that are tried with each model: of counts, those that pay; linear models see weights of one length
-COUNTING = (
+WORD_PAIRS = (1, 2)
+# (model, weighting) of the candidates
+NAIVE_BAYES = (
     ("multinomial", "counts"), ("multinomial", "binary"), ("bernoulli", "counts"), ("complement", "counts"),
     ("complement", "log-tfidf"), ("multinomial", "log-tfidf"),
 )  # fmt: skip
 LINEAR = (("nbsvm", "log-tfidf"), ("logistic", "log-tfidf"))
-OF_PARTS = (("multinomial", "binary"), ("nbsvm", "binary"), ("nbsvm", "log-tfidf"))
-PARTS_OF_WORDS = (2, 5)  # characters, for `best`: short texts are spelled in many ways
-TRIPLE = dict(WEIGHTINGS) | {"log-tfidf": LOG_TFIDF}
+OF_CHARACTERS = (("multinomial", "binary"), ("nbsvm", "binary"), ("nbsvm", "log-tfidf"))
+CHARACTER_NGRAMS = (2, 5)
+TF_IDF_NORM = dict(WEIGHTINGS) | {"log-tfidf": ("log", "smooth", "l2")}
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Settings to try; `weighting` is their name for what they do to counts."""
+    """Settings to try.
+
+    weighting  the name of the tf, idf and norm in `features`; "given" if the user chose them
+    """
 
     features: FeatureSettings
     modelling: ModelSettings
@@ -52,174 +51,159 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What a candidate is worth on documents that it has not seen."""
+class Result:
+    """The estimated accuracy and log-loss (in nats) of a candidate for new documents."""
 
     candidate: Candidate
     accuracy: float
     log_loss: float
-    is_left_out: bool  # judged by leave-one-out, else by folds
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The trials in their order, and how many candidates there was no time for."""
+    """The results of a search.
 
-    trials: tuple[Trial, ...]
+    results      in the order of the candidates
+    n_untried    candidates for which there was no time
+    n_documents  documents that the estimates are of
+    estimate     how all results were estimated
+    """
+
+    results: tuple[Result, ...]
     n_untried: int
-    n_documents: int  # that the trials looked at
+    n_documents: int
+    estimate: str
 
     @property
-    def best(self) -> Trial:
-        """The most accurate one by folds, or by leave-one-out where none was judged by folds."""
-        return best_of([trial for trial in self.trials if not trial.is_left_out] or self.trials)
+    def best(self) -> Result:
+        """The most accurate result; of equally accurate ones the one with the lowest log-loss."""
+        return max(self.results, key=lambda result: (result.accuracy, -result.log_loss))
 
 
-def best_of(trials: Sequence[Trial]) -> Trial:
-    """The most accurate one; of equals the one with less loss."""
-    return max(trials, key=lambda trial: (trial.accuracy, -trial.log_loss))
-
-
-def candidates(
-    features: FeatureSettings, modelling: ModelSettings, *, given: Collection[str], has_linear: bool
+def list_candidates(
+    features: FeatureSettings, modelling: ModelSettings, *, given: Collection[str], with_linear: bool
 ) -> list[Candidate]:
-    """What is tried, cheap ones first.
+    """List the candidates of a search, the fastest first.
 
-    features, modelling  what holds for all of them
-    given                names of settings that the user has given, which are kept as they are
-    has_linear           whether the discriminative models are tried, and parts of words
+    Parameters
+    ----------
+    features, modelling : settings that all candidates share
+    given : names of the settings that the user gave; they are kept
+    with_linear : also try linear models and character n-grams
     """
-    is_weighted = not {"tf", "idf", "norm", "weighting"}.isdisjoint(given)
-    ngrams = [features.ngrams] if has_own_ngrams(features, given) else [(1, 1), PAIRS]
-    listed = [(each, pair) for each in ngrams for pair in COUNTING]
-    if has_linear:
-        listed += [(each, pair) for each in ngrams for pair in LINEAR]
-    found = [
-        _candidate(replace(features, ngrams=each), modelling, *pair, is_weighted=is_weighted) for each, pair in listed
-    ]
-    if has_linear and not {"analyzer", "ngrams"} & set(given) and not has_own_ngrams(features, given):
-        parts = replace(features, analyzer="char_wb", ngrams=PARTS_OF_WORDS)
-        found += [_candidate(parts, modelling, *pair, is_weighted=is_weighted) for pair in OF_PARTS]
-    return list(dict.fromkeys(found))
-
-
-def has_own_ngrams(features: FeatureSettings, given: Collection[str]) -> bool:
-    """Whether n-grams are not to be tried: they were given, or words cannot be told from pairs of words."""
-    return (
+    has_weighting = not {"tf", "idf", "norm", "weighting"}.isdisjoint(given)
+    has_ngrams = (
         "ngrams" in given
         or features.analyzer != "word"
         or features.hash_bits is not None
         or features.token_pattern is not None
         or features.vocabulary is not None
-    )
+    )  # else words and pairs of words are one counted corpus
 
-
-def _candidate(
-    features: FeatureSettings, modelling: ModelSettings, model: str, weighting: str, *, is_weighted: bool
-) -> Candidate:
-    if model in LINEAR_MODELS:  # which have no such settings
-        C = AUTO if modelling.C == ModelSettings().C else modelling.C
-        settings = replace(modelling, model=model, smoothing=None, prior=None, C=C)
-    else:
+    def candidate(ngrams: tuple[int, int], model: str, weighting: str, analyzer: str | None = None) -> Candidate:
         settings = replace(modelling, model=model)
-    if is_weighted:
-        return Candidate(features, settings, "given")
-    tf, idf, norm = TRIPLE[weighting]
-    return Candidate(replace(features, tf=tf, idf=idf, norm=norm), settings, weighting)
+        if model in LINEAR_MODELS:
+            C = AUTO if modelling.C == ModelSettings().C else modelling.C
+            settings = replace(settings, smoothing=None, prior=None, C=C)
+        chosen = replace(features, ngrams=ngrams, analyzer=analyzer or features.analyzer)
+        if has_weighting:
+            return Candidate(chosen, settings, "given")
+        tf, idf, norm = TF_IDF_NORM[weighting]
+        return Candidate(replace(chosen, tf=tf, idf=idf, norm=norm), settings, weighting)
+
+    ngrams = [features.ngrams] if has_ngrams else [(1, 1), WORD_PAIRS]
+    pairs = [NAIVE_BAYES, LINEAR] if with_linear else [NAIVE_BAYES]
+    listed = [candidate(each, *pair) for group in pairs for each in ngrams for pair in group]
+    if with_linear and not has_ngrams and "analyzer" not in given:
+        listed += [candidate(CHARACTER_NGRAMS, *pair, analyzer="char_wb") for pair in OF_CHARACTERS]
+    return list(dict.fromkeys(listed))
 
 
-def search(
-    listed: Sequence[Candidate],
-    tally_of: Callable[[FeatureSettings], CorpusCounts],
+def search_settings(
+    candidates: Sequence[Candidate],
+    count: Callable[[FeatureSettings], CorpusCounts],
     *,
     has_time: Callable[[], bool],
     run: Run[Any] = one_by_one,
     jobs: int = 1,
 ) -> Search:
-    """Try candidates in their order while there is time; the first one in any case.
+    """Estimate the candidates in order while there is time, and at least the first one.
 
-    tally_of  counts (a sample of) the documents with these settings; is asked again only for other features
-    has_time  whether another trial may begin
-    raises    InputError: there are too few documents
+    Parameters
+    ----------
+    count : counts the corpus (at least a sample of it) with these feature settings
+    has_time : whether another candidate may be started
+    run : runs the calls that leave-one-out consists of
+
+    Raises
+    ------
+    InputError : there are fewer documents than folds
     """
-    trials: list[Trial] = []
-    corpora = _Tallies(listed, tally_of)
-    for candidate in listed:
-        if trials and not has_time():
+    corpora = _Corpora(candidates, count)
+    has_leave_one_out = all(sample_size(each.features, each.modelling) is not None for each in candidates)
+    results: list[Result] = []
+    for candidate in candidates:
+        if results and not has_time():
             break
-        trials.append(_tried(candidate, corpora.of(candidate), run=run, jobs=jobs))
-    n_untried = len(listed) - len(trials)
-    left_out = [trial for trial in trials if trial.is_left_out]
-    if 0 < len(left_out) < len(trials):
-        best = best_of(left_out)
-        trials[trials.index(best)] = _folded(best.candidate, corpora.of(best.candidate), jobs=jobs)
-    return Search(tuple(trials), n_untried, corpora.n_documents)
+        corpus = corpora.get(candidate.features)
+        result = _leave_one_out(candidate, corpus, run) if has_leave_one_out else None
+        has_leave_one_out = result is not None  # None: no label has two documents, whatever the candidate
+        results.append(result or _cross_validate(candidate, corpus, jobs))
+    estimate = "leave-one-out" if has_leave_one_out else f"{N_FOLDS}-fold cross-validation"
+    return Search(tuple(results), len(candidates) - len(results), corpora.n_documents, estimate)
 
 
-class _Tallies:
-    """The documents as each candidate counts them: words are picked out of words and pairs."""
+class _Corpora:
+    """The corpus as each candidate counts it; single words are a choice of columns from words and pairs."""
 
-    def __init__(self, listed: Sequence[Candidate], tally_of: Callable[[FeatureSettings], CorpusCounts]) -> None:
-        of_words = [candidate.features.ngrams for candidate in listed if candidate.features.analyzer == "word"]
-        self._widest = max(of_words, default=(1, 1))
-        self._tally_of = tally_of
-        self._tallies: dict[tuple[str, tuple[int, int]], CorpusCounts] = {}
+    def __init__(self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts]) -> None:
+        words = [candidate.features.ngrams for candidate in candidates if candidate.features.analyzer == "word"]
+        self._widest = max(words, default=(1, 1))
+        self._count = count
+        self._counted: dict[tuple[str, tuple[int, int]], CorpusCounts] = {}
         self.n_documents = 0
 
-    def of(self, candidate: Candidate) -> CorpusCounts:
-        features = candidate.features
-        is_part = features.analyzer == "word" and features.ngrams != self._widest
-        wide = replace(features, ngrams=self._widest) if is_part else features
-        key, wide_key = (features.analyzer, features.ngrams), (wide.analyzer, wide.ngrams)
-        if wide_key not in self._tallies:
-            self._tallies[wide_key] = self._counted(wide)
-        if key not in self._tallies:
-            self._tallies[key] = self._tallies[wide_key].restricted(_words(self._tallies[wide_key]))
-        return self._tallies[key]
+    def get(self, features: FeatureSettings) -> CorpusCounts:
+        """Return the counted corpus; count it if no earlier candidate needed it."""
+        key = (features.analyzer, features.ngrams)
+        if key not in self._counted:
+            if features.analyzer == "word" and features.ngrams != self._widest:
+                corpus = self.get(replace(features, ngrams=self._widest))
+                assert corpus.vocabulary is not None  # for the types: of hashed features n-grams are not tried
+                spaces = running_sums(corpus.vocabulary.blob == ord(" "))[corpus.vocabulary.offsets]
+                self._counted[key] = corpus.restricted(np.flatnonzero(np.diff(spaces) == 0))
+            else:
+                self._counted[key] = _sample_alone(self._count(features))
+                self.n_documents = len(self._counted[key].sample)
+        if self.n_documents < N_FOLDS:
+            found = number_of(self.n_documents, "document")
+            raise InputError(
+                f"a model search needs at least {N_FOLDS} documents; found {found}", hint="name a model with --model"
+            )
+        return self._counted[key]
 
-    def _counted(self, features: FeatureSettings) -> CorpusCounts:
-        tally = _of_sample(self._tally_of(features))
-        self.n_documents = len(tally.sample)
-        if self.n_documents < FOLDS:
-            hint = "name one with --model"
-            said = number_of(self.n_documents, "document")
-            raise InputError(f"too few to choose a model by: {said}", hint=hint)
-        return tally
 
-
-def _of_sample(tally: CorpusCounts) -> CorpusCounts:
-    """The tally of the documents in its sample alone, which may be all."""
-    sample = tally.sample
-    if len(sample) == tally.statistics.n_documents:
-        return replace(tally, sample_size=None)
-    statistics = count_classes(sample, tally.statistics.n_features, len(tally.labels))
-    alone = replace(tally, statistics=statistics, sample_size=None)
-    alone = alone.without(np.zeros(len(sample), dtype=np.bool_))  # labels without a document vanish
+def _sample_alone(corpus: CorpusCounts) -> CorpusCounts:
+    """Reduce a counted corpus to the documents of its sample."""
+    sample = corpus.sample
+    if len(sample) == corpus.statistics.n_documents:
+        return replace(corpus, sample_size=None)
+    statistics = count_classes(sample, corpus.statistics.n_features, len(corpus.labels))
+    alone = replace(corpus, statistics=statistics, sample_size=None)
+    alone = alone.without(np.zeros(len(sample), dtype=np.bool_))  # removes labels without a document
     return alone.restricted(np.flatnonzero(np.diff(alone.statistics.indptr)))
 
 
-def _words(tally: CorpusCounts) -> NDArray[np.int64]:
-    """The columns of single words, which hold no space."""
-    assert tally.vocabulary is not None  # for the types: hashed features have no pairs to tell
-    spaces = running_sums(tally.vocabulary.blob == SPACE)[tally.vocabulary.offsets]
-    return np.flatnonzero(np.diff(spaces) == 0)
+def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, run: Run[Any]) -> Result | None:
+    """Estimate by exact leave-one-out; None if every label has a single document."""
+    estimate = read(corpus, candidate.features, candidate.modelling, run=run).choice.expectation
+    return Result(candidate, estimate.accuracy, estimate.log_loss) if estimate is not None else None
 
 
-def _tried(candidate: Candidate, tally: CorpusCounts, *, run: Run[Any], jobs: int) -> Trial:
-    """By leave-one-out where that is exact, else by folds."""
-    features, modelling = candidate.features, candidate.modelling
-    if sample_size(features, modelling) is not None:
-        expected = read(tally, features, modelling, run=run).choice.expectation
-        if expected is not None:
-            return Trial(candidate, expected.accuracy, expected.log_loss, True)
-    return _folded(candidate, tally, jobs=jobs)
-
-
-def _folded(candidate: Candidate, tally: CorpusCounts, *, jobs: int) -> Trial:
+def _cross_validate(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result:
+    """Estimate by stratified cross-validation."""
     judge = Judge()
-    folds = stratified_folds(tally.sample.classes, FOLDS, seed=SEED)
-    features, modelling = candidate.features, candidate.modelling
-    for predictions in cross_validate(tally, folds, features=features, modelling=modelling, jobs=jobs):
-        judge.add(predictions)
+    folds = stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED)
+    judge.add_all(cross_validate(corpus, folds, features=candidate.features, modelling=candidate.modelling, jobs=jobs))
     evaluation = judge.evaluation()
-    return Trial(candidate, evaluation.accuracy, evaluation.log_loss, False)
+    return Result(candidate, evaluation.accuracy, evaluation.log_loss)

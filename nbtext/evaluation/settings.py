@@ -1,17 +1,21 @@
-"""How training itself is judged: the options of that stage, and nothing else."""
+"""Settings of cross-validation, learning curves and model search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 
+from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
 
-STEPS = 10  # forward in time, where no number is given
+TIME_STEPS = 10  # of a time-series split, if --folds does not say
+SEARCHES = ("auto", "best")  # values of --model that search: among Naive Bayes models; among linear models too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldSettings:
-    """How documents are dealt out to folds, each of which is judged by models of the others."""
+    """How documents are split for cross-validation."""
 
     folds: int | None = field(
         default=None, metadata={"help": "Judge training itself: by N folds of SOURCE, without a model."}
@@ -27,19 +31,19 @@ class FoldSettings:
         default=None,
         metadata={
             "help": "The column, JSON key or mail header of the time (numbers, dates, else text): judge each of "
-            f"--folds N steps by a model of all that was before.  [default: {STEPS} steps]"
+            f"--folds N steps by a model of all that was before.  [default: {TIME_STEPS} steps]"
         },
     )
     seed: int = field(default=1, metadata={"help": "How the documents are dealt out to folds."})
 
     @property
     def is_wanted(self) -> bool:
-        """Whether training itself is to be judged."""
+        """Whether cross-validation was asked for."""
         return (self.folds, self.group_field, self.order_field) != (None, None, None)
 
     @property
     def mark_field(self) -> str | None:
-        """The field that documents are kept together or put in order by."""
+        """The field that holds the group or the timestamp of a document; None: none."""
         return self.group_field if self.group_field is not None else self.order_field
 
     def __post_init__(self) -> None:
@@ -50,3 +54,57 @@ class FoldSettings:
             raise SettingsError("a field needs a name", where=where)
         if self.folds is not None and self.folds < 2:
             raise SettingsError(f"{self.folds} folds make no sense", where="--folds", hint="10 is usual")
+
+
+def models_to_compare() -> tuple[str, ...]:
+    """The names of all models."""
+    (model,) = (field for field in fields(ModelSettings) if field.name == "model")
+    return tuple(model.metadata["choices"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveSettings:
+    """Models, training set sizes and repetitions of learning curves."""
+
+    models: tuple[str, ...] = field(
+        default=("multinomial", "bernoulli", "complement"),
+        metadata={"help": "The models to compare, by --model's names."},
+    )
+    sizes: tuple[int, ...] | None = field(
+        default=None,
+        metadata={
+            "help": "Documents to learn from, as in 50,100,200; each part holds the ones before it.  "
+            "[default: from 50 on twice as many each time, up to 70 % of them]"
+        },
+    )
+    seeds: int = field(default=5, metadata={"help": "How often to deal the documents out anew."})
+
+    def __post_init__(self) -> None:
+        known = models_to_compare()
+        for name in self.models:
+            if name not in known:
+                nearest = get_close_matches(name, known, n=1)
+                hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
+                raise SettingsError(f"{name!r} is no model", where="--models", hint=hint)
+        if not self.models or len(set(self.models)) < len(self.models):
+            raise SettingsError("name each model once", where="--models")
+        if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
+            raise SettingsError("a part needs a document at least", where="--sizes")
+        if self.seeds < 1:
+            raise SettingsError(f"{self.seeds} is less than 1", where="--seeds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """Time limit of a model search."""
+
+    budget: float = field(
+        default=120.0,
+        metadata={
+            "help": "auto, best: begin no further trial after so many seconds, as in 30s or 5m; cheap ones come first."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.budget < math.inf:
+            raise SettingsError(f"{self.budget} is no time", where="--budget", hint="write 30s or 5m")

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import STEPS, FoldSettings
+from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
 
 
-def dealt(classes: NDArray[np.int32], marks: NDArray[Any] | None, settings: FoldSettings) -> NDArray[np.int64]:
+def assign_folds(classes: NDArray[np.int32], marks: NDArray[Any] | None, settings: FoldSettings) -> NDArray[np.int64]:
     """The fold of each document, 0 to n_folds - 1; in time, fold 0 comes first, and is only learned from.
 
     classes  (n_documents,)
@@ -23,7 +23,7 @@ def dealt(classes: NDArray[np.int32], marks: NDArray[Any] | None, settings: Fold
     if settings.group_field is not None and marks is not None:
         return grouped_folds(marks, settings.folds, seed=settings.seed)
     if settings.order_field is not None and marks is not None:
-        return steps_in_time(marks, settings.folds or STEPS)
+        return time_series_folds(marks, settings.folds or TIME_STEPS)
     return stratified_folds(classes, settings.folds or 0, seed=settings.seed)
 
 
@@ -58,9 +58,9 @@ def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> ND
     return np.asarray(folds[numbers])
 
 
-def steps_in_time(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
+def time_series_folds(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
     """n_steps + 1 parts of about the same size, one after the other in time; what is of one time is not parted."""
-    found, moments = np.unique(in_order(times.tolist()), return_inverse=True)
+    found, moments = np.unique(sort_keys(times.tolist()), return_inverse=True)
     if len(found) < 2:
         raise SettingsError("all documents are of one time", where="--order-field", hint="name another field")
     before = np.searchsorted(np.sort(moments), moments)  # documents that are earlier than each
@@ -70,7 +70,7 @@ def steps_in_time(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
     return np.asarray(steps, dtype=np.int64)
 
 
-def in_order(times: list[str]) -> NDArray[Any]:
+def sort_keys(times: list[str]) -> NDArray[Any]:
     """Times as what they sort by: all as numbers if all are, else as dates, else as text.
 
     raises  SettingsError: most are numbers or dates, and some are not

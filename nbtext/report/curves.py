@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of
 from nbtext.evaluation.learning_curves import Comparison, Point
-from nbtext.report.rows import json_text, row_text
-from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+from nbtext.report.records import format_json, format_rows
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,16 +21,20 @@ MARKS = "●■▲◆○□△◇"
 NARROWEST = 20  # characters of a chart
 
 
-def rendered_comparison(comparison: Comparison, *, form: str, screen: Screen = PLAIN) -> str:
+def format_learning_curves(comparison: Comparison, *, output_format: str, screen: Screen = PLAIN) -> str:
     """Learning curves as a table and a chart for the screen, tsv, csv, json, jsonl (a point a line) or markdown."""
-    if form == "table":
-        return drawn(_parts(comparison, screen.width), screen)
-    if form == "jsonl":
-        return "".join(json_text(_record(point), form="jsonl") for point in comparison.points)
-    if form == "json":
+    if output_format == "table":
+        return format_screen(_parts(comparison, screen.width), screen)
+    if output_format == "jsonl":
+        return "".join(format_json(_record(point), output_format="jsonl") for point in comparison.points)
+    if output_format == "json":
         about = {name: getattr(comparison, name) for name in ("documents", "judged", "labels", "seeds")}
-        return json_text(about | {"points": list(map(_record, comparison.points))})
-    return row_text(COLUMNS, ([getattr(point, name) for name in COLUMNS] for point in comparison.points), form=form)
+        return format_json(about | {"points": list(map(_record, comparison.points))})
+    return format_rows(
+        COLUMNS,
+        ([getattr(point, name) for name in COLUMNS] for point in comparison.points),
+        output_format=output_format,
+    )
 
 
 def _record(point: Point) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
 from nbtext.model.difference import Change, Difference
-from nbtext.report.rows import field_text, json_text, row_text
-from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+from nbtext.report.records import field_text, format_json, format_rows
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,13 +18,13 @@ COLUMNS = ("what", "label", "name", "before", "after")
 MOST_LABELS = 10  # that are named
 
 
-def rendered_difference(difference: Difference, *, form: str, screen: Screen = PLAIN) -> str:
+def format_difference(difference: Difference, *, output_format: str, screen: Screen = PLAIN) -> str:
     """A difference as a table for the screen, tsv, csv, json, jsonl or markdown."""
-    if form == "table":
-        return drawn(_parts(difference), screen)
-    if form in ("json", "jsonl"):
-        return json_text(asdict(difference), form=form)
-    return row_text(COLUMNS, _rows(difference), form=form)
+    if output_format == "table":
+        return format_screen(_parts(difference), screen)
+    if output_format in ("json", "jsonl"):
+        return format_json(asdict(difference), output_format=output_format)
+    return format_rows(COLUMNS, _rows(difference), output_format=output_format)
 
 
 def _rows(difference: Difference) -> Iterator[tuple[str | float | None, ...]]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.metrics import Evaluation
-from nbtext.report.fields import markdown_field, tsv_field
 from nbtext.report.heat import fits, heat_map
-from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+from nbtext.report.records import Row, format_json, format_rows, markdown_field
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,6 +33,7 @@ SUMMARY = (
     "outlier_auroc",
     "foreign_documents",
 )
+COLUMNS = ("metric", "value", "label")
 MOST_COLUMNS = (
     12  # labels whose confusions are shown as a matrix; of more, as a heat map with a list of the most frequent ones
 )
@@ -44,11 +42,26 @@ BAR = 12  # characters for a share of 1
 SHADES = ("", "dim", "", "yellow", "bold yellow")  # by the share of a row that was confused
 
 
-def rendered_evaluation(evaluation: Evaluation, *, form: str, screen: Screen = PLAIN) -> str:
-    """The evaluation as a table for a screen, tsv, csv, json, jsonl or markdown."""
-    if form == "table":
-        return drawn(_tables(evaluation, screen.width), screen)
-    return _FORMS[form](evaluation)
+def format_evaluation(evaluation: Evaluation, *, output_format: str, screen: Screen = PLAIN) -> str:
+    """Format an evaluation as a table for a screen, tsv, csv, json, jsonl or markdown.
+
+    TSV and CSV have a row for each metric, and for the precision, recall, F1 and support of each label.
+    """
+    if output_format == "table":
+        return format_screen(_tables(evaluation, screen.width), screen)
+    if output_format in ("json", "jsonl"):
+        return format_json(_measured(evaluation), output_format=output_format)
+    if output_format == "markdown":
+        return _markdown(evaluation)
+    return format_rows(COLUMNS, _rows(evaluation), output_format=output_format)
+
+
+def _rows(evaluation: Evaluation) -> Iterator[Row]:
+    for name, value in _summary(evaluation):
+        yield name, value, ""
+    for score in evaluation.per_label:
+        for name in ("precision", "recall", "f1", "support"):
+            yield name, getattr(score, name), score.label
 
 
 def _summary(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -61,29 +74,6 @@ def _summary(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _measured(evaluation: Evaluation) -> dict[str, Any]:
     return {name: value for name, value in asdict(evaluation).items() if value is not None}
-
-
-def _json(evaluation: Evaluation) -> str:
-    return json.dumps(_measured(evaluation), ensure_ascii=False, indent=2) + "\n"
-
-
-def _jsonl(evaluation: Evaluation) -> str:
-    return json.dumps(_measured(evaluation), ensure_ascii=False) + "\n"
-
-
-def _tsv(evaluation: Evaluation) -> str:
-    return "".join(f"{name}\t{value}\n" for name, value in _summary(evaluation)) + "".join(
-        f"f1\t{score.f1:.6f}\t{tsv_field(score.label)}\n" for score in evaluation.per_label
-    )
-
-
-def _csv(evaluation: Evaluation) -> str:
-    rows = io.StringIO()
-    writer = csv.writer(rows)
-    writer.writerow(("label", "precision", "recall", "f1", "support"))
-    for score in evaluation.per_label:
-        writer.writerow((score.label, *(f"{v:.6f}" for v in (score.precision, score.recall, score.f1)), score.support))
-    return rows.getvalue()
 
 
 def _markdown(evaluation: Evaluation) -> str:
@@ -100,15 +90,6 @@ def _markdown(evaluation: Evaluation) -> str:
         for part in evaluation.reliability
     ]
     return "\n".join(lines) + "\n"
-
-
-_FORMS: dict[str, Callable[[Evaluation], str]] = {
-    "json": _json,
-    "jsonl": _jsonl,
-    "tsv": _tsv,
-    "csv": _csv,
-    "markdown": _markdown,
-}
 
 
 def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbtext.errors import printable
 from nbtext.model.explanation import Explanation, Part
-from nbtext.report.fields import FORMS, json_list, markdown_field, tsv_field
-from nbtext.report.rows import field_text
-from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+from nbtext.report.records import field_text, format_records, write_text
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,7 +16,7 @@ if TYPE_CHECKING:
 
     from nbtext.features.occurrences import Locator
 
-IN_A_TABLE = 10  # features that are shown where no number is given; programs get all
+N_FEATURES = 10  # features that are shown where no number is given; programs get all
 COLUMNS = ("id", "label", "against", "part", "feature", "count", "log_odds")
 STRONG, WEAK = 0.4, 0.08  # shares of the strongest part that are told apart
 # for the label and against it; told apart by the color-blind, and without colors by bold and underlined
@@ -28,75 +24,56 @@ STYLES = {2: "bold blue", 1: "blue", 0: "", -1: "yellow", -2: "underline yellow"
 BAR = 24  # characters
 
 
-class ExplanationWriter:
-    """Writes explanations in a form, each as soon as it is there.
+def write_explanations(
+    explanations: Iterable[Explanation],
+    file: BinaryIO,
+    *,
+    output_format: str,
+    n_features: int | None = None,
+    locate: Locator | None = None,
+    screen: Screen = PLAIN,
+) -> None:
+    """Write explanations, each as soon as it arrives.
 
-    n_features  the strongest features to show; None: ten in a table, all in the forms for programs
-    locate      finds the features in the text, for a table
+    Parameters
+    ----------
+    n_features : number of features to show, the largest contributions first; None: ten in a table or Markdown, else
+        all
+    locate : finds the features in a text; a table then shows the text with its words marked
     """
-
-    def __init__(
-        self, form: str, *, n_features: int | None = None, locate: Locator | None = None, screen: Screen = PLAIN
-    ) -> None:
-        self._form, self._n_features, self._locate, self._screen = form, n_features, locate, screen
-        self._in_a_table = IN_A_TABLE if n_features is None else n_features
-
-    def write(self, explanations: Iterable[Explanation], file: BinaryIO) -> None:
-        """Write all of them, as UTF-8."""
-        forms = (self._tables, self._tsv, self._csv, self._jsonl, self._json, self._markdown)
-        write = dict(zip(FORMS, forms, strict=True))[self._form]
-        for text in write(explanations):
-            file.write(text.encode("utf-8", "backslashreplace"))
-            file.flush()
-
-    def _jsonl(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        for encoded in self._encoded(explanations):
-            yield encoded + "\n"
-
-    def _json(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        return json_list(self._encoded(explanations))
-
-    def _encoded(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        for explanation in explanations:
-            yield json.dumps(record(explanation, self._n_features), ensure_ascii=False)
-
-    def _tsv(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        for explanation in explanations:
-            yield "".join("\t".join(map(tsv_field, row)) + "\n" for row in _rows(explanation, self._n_features))
-
-    def _csv(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        yield ",".join(COLUMNS) + "\r\n"
-        for explanation in explanations:
-            target = io.StringIO()
-            csv.writer(target).writerows(_rows(explanation, self._n_features))
-            yield target.getvalue()
-
-    def _markdown(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        yield f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|\n"
-        for explanation in explanations:
-            rows = _rows(explanation, self._in_a_table)
-            yield "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in rows)
-
-    def _tables(self, explanations: Iterable[Explanation]) -> Iterator[str]:
-        separator = ""
-        for explanation in explanations:
-            yield separator + drawn(self._parts(explanation), self._screen)
-            separator = "\n"
-
-    def _parts(self, explanation: Explanation) -> Iterator[RenderableType]:
-        from rich.text import Text
-
-        yield Text(printable(explanation.id), "bold")
-        yield from map(Text, _sentences(explanation))
-        weights = part_weights(explanation, self._locate) if self._locate is not None else [()] * len(explanation.texts)
-        for text, marks in zip(explanation.texts, weights, strict=True):
-            if text:
-                yield _marked(text, marks)
-        if explanation.parts:
-            yield _table(explanation, self._in_a_table)
+    n_shown = N_FEATURES if n_features is None else n_features
+    n_in_rows = n_shown if output_format == "markdown" else n_features
+    texts = format_records(
+        explanations,
+        output_format=output_format,
+        columns=COLUMNS,
+        rows=lambda explanation: _rows(explanation, n_in_rows),
+        records=lambda explanation: [explanation_record(explanation, n_features)],
+        table=lambda explanation: format_screen(_parts(explanation, n_shown, locate), screen),
+    )
+    write_text(_separate(texts) if output_format == "table" else texts, file)
 
 
-def record(explanation: Explanation, n_features: int | None = None) -> dict[str, Any]:
+def _separate(texts: Iterable[str]) -> Iterator[str]:
+    """Put an empty line between texts."""
+    for number, text in enumerate(texts):
+        yield "\n" + text if number else text
+
+
+def _parts(explanation: Explanation, n_features: int, locate: Locator | None) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    yield Text(printable(explanation.id), "bold")
+    yield from map(Text, _sentences(explanation))
+    weights = part_weights(explanation, locate) if locate is not None else [()] * len(explanation.texts)
+    for text, marks in zip(explanation.texts, weights, strict=True):
+        if text:
+            yield _marked(text, marks)
+    if explanation.parts:
+        yield _table(explanation, n_features)
+
+
+def explanation_record(explanation: Explanation, n_features: int | None = None) -> dict[str, Any]:
     """An explanation as plain data; numbers in full, so that they add up."""
     shown, others = _shown(explanation, n_features)
     names = (

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
 from nbtext.model.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
-from nbtext.report.fields import markdown_field
-from nbtext.report.rows import json_text, row_text
-from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+from nbtext.report.records import format_json, format_rows, markdown_field
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 from nbtext.report.training import learned_from
 
 if TYPE_CHECKING:
@@ -30,32 +29,32 @@ BY = {  # what is shown beside a feature: the field, and its format
 }
 
 
-def rendered_inspection(inspection: Inspection, *, form: str, screen: Screen = PLAIN) -> str:
+def format_inspection(inspection: Inspection, *, output_format: str, screen: Screen = PLAIN) -> str:
     """A model as a table for the screen, tsv, csv, json, jsonl or markdown."""
-    if form == "table":
-        return drawn(_parts(inspection, screen.width), screen)
-    if form in ("json", "jsonl"):
-        return json_text(inspection, form=form)
+    if output_format == "table":
+        return format_screen(_parts(inspection, screen.width), screen)
+    if output_format in ("json", "jsonl"):
+        return format_json(inspection, output_format=output_format)
     if inspection.words:
-        return row_text(WORD_COLUMNS, _word_rows(inspection.words), form=form)
+        return format_rows(WORD_COLUMNS, _word_rows(inspection.words), output_format=output_format)
     rows = ([view.label, *_fields(feature)] for view in inspection.labels for feature in view.features)
-    features = row_text(FEATURE_COLUMNS, rows, form=form)
-    if form != "markdown":
+    features = format_rows(FEATURE_COLUMNS, rows, output_format=output_format)
+    if output_format != "markdown":
         return features
-    confused = row_text(CONFUSED_COLUMNS, _confused_rows(inspection.confused), form=form)
+    confused = format_rows(CONFUSED_COLUMNS, _confused_rows(inspection.confused), output_format=output_format)
     return _markdown_summary(inspection) + (confused + "\n" if inspection.confused else "") + features
 
 
-def rendered_matrix(inspection: MatrixInspection, *, form: str, screen: Screen = PLAIN) -> str:
+def format_matrix(inspection: MatrixInspection, *, output_format: str, screen: Screen = PLAIN) -> str:
     """A matrix in the same forms."""
-    if form in ("json", "jsonl"):
-        return json_text(inspection, form=form)
-    if form == "table":
+    if output_format in ("json", "jsonl"):
+        return format_json(inspection, output_format=output_format)
+    if output_format == "table":
         table = new_table("label", "documents")
         for label, number in inspection.labels:
             table.add_row(printable(label) if label is not None else "(none)", f"{number:,}")
-        return drawn([*_lines(_matrix_summary(inspection)), table], screen)
-    return row_text(("label", "documents"), inspection.labels, form=form)
+        return format_screen([*_lines(_matrix_summary(inspection)), table], screen)
+    return format_rows(("label", "documents"), inspection.labels, output_format=output_format)
 
 
 def _fields(feature: Any) -> list[Any]:

@@ -9,11 +9,11 @@ import numpy as np
 from nbtext.documents.matrix import Matrix, save_matrix
 
 
-def write_matrix(matrix: Matrix, file: BinaryIO, *, form: str) -> None:
+def write_matrix(matrix: Matrix, file: BinaryIO, *, output_format: str) -> None:
     """Write a matrix as npz (a matrix file), svmlight or mtx (Matrix Market)."""
-    if form == "npz":
+    if output_format == "npz":
         save_matrix(matrix, file)
-    elif form == "svmlight":
+    elif output_format == "svmlight":
         _write_svmlight(matrix, file)
     else:
         from scipy.io import mmwrite

@@ -1,104 +1,173 @@
-"""Predictions as records: one for each document, in the form that was asked for, as they come."""
+"""Results as text: rows for TSV, CSV and Markdown, JSON, and one record for each prediction.
+
+Conventions of all commands:
+
+* TSV has no header line. CSV has one. Both end lines with a newline character.
+* TSV writes a tab, newline, carriage return or backslash within a field as an escape (``\\t``).
+* JSON never holds NaN or infinity: such a number is null.
+* Output is UTF-8. Bytes of file names that are not UTF-8 are written as escapes (``\\udcff``).
+"""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO
-
-import numpy as np
-from numpy.typing import NDArray
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from nbtext.errors import printable
-from nbtext.model.predictions import Predictions
-from nbtext.report.fields import FORMS, TSV_SPECIAL, json_list, markdown_field, tsv_field
 
-DIGITS = 6  # of a probability
+if TYPE_CHECKING:
+    from nbtext.model.predictions import Predictions
+
+OUTPUT_FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
+DIGITS = 6  # decimals of a number in a field
+TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+TSV_SPECIAL = re.compile(r"[\\\t\n\r]")
+MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
+
+Item = TypeVar("Item")
+Row = Sequence[str | int | float | None]
 
 
-def write_predictions(
-    predictions: Iterable[Predictions], file: BinaryIO, *, form: str, with_sets: bool = False
-) -> None:
-    """Write a record for each document to a file, each batch as soon as it is there.
+def tsv_field(text: str) -> str:
+    """Escape text for one field of TSV."""
+    return TSV_SPECIAL.sub(lambda match: TSV_ESCAPES[match[0]], text) if TSV_SPECIAL.search(text) else text
 
-    with_sets  predictions have sets of labels, which are a column more
-    The output is UTF-8; bytes of file names that are not are spelled out as escapes (`\\udcff`).
+
+def markdown_field(text: str) -> str:
+    """Escape text for one cell of a Markdown table."""
+    return MARKDOWN_SPECIAL.sub(r"\\\1", printable(text))
+
+
+def field_text(value: str | int | float | None) -> str:
+    """Format a value for a field: six decimals, and nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:.{DIGITS}f}" if isinstance(value, float) else str(value)
+
+
+def format_rows(columns: Sequence[str], rows: Iterable[Row], *, output_format: str) -> str:
+    """Format a whole table as tsv, csv or markdown."""
+    return _header(columns, output_format) + _lines(rows, output_format)
+
+
+def format_json(value: Any, *, output_format: str = "json") -> str:
+    """Format a dictionary or a dataclass as JSON: indented for json, on one line for jsonl."""
+    return _json(value if isinstance(value, dict) else asdict(value), 2 if output_format == "json" else None) + "\n"
+
+
+def format_records(
+    items: Iterable[Item],
+    *,
+    output_format: str,
+    columns: Sequence[str],
+    rows: Callable[[Item], Iterable[Row]],
+    records: Callable[[Item], Iterable[dict[str, Any]]],
+    table: Callable[[Item], str],
+) -> Iterator[str]:
+    """Format a stream of items, each as soon as it arrives.
+
+    Parameters
+    ----------
+    columns : names of the fields that `rows` yields
+    rows : the rows of an item, for tsv, csv and markdown
+    records : the records of an item, for jsonl and json
+    table : the lines of an item for a terminal
     """
-    for text in _WRITERS[form](predictions, with_sets):
+    if output_format == "table":
+        yield from map(table, items)
+    elif output_format == "jsonl":
+        for item in items:
+            yield "".join(_json(record) + "\n" for record in records(item))
+    elif output_format == "json":
+        separator = "[\n"
+        for item in items:
+            for record in records(item):
+                yield separator + _json(record)
+                separator = ",\n"
+        yield "\n]\n" if separator == ",\n" else "[]\n"
+    else:
+        yield _header(columns, output_format)
+        for item in items:
+            yield _lines(rows(item), output_format)
+
+
+def write_text(texts: Iterable[str], file: BinaryIO) -> None:
+    """Write texts as UTF-8, and flush after each."""
+    for text in texts:
         file.write(text.encode("utf-8", "backslashreplace"))
         file.flush()
 
 
-def record_start(identity: str, form: str) -> bytes:
-    """The bytes with which the record of a document begins, in a format with a line for each record."""
-    text = tsv_field(identity) + "\t" if form == "tsv" else f'{{"id": {json.dumps(identity, ensure_ascii=False)}, '
-    return text.encode("utf-8", "backslashreplace")
+def _json(value: Any, indent: int | None = None) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    except ValueError:  # JSON has no NaN and no infinity
+        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
-def _answers(batch: Predictions) -> Iterator[tuple[str, ...]]:
-    """Id, label and probability of each document as text, empty where there is no answer; its set where it has one."""
-    sets = [(_set_field(labels),) for labels in batch.label_sets] if batch.label_sets is not None else [()] * len(batch)
-    rows = zip(batch.ids, batch.labels, batch.best.tolist(), sets, strict=True)
-    for identity, label, probability, labels in rows:
-        answer = ("", "") if label is None else (label, f"{probability:.{DIGITS}f}")
-        yield identity, *answer, *labels
+def _finite(value: Any) -> Any:
+    """Replace numbers that JSON cannot hold by None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _set_field(labels: tuple[str, ...]) -> str:
-    """The labels of a set with commas between them; commas and backslashes within them are escaped."""
-    return ",".join(label.replace("\\", "\\\\").replace(",", "\\,") for label in labels)
+def _header(columns: Sequence[str], output_format: str) -> str:
+    if output_format == "tsv":
+        return ""
+    return _lines([columns], output_format) + (f"{'|---' * len(columns)}|\n" if output_format == "markdown" else "")
 
 
-def _header(with_sets: bool) -> tuple[str, ...]:
-    return ("id", "label", "probability", "labels") if with_sets else ("id", "label", "probability")
+def _lines(rows: Iterable[Row], output_format: str) -> str:
+    texts = [[field_text(value) for value in row] for row in rows]
+    if output_format == "csv":
+        lines: list[str] = []
+        # a writer whose line end is \n would not quote a field that holds \r (before Python 3.13)
+        csv.writer(SimpleNamespace(write=lines.append)).writerows(texts)
+        return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+    if output_format == "markdown":
+        return "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in texts)
+    text = "".join("\t".join(row) + "\n" for row in texts)
+    n_tabs = sum(max(0, len(row) - 1) for row in texts)
+    if text.count("\n") == len(texts) and text.count("\t") == n_tabs and "\\" not in text and "\r" not in text:
+        return text  # no field needs an escape: this check is much faster than one for each field
+    return "".join("\t".join(map(tsv_field, row)) + "\n" for row in texts)
 
 
-def _tsv(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
-    for batch in predictions:
-        names = "".join((*batch.ids, *batch.classes))
-        if batch.label_sets is None and not TSV_SPECIAL.search(names):  # one look at all of them is much faster
-            yield "".join(f"{identity}\t{label}\t{probability}\n" for identity, label, probability in _answers(batch))
-        else:
-            yield "".join("\t".join(map(tsv_field, row)) + "\n" for row in _answers(batch))
+def write_predictions(
+    predictions: Iterable[Predictions], file: BinaryIO, *, output_format: str, with_sets: bool = False
+) -> None:
+    """Write one record for each document, each batch as soon as it arrives.
+
+    Parameters
+    ----------
+    with_sets : predictions hold prediction sets, which are one more column
+    """
+    columns = ("id", "label", "probability", *(["labels"] if with_sets else []))
+    texts = format_records(
+        predictions, output_format=output_format, columns=columns, rows=_rows, records=prediction_records, table=_table
+    )
+    write_text(texts, file)
 
 
-def _csv(predictions: Iterable[Predictions], with_sets: bool) -> Iterator[str]:
-    yield ",".join(_header(with_sets)) + "\r\n"
-    for batch in predictions:
-        rows = io.StringIO()
-        csv.writer(rows).writerows(_answers(batch))
-        yield rows.getvalue()
+def prediction_records(batch: Predictions) -> Iterator[dict[str, Any]]:
+    """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON output.
 
-
-def _markdown(predictions: Iterable[Predictions], with_sets: bool) -> Iterator[str]:
-    yield f"| {' | '.join(_header(with_sets))} |\n|---|---|---:|{'---|' * with_sets}\n"
-    for batch in predictions:
-        yield "".join(f"| {' | '.join(map(markdown_field, row))} |\n" for row in _answers(batch))
-
-
-def _table(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
-    """Lines for a terminal: label, probability, id; the reason where there is no answer; the set where there is one."""
-    from rich.cells import cell_len
-
-    for batch in predictions:
-        width = max(map(cell_len, map(printable, batch.classes)), default=0)
-        for (identity, label, probability, *labels), reason in zip(_answers(batch), batch.reasons, strict=True):
-            shown = f"{float(probability):7.1%}" if probability else "      –"
-            note = f"  ({printable(reason)})" if reason is not None else ""
-            found = "".join(f"  [{printable(names)}]" for names in labels)
-            name = printable(label)
-            yield f"{name}{' ' * (width - cell_len(name))}  {shown}  {printable(identity)}{found}{note}\n"
-
-
-def records(batch: Predictions) -> Iterator[dict[str, Any]]:
-    """Each prediction as a dictionary of plain data, in the order of its keys in JSON."""
-    rounded = np.round(batch.probabilities, DIGITS).tolist()
-    best = np.round(batch.best, DIGITS).tolist()
-    known = np.round(batch.known, DIGITS).tolist()
-    typicality = _significant(batch.typicality) if batch.typicality is not None else [None] * len(batch)
+    `scores` has one probability for each label. They have six decimals and one more for each power of ten of the
+    number of labels, so that they sum to 1 within 1e-6. `probability` is the score of `label`.
+    """
+    decimals = DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
+    scores, best = batch.probabilities.round(decimals).tolist(), batch.best.round(decimals).tolist()
+    known = batch.known.round(DIGITS).tolist()
+    typicality = batch.typicality.tolist() if batch.typicality is not None else [math.nan] * len(batch)
     for row, label in enumerate(batch.labels):
         is_read = best[row] == best[row]
         record = {
@@ -107,8 +176,8 @@ def records(batch: Predictions) -> Iterator[dict[str, Any]]:
             "probability": best[row] if label is not None else None,
             "known": known[row],
             "outlier": batch.outliers[row],
-            "typicality": typicality[row],
-            "scores": dict(zip(batch.classes, rounded[row], strict=True)) if is_read else None,
+            "typicality": None if math.isnan(typicality[row]) else float(f"{typicality[row]:.{DIGITS}g}"),
+            "scores": dict(zip(batch.classes, scores[row], strict=True)) if is_read else None,
         }
         if batch.label_sets is not None:
             record["labels"] = batch.label_sets[row]
@@ -120,22 +189,37 @@ def records(batch: Predictions) -> Iterator[dict[str, Any]]:
         yield record
 
 
-def _significant(numbers: NDArray[np.float64]) -> list[float | None]:
-    """Numbers with so many digits that the smallest can be told from 0; None where there is none."""
-    return [float(f"{number:.{DIGITS}g}") if not math.isnan(number) else None for number in numbers.tolist()]
+def record_start(identity: str, output_format: str) -> bytes:
+    """Return the bytes with which the record of a document begins, in tsv or jsonl."""
+    text = f"{tsv_field(identity)}\t" if output_format == "tsv" else f'{{"id": {_json(identity)}, '
+    return text.encode("utf-8", "backslashreplace")
 
 
-def _jsonl(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-    for batch in predictions:
-        yield "".join(encode(record) + "\n" for record in records(batch))
+def _rows(batch: Predictions) -> Iterator[tuple[str, ...]]:
+    """Yield id, label and probability as text, with the prediction set if there is one; without a label both are
+    empty.
+    """
+    sets = [(_set_field(labels),) for labels in batch.label_sets] if batch.label_sets is not None else [()] * len(batch)
+    for identity, label, probability, labels in zip(batch.ids, batch.labels, batch.best.tolist(), sets, strict=True):
+        answer = ("", "") if label is None else (label, f"{probability:.{DIGITS}f}")
+        yield identity, *answer, *labels
 
 
-def _json(predictions: Iterable[Predictions], _: bool) -> Iterator[str]:
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-    yield from json_list(encode(record) for batch in predictions for record in records(batch))
+def _set_field(labels: tuple[str, ...]) -> str:
+    """Join labels by commas, with commas and backslashes within labels escaped."""
+    return ",".join(label.replace("\\", "\\\\").replace(",", "\\,") for label in labels)
 
 
-_WRITERS: dict[str, Callable[[Iterable[Predictions], bool], Iterator[str]]] = dict(
-    zip(FORMS, (_table, _tsv, _csv, _jsonl, _json, _markdown), strict=True)
-)
+def _table(batch: Predictions) -> str:
+    """Format lines for a terminal: label, probability, id, then the prediction set and the reason for no label."""
+    from rich.cells import cell_len
+
+    width = max(map(cell_len, map(printable, batch.classes)), default=0)
+    lines = []
+    for (identity, label, probability, *labels), reason in zip(_rows(batch), batch.reasons, strict=True):
+        name = printable(label)
+        shown = f"{float(probability):7.1%}" if probability else "      –"
+        found = "".join(f"  [{printable(names)}]" for names in labels)
+        note = f"  ({printable(reason)})" if reason is not None else ""
+        lines.append(f"{name}{' ' * (width - cell_len(name))}  {shown}  {printable(identity)}{found}{note}\n")
+    return "".join(lines)

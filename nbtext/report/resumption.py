@@ -77,7 +77,7 @@ class WrittenRecords:
     def _expected(self, batch: Batch) -> list[bytes]:
         """The records of a batch as this run writes them."""
         written = BytesIO()
-        write_predictions([self._predict(batch)], written, form=self._form, with_sets=self._with_sets)
+        write_predictions([self._predict(batch)], written, output_format=self._form, with_sets=self._with_sets)
         return [line + b"\n" for line in written.getvalue().split(b"\n")[:-1]]
 
     def _error(self, row: int, identity: str) -> NbtextError:

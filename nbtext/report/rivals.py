@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.comparison import FIGURES, Duel, Figure, SideBySide, Verdict
-from nbtext.report.rows import json_text, row_text
-from nbtext.report.terminal import PLAIN, Screen, drawn, new_table
+from nbtext.report.records import format_json, format_rows
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,16 +24,16 @@ LEAST = 0.001  # of a probability that is told
 LIKELY = 0.05  # what is no less probable than this may be chance
 
 
-def rendered_side_by_side(found: SideBySide, *, form: str, screen: Screen = PLAIN) -> str:
+def format_side_by_side(found: SideBySide, *, output_format: str, screen: Screen = PLAIN) -> str:
     """As tables for the screen, json, jsonl, markdown, or (a line a model) as tsv or csv."""
-    if form == "table":
-        return drawn(_parts(found), screen)
-    if form in ("json", "jsonl"):
-        return json_text(_record(found), form=form)
-    verdicts = row_text(VERDICT_COLUMNS, map(_verdict_row, found.verdicts), form=form)
-    if form != "markdown":
+    if output_format == "table":
+        return format_screen(_parts(found), screen)
+    if output_format in ("json", "jsonl"):
+        return format_json(_record(found), output_format=output_format)
+    verdicts = format_rows(VERDICT_COLUMNS, map(_verdict_row, found.verdicts), output_format=output_format)
+    if output_format != "markdown":
         return verdicts
-    return verdicts + "\n" + row_text(DUEL_COLUMNS, map(_duel_row, found.duels), form=form)
+    return verdicts + "\n" + format_rows(DUEL_COLUMNS, map(_duel_row, found.duels), output_format=output_format)
 
 
 def _record(found: SideBySide) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Screen:
 PLAIN = Screen()
 
 
-def drawn(parts: Iterable[RenderableType], screen: Screen) -> str:
+def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
     """The parts, one below the other, as lines of text."""
     from rich.console import Console
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,12 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
         assert trained.out == ""
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert "tried " in trained.err
-    assert "leave-one-out" in trained.err
-    assert "5 folds" in trained.err
+    assert "estimated by 5-fold cross-validation\n" in trained.err
+    rows = [re.split(r"\s{2,}", line.strip()) for line in trained.err.splitlines() if line[:1] == " "][2:]
+    marked = [row for row in rows if len(row) == 4]
+    assert len(marked) == 1
+    best = max(rows, key=lambda row: (float(row[1]), -float(row[2])))
+    assert [float(figure) for figure in marked[0][1:3]] == [float(figure) for figure in best[1:3]]
     assert ("nbsvm" in trained.err) == (name == "best")
     found = nbtext("evaluate", str(few / "test"), "-m", "a", "--to", "json", cwd=tmp_path)
     assert json.loads(found.out)["accuracy"] > 0.9

@@ -15,13 +15,13 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
-from nbtext.evaluation.curve_settings import CurveSettings
 from nbtext.evaluation.learning_curves import growing_order, learning_curves, part_of
+from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.folding import tally_source, threads
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.report.curves import rendered_comparison
+from nbtext.report.curves import format_learning_curves
 
 WORDS = ("red", "green", "blue", "sea", "sun", "sky", "and", "the")
 
@@ -144,6 +144,6 @@ def test_every_form(form: str) -> None:
     tally = tally_of_texts(texts, labels, FeatureSettings())
     curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
     found = learning_curves(tally, curves, features=FeatureSettings(), modelling=[ModelSettings()])
-    text = rendered_comparison(found, form=form)
+    text = format_learning_curves(found, output_format=form)
     assert "multinomial" in text
     assert "20" in text

@@ -29,7 +29,7 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
     """Labels come back in every form; probabilities all of them, or the best one and equal shares of the rest."""
     path = tmp_path / f"predictions.{form}"
     with path.open("wb") as file:
-        write_predictions([predicted()], file, form=form)
+        write_predictions([predicted()], file, output_format=form)
     found = PredictionsFile(str(path)).of(BATCH)
     assert found.labels == predicted().labels
     assert found.true_labels == BATCH.labels

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.evaluation.cross_validation import cross_validate
-from nbtext.evaluation.splits import grouped_folds, in_order, steps_in_time
+from nbtext.evaluation.splits import grouped_folds, sort_keys, time_series_folds
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.text_classifier import TextClassifier
 
@@ -35,7 +35,7 @@ def test_groups_stay_whole(groups: list[str], data: st.DataObject) -> None:
 )
 def test_steps_are_in_order(times: list[int], n: int) -> None:
     """What is later is in no earlier step, and equal times are in the same."""
-    steps = steps_in_time(np.array([str(time) for time in times], dtype=object), n)
+    steps = time_series_folds(np.array([str(time) for time in times], dtype=object), n)
     by_time = sorted(zip(times, steps.tolist(), strict=True))
     assert [step for _, step in by_time] == sorted(step for _, step in by_time)
     assert len(set(by_time)) == len(set(times))
@@ -46,7 +46,7 @@ def test_steps_are_in_order(times: list[int], n: int) -> None:
 def test_ten_steps_of_a_hundred_days() -> None:
     """Of 110 days, eleven parts of ten days: the first is learned from, the ten others are judged."""
     days = np.array([f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(110)], dtype=object)
-    assert np.bincount(steps_in_time(days, 10)).tolist() == [10] * 11
+    assert np.bincount(time_series_folds(days, 10)).tolist() == [10] * 11
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_ten_steps_of_a_hundred_days() -> None:
 )
 def test_what_times_sort_by(times: list[str]) -> None:
     """Numbers by size, dates by the moment, anything else as text."""
-    found = in_order(times).tolist()
+    found = sort_keys(times).tolist()
     if times[0] == "2024-05-06":
         assert found[1] < found[0] < found[2] < found[3]
     else:
@@ -70,15 +70,15 @@ def test_what_times_sort_by(times: list[str]) -> None:
 
 def test_a_time_unlike_the_others() -> None:
     """A date among text is text; text among dates is an error that shows it."""
-    assert in_order(["2024-05-06", "spring", "fall"]).tolist() == ["2024-05-06", "spring", "fall"]
+    assert sort_keys(["2024-05-06", "spring", "fall"]).tolist() == ["2024-05-06", "spring", "fall"]
     with pytest.raises(SettingsError, match="'spring' is no date, as others are"):
-        in_order(["2024-05-06", "2024-05-07", "spring"])
+        sort_keys(["2024-05-06", "2024-05-07", "spring"])
 
 
 def test_one_group_and_one_time() -> None:
     """That makes no sense, and the error names the option."""
     same = np.array(["x"] * 9, dtype=object)
-    for deal in (lambda: grouped_folds(same, 2, seed=1), lambda: steps_in_time(same, 5)):
+    for deal in (lambda: grouped_folds(same, 2, seed=1), lambda: time_series_folds(same, 5)):
         with pytest.raises(SettingsError, match="all documents are of one"):
             deal()
     with pytest.raises(SettingsError, match="3 folds of 2 groups"):
@@ -97,7 +97,7 @@ def test_equals_refits(is_forward: bool) -> None:
         builder.add(Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), marks=marks[half]))
     tally = builder.finish()
     assert tally.sample.groups is not None
-    deal = steps_in_time(tally.sample.groups, 4) if is_forward else grouped_folds(tally.sample.groups, None, seed=1)
+    deal = time_series_folds(tally.sample.groups, 4) if is_forward else grouped_folds(tally.sample.groups, None, seed=1)
     classifier = TextClassifier()
     found = list(
         cross_validate(tally, deal, features=classifier.features, modelling=classifier.modelling, is_forward=is_forward)

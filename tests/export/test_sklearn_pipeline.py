@@ -18,7 +18,7 @@ from nbtext.export import from_sklearn
 from nbtext.model.growth import read_again
 from nbtext.model.inspection import inspect
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.report.inspection import rendered_inspection
+from nbtext.report.inspection import format_inspection
 
 VECTORIZERS: dict[str, Any] = {
     "counts": CountVectorizer(),
@@ -172,4 +172,4 @@ def test_inspection_of_what_was_not_counted() -> None:
             assert {(view.documents, view.mutual_information) for view in label.features} == {(None, None)}
     prefers = {view.feature: label.label for label in inspect(classifier, by="chi2").labels for view in label.features}
     assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
-    assert "mutual information –" in rendered_inspection(inspect(classifier, words=("parking",)), form="table")
+    assert "mutual information –" in format_inspection(inspect(classifier, words=("parking",)), form="table")

@@ -9,8 +9,8 @@ import pytest
 
 from nbtext.model.difference import difference
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.report.difference import rendered_difference
-from nbtext.report.fields import FORMS
+from nbtext.report.difference import format_difference
+from nbtext.report.records import OUTPUT_FORMATS
 
 CHINA = (
     ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"],
@@ -63,12 +63,12 @@ def test_hashed_features() -> None:
     assert difference(one, other).n_common == difference(one, names).n_common == 0
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_every_form_is_harmless(form: str) -> None:
     """Whatever labels and features hold."""
     before = TextClassifier(analyzer="char").fit(["a\x1b[31m", "b\x07"], [HOSTILE, "b"])
     after = TextClassifier(analyzer="char").fit(["a\x1b[31m", "b\x07", "c\x1b"], [HOSTILE, "b", HOSTILE + "2"])
-    text = rendered_difference(difference(before, after), form=form)
+    text = format_difference(difference(before, after), output_format=form)
     assert form in ("csv", "tsv") or "\x1b" not in text
     if form == "json":
         assert json.loads(text)["new_labels"] == [HOSTILE + "2"]

@@ -17,7 +17,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
-from nbtext.evaluation.curve_settings import models_to_compare
+from nbtext.evaluation.settings import models_to_compare
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.text_classifier import TextClassifier

@@ -11,7 +11,7 @@ import pytest
 
 from nbtext.evaluation.metrics import Evaluation, LabelScore
 from nbtext.evaluation.reliability import ReliabilityBin
-from nbtext.report.evaluation import rendered_evaluation
+from nbtext.report.evaluation import format_evaluation
 from nbtext.report.heat import fits, heat_map
 from nbtext.report.terminal import Screen
 
@@ -31,28 +31,37 @@ def evaluation_of(*labels: str) -> Evaluation:
 
 def test_json_has_what_the_design_lists() -> None:
     """At least these keys, and one object a label."""
-    record = json.loads(rendered_evaluation(evaluation_of("a", HOSTILE), form="json"))
+    record = json.loads(format_evaluation(evaluation_of("a", HOSTILE), output_format="json"))
     wanted = (
         "documents accuracy macro_f1 weighted_f1 log_loss expected_calibration_error labels per_label confusion_matrix"
     )
     assert set(wanted.split()) <= record.keys()
     assert record["per_label"][1] == {"label": HOSTILE, "precision": 0.5, "recall": 0.25, "f1": 1 / 3, "support": 2}
-    assert json.loads(rendered_evaluation(evaluation_of("a"), form="jsonl"))["labels"] == ["a"]
+    assert json.loads(format_evaluation(evaluation_of("a"), output_format="jsonl"))["labels"] == ["a"]
 
 
 def test_tsv_and_csv() -> None:
-    """A figure a line; a label a row."""
-    text = rendered_evaluation(evaluation_of("a", HOSTILE), form="tsv")
-    assert "accuracy\t0.500000\n" in text
-    rows = list(csv.reader(io.StringIO(rendered_evaluation(evaluation_of("a", HOSTILE), form="csv"))))
-    assert rows[2] == [HOSTILE, "0.500000", "0.250000", "0.333333", "2"]
+    """Both have the same rows: the metrics, then precision, recall, F1 and support of each label."""
+    text = format_evaluation(evaluation_of("a", HOSTILE), output_format="tsv")
+    assert "accuracy\t0.500000\t\n" in text
+    table = format_evaluation(evaluation_of("a", HOSTILE), output_format="csv")
+    header, *rows = csv.reader(io.StringIO(table, newline=""))
+    assert header == ["metric", "value", "label"]
+    assert len(rows) == len(text.splitlines())
+    assert ["accuracy", "0.500000", ""] in rows
+    assert rows[-4:] == [
+        ["precision", "0.500000", HOSTILE],
+        ["recall", "0.250000", HOSTILE],
+        ["f1", "0.333333", HOSTILE],
+        ["support", "2", HOSTILE],
+    ]
 
 
 def test_reliability() -> None:
     """JSON and Markdown say how often answers of about the same probability were right."""
     evaluation = evaluation_of("a", "b")
-    assert json.loads(rendered_evaluation(evaluation, form="json"))["reliability"][0]["accuracy"] == 0.5
-    assert "| 0.400 to 0.600 | 4 | 0.5000 | 0.5000 |" in rendered_evaluation(evaluation, form="markdown")
+    assert json.loads(format_evaluation(evaluation, output_format="json"))["reliability"][0]["accuracy"] == 0.5
+    assert "| 0.400 to 0.600 | 4 | 0.5000 | 0.5000 |" in format_evaluation(evaluation, output_format="markdown")
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
@@ -60,7 +69,7 @@ def test_reliability() -> None:
 def test_people_see_no_control_character(form: str, n_labels: int) -> None:
     """Tables hold every figure, fit the width where they can, and spell out what a terminal would obey."""
     labels = [f"{HOSTILE}{n}" for n in range(n_labels)]
-    text = rendered_evaluation(evaluation_of(*labels), form=form, screen=Screen(100))
+    text = format_evaluation(evaluation_of(*labels), output_format=form, screen=Screen(100))
     assert "\x1b" not in text
     assert "0.5000" in text
     if form == "table":
@@ -70,7 +79,7 @@ def test_people_see_no_control_character(form: str, n_labels: int) -> None:
 def test_a_small_heat_map() -> None:
     """Of more labels than a table of numbers has room for: each row's shades by hand, and only where it fits."""
     labels = [f"label {place}" for place in range(1, 15)]
-    text = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(60))
+    text = format_evaluation(evaluation_of(*labels), output_format="table", screen=Screen(60))
     lines = text.splitlines()
     assert "label 1   1 ██" in text  # both of its documents were right
     assert "label 2   2 ▓▓▓▓" in text  # one of two right, one taken for the first
@@ -79,7 +88,7 @@ def test_a_small_heat_map() -> None:
     assert tens.replace(" ", "") == "11111"
     assert units.replace(" ", "") == "12345678901234"
     assert max(map(len, lines)) <= 60
-    narrow = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(38))
+    narrow = format_evaluation(evaluation_of(*labels), output_format="table", screen=Screen(38))
     assert "by column" not in narrow
     assert "label 14" in narrow
 
@@ -99,7 +108,7 @@ def test_a_heat_map_of_wide_letters() -> None:
 def test_the_heat_map_has_colors_only_where_they_are_wanted() -> None:
     """Blue is right, yellow is wrong; without colors the shades remain."""
     labels = [f"label {place}" for place in range(1, 15)]
-    colored = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(80, True, True))
-    plain = rendered_evaluation(evaluation_of(*labels), form="table", screen=Screen(80, True, False))
+    colored = format_evaluation(evaluation_of(*labels), output_format="table", screen=Screen(80, True, True))
+    plain = format_evaluation(evaluation_of(*labels), output_format="table", screen=Screen(80, True, False))
     assert "\x1b[34m██" in colored and "\x1b[33m▓▓" in colored
     assert "\x1b[34m" not in plain and "▓▓" in plain

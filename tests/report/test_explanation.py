@@ -12,8 +12,8 @@ from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.report.explanation import ExplanationWriter, part_weights
-from nbtext.report.fields import FORMS
+from nbtext.report.explanation import part_weights, write_explanations
+from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.report.terminal import Screen
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
@@ -34,11 +34,11 @@ def explained(classifier: TextClassifier, text: str = TEXT) -> list[Explanation]
 
 def written(form: str, explanations: list[Explanation], **options: object) -> str:
     file = io.BytesIO()
-    ExplanationWriter(form, **options).write(explanations, file)  # type: ignore[arg-type]
+    write_explanations(explanations, file, output_format=form, **options)  # type: ignore[arg-type]
     return file.getvalue().decode()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
     """Only our own colors reach a terminal; markup and emoji codes are plain text; no line is too wide."""
     locate = Locator(classifier.features)

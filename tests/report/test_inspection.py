@@ -10,8 +10,8 @@ import pytest
 
 from nbtext.model.inspection import inspect
 from nbtext.model.text_classifier import TextClassifier
-from nbtext.report.fields import FORMS
-from nbtext.report.inspection import FEATURE_COLUMNS, rendered_inspection
+from nbtext.report.inspection import FEATURE_COLUMNS, format_inspection
+from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.report.terminal import Screen
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
@@ -24,11 +24,11 @@ def classifier() -> TextClassifier:
     return TextClassifier(analyzer="char", ngrams=(1, 3)).fit(texts, [HOSTILE, "cold", HOSTILE, "cold"])
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
     """No control character is in any form that people read, and a terminal's table keeps to its width."""
     for inspection in (inspect(classifier, by="frequency"), inspect(classifier, words=["\x1b", "z" * 200])):
-        text = rendered_inspection(inspection, form=form, screen=Screen(60))
+        text = format_inspection(inspection, output_format=form, screen=Screen(60))
         assert form in ("csv", "tsv") or "\x1b" not in text  # which programs read
         if form == "table":
             assert max(map(len, text.splitlines())) <= 60 or "z" * 60 in text
@@ -36,17 +36,17 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
 
 def test_json_has_it_all(classifier: TextClassifier) -> None:
     """Every figure by its name, and what another program needs of the hyperplane."""
-    record = json.loads(rendered_inspection(inspect(classifier), form="json"))
+    record = json.loads(format_inspection(inspect(classifier), output_format="json"))
     assert record["labels"][0]["label"] == HOSTILE
     assert record["hyperplane"]["positive"] == "cold"
     assert len(record["hyperplane"]["weights"]) >= len(record["labels"][0]["features"])
-    assert "\n" not in rendered_inspection(inspect(classifier), form="jsonl").rstrip("\n")
+    assert "\n" not in format_inspection(inspect(classifier), output_format="jsonl").rstrip("\n")
 
 
 def test_csv_has_a_header_and_tsv_has_none(classifier: TextClassifier) -> None:
     """A row for each label and feature."""
-    rows = list(csv.reader(io.StringIO(rendered_inspection(inspect(classifier), form="csv"))))
+    rows = list(csv.reader(io.StringIO(format_inspection(inspect(classifier), output_format="csv"))))
     assert tuple(rows[0]) == FEATURE_COLUMNS
-    lines = rendered_inspection(inspect(classifier), form="tsv").splitlines()
+    lines = format_inspection(inspect(classifier), output_format="tsv").splitlines()
     assert len(lines) == len(rows) - 1
     assert {line.count("\t") for line in lines} == {len(FEATURE_COLUMNS) - 1}

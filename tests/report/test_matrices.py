@@ -27,7 +27,7 @@ def matrix_of(dtype: type) -> Matrix:
 def test_svmlight(dtype: type) -> None:
     """scikit-learn reads the same numbers to the last bit; labels are places in sorted order, -1 is none."""
     file = io.BytesIO()
-    write_matrix(matrix_of(dtype), file, form="svmlight")
+    write_matrix(matrix_of(dtype), file, output_format="svmlight")
     file.seek(0)
     found, labels = load_svmlight_file(file, n_features=3)
     np.testing.assert_array_equal(found.toarray(), matrix_of(dtype).csr().toarray())
@@ -38,6 +38,6 @@ def test_svmlight(dtype: type) -> None:
 def test_matrix_market(dtype: type) -> None:
     """SciPy reads the same numbers."""
     file = io.BytesIO()
-    write_matrix(matrix_of(dtype), file, form="mtx")
+    write_matrix(matrix_of(dtype), file, output_format="mtx")
     file.seek(0)
     np.testing.assert_allclose(mmread(file).toarray(), matrix_of(dtype).csr().toarray(), rtol=1e-15)

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.model.predictions import Predictions
-from nbtext.report.fields import FORMS
-from nbtext.report.records import write_predictions
+from nbtext.report.records import OUTPUT_FORMATS, format_json, write_predictions
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 
@@ -35,7 +34,7 @@ def predictions_of(ids: list[str], labels: list[str | None]) -> Predictions:
 
 def written(form: str, *batches: Predictions) -> str:
     file = io.BytesIO()
-    write_predictions(batches, file, form=form)
+    write_predictions(batches, file, output_format=form)
     return file.getvalue().decode("utf-8")
 
 
@@ -94,11 +93,11 @@ def test_no_control_character_reaches_a_person(form: str) -> None:
     assert all(line.isprintable() for line in text.splitlines())
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_no_document(form: str) -> None:
     """No document gives a well-formed empty result."""
     text = written(form)
-    assert text in ("", "id,label,probability\r\n", "[]\n", "| id | label | probability |\n|---|---|---:|\n")
+    assert text in ("", "id,label,probability\n", "[]\n", "| id | label | probability |\n|---|---|---|\n")
 
 
 def test_unread_documents_have_no_scores() -> None:
@@ -106,3 +105,31 @@ def test_unread_documents_have_no_scores() -> None:
     batch = predictions_of(["a"], [None])
     batch.probabilities[:] = np.nan
     assert json.loads(written("jsonl", batch))["scores"] is None
+
+
+@pytest.mark.parametrize("n_labels", [2, 90, 3000])
+def test_scores_sum_to_one(n_labels: int) -> None:
+    """However many labels there are, the scores of a record sum to 1 within 1e-6, and hold its probability."""
+    random = np.random.default_rng(n_labels)
+    probabilities = random.dirichlet(np.full(n_labels, 0.5), 50)
+    batch = replace(
+        predictions_of(list(map(str, range(50))), ["no"] * 50),
+        classes=tuple(f"label {k:04}" for k in range(n_labels)),
+        probabilities=probabilities,
+    )
+    batch.labels = [batch.classes[k] for k in batch.chosen]
+    for record in map(json.loads, written("jsonl", batch).splitlines()):
+        assert abs(sum(record["scores"].values()) - 1) <= 1e-6
+        assert record["scores"][record["label"]] == record["probability"]
+
+
+def test_json_never_holds_what_it_cannot() -> None:
+    """A number that is not finite is null, wherever it stands."""
+    plain = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": (-float("inf"),)}}
+    assert json.loads(format_json(plain)) == {"a": None, "b": [None, 1.5], "c": {"d": [None]}}
+    batch = predictions_of(["a"], ["no"])
+    batch.probabilities[:] = np.nan
+    batch.known[:] = np.inf
+    text = written("jsonl", batch) + written("json", batch)
+    assert "NaN" not in text
+    assert "Infinity" not in text
