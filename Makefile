@@ -100,11 +100,11 @@ corpora: $(VENV)/.nbtext
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxi nbtext/features/kernel/*) | $(VENV)/bin/python
+$(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*/*.pxd) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
-$(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxi nbtext/features/kernel/*) | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*/*.pxd) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	$(BIN)/python -m compileall -q nbtext  # the tests start it a thousand times
 	touch $@ $(VENV)/.nbtext

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes import plain
 from nbtext.errors import ModelError
-from nbtext.features import twins
+from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.routines import routines
-from nbtext.features.rows import entries_of, run_starts, running_sums
+from nbtext.features.kernel import choose_version
+
+combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistics")
 
 MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
 NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
@@ -192,7 +194,7 @@ def _combined(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStat
         raise ModelError(f"more than {MOST_COUNTED:,} occurrences together are more than can be counted")
     class_documents = a.class_documents + sign * b.class_documents
     # the kernel knows whole documents only
-    combine = (twins if a.is_decayed or b.is_decayed else routines).combine_entries
+    combine = plain.combine_entries if a.is_decayed or b.is_decayed else combine_entries
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError(NEVER_LEARNED)

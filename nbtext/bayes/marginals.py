@@ -12,7 +12,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.expectation import Mixture
 from nbtext.bayes.priors import Prior, log_prior
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.features.rows import running_sums
+from nbtext.features.csr import running_sums
 
 BLOCK = 1 << 20  # probabilities that are looked for together, so that memory is bounded
 ITERATIONS = 60

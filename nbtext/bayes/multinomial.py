@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.probability import log_share
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.routines import routines
+from nbtext.features.kernel import choose_version
+
+left_out_gains = choose_version(plain.left_out_gains, "nbtext.bayes._statistics")
 
 MOST_TABLED = 4096  # sightings whose logarithms are looked up
 
@@ -81,7 +84,7 @@ def multinomial_counts_left_out(
     alphas = np.array(smoothings, dtype=np.float64)
     sightings = np.arange(min(MOST_TABLED, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
     table = np.log(sightings[:, None] + alphas) - np.log(alphas)
-    gains = routines.left_out_gains(
+    gains = left_out_gains(
         (sample.indptr, sample.indices, sample.counts),
         sample.classes,
         statistics.entries,

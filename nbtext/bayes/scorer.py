@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.derivation import Derivation
-from nbtext.features.routines import routines
+from nbtext.features.counting import score_rows
 from nbtext.features.sparse_weights import SparseWeights
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ class LinearScorer(SparseWeights):
         """The scores of documents in compressed sparse rows of features: shape (n_documents, n_classes)."""
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(indptr, indices, values)
-        scores = routines.score_rows(indptr, indices, values, self)
+        scores = score_rows(indptr, indices, values, self)
         if self.derivation is None or self.derivation.height == 1:
             return scores
         return np.asarray(scores.reshape(len(scores), self.derivation.height, self.n_classes).sum(axis=1))

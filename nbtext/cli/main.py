@@ -100,7 +100,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     if not is_wanted or ctx.resilient_parsing:
         return
     from nbtext import __version__
-    from nbtext.features.availability import kernel_name
+    from nbtext.features.kernel import kernel_name
 
     click.echo(f"nbtext {__version__}\nkernel: {kernel_name()}")
     ctx.exit()

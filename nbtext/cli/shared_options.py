@@ -76,7 +76,7 @@ def _listen(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
         return
     import logging
 
-    from nbtext.features.availability import kernel_name
+    from nbtext.features.kernel import kernel_name
 
     logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
     logging.getLogger("nbtext").info("kernel: %s", kernel_name())

@@ -12,73 +12,13 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy
 
+from nbtext.documents.scanner cimport (
+    NOTHING, SPELLED, TEXT, Scanner, Value, nb_count, skip_blanks, take, take_text, take_value,
+)
+
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
     void* PyUnicode_DATA(object text)
-
-cdef extern from *:
-    """
-    #include <stdint.h>
-    #include <string.h>
-    typedef uint8_t nb_vector __attribute__((vector_size(16)));
-
-    static inline unsigned nb_bits(nb_vector flags) {
-    #ifdef __SSE2__
-        return (unsigned)__builtin_ia32_pmovmskb128((__attribute__((vector_size(16))) char)flags);
-    #else
-        unsigned i, bits = 0;
-        for (i = 0; i < 16; i++)
-            bits |= (unsigned)(flags[i] >> 7) << i;
-        return bits;
-    #endif
-    }
-
-    /* How often a byte occurs; compilers make vectors of the inner loop, whose sums fit into a byte each. */
-    static inline size_t nb_count(const uint8_t *bytes, size_t size, uint8_t wanted) {
-        size_t i = 0, count = 0;
-        while (i < size) {
-            const size_t end = size - i < 255 * 16 ? size : i + 255 * 16;
-            nb_vector sums = {0};
-            uint8_t all[16];
-            int k;
-            for (; end - i >= 16; i += 16) {
-                nb_vector part;
-                memcpy(&part, bytes + i, 16);
-                sums -= (nb_vector)(part == wanted);
-            }
-            memcpy(all, &sums, 16);
-            for (k = 0; k < 16; k++)
-                count += all[k];
-            for (; i < end; i++)
-                count += bytes[i] == wanted;
-        }
-        return count;
-    }
-
-    /* How many bytes from here on are neither quote nor backslash nor control character; notes whether all are ASCII. */
-    static inline size_t nb_plain_run(const uint8_t *text, const uint8_t *end, int *is_ascii) {
-        const uint8_t *start = text;
-        unsigned stops, high, seen;
-        while (end - text >= 16) {
-            nb_vector part;
-            memcpy(&part, text, 16);
-            stops = nb_bits((nb_vector)(part == '"') | (nb_vector)(part == '\\\\') | (nb_vector)(part < 0x20));
-            high = nb_bits(part);
-            seen = stops ? (stops & -stops) - 1 : 0xFFFF;
-            *is_ascii &= (high & seen) == 0;
-            if (stops)
-                return (size_t)(text - start) + (size_t)__builtin_ctz(stops);
-            text += 16;
-        }
-        for (; text < end && *text != '"' && *text != '\\\\' && *text >= 0x20; text++)
-            *is_ascii &= *text < 0x80;
-        return (size_t)(text - start);
-    }
-    """
-    size_t nb_count(const uint8_t* bytes, size_t size, uint8_t wanted) noexcept nogil
-    size_t nb_plain_run(const uint8_t* text, const uint8_t* end, int* is_ascii) noexcept nogil
-
-include "scanner.pxi"
 
 
 cdef class Lines:

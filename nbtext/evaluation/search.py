@@ -19,7 +19,7 @@ from nbtext.errors import InputError, number_of
 from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.metrics import Judge
 from nbtext.evaluation.splits import stratified_folds
-from nbtext.features.rows import running_sums
+from nbtext.features.csr import running_sums
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitting import read, sample_size

@@ -1,4 +1,4 @@
-"""The seam between text and counts: the compiled kernel where it is there, else its twin in plain Python."""
+"""Text to counts: by the compiled kernel where it can count the features, else in plain Python."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.features import plain
 from nbtext.features.analyzer import ACCENTS, Analyzer, has_own_pattern
-from nbtext.features.availability import HAS_KERNEL, kernel_name
+from nbtext.features.kernel import HAS_KERNEL, choose_version
+from nbtext.features.rows import ClassCounts, Kept, Rows
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.sparse_weights import SparseWeights
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    from nbtext.features.rows import ClassCounts, Kept, Rows
-    from nbtext.features.sparse_weights import SparseWeights
-    from nbtext.features.vocabulary import Vocabulary
-    from nbtext.features.weighting import Weighting
+arrange = choose_version(plain.arrange, "nbtext.features._rows")
+merge_sorted = choose_version(plain.merge_sorted, "nbtext.features._rows")
+score_rows = choose_version(plain.score_rows, "nbtext.features._rows")
 
-    Floats = NDArray[np.float64]
-
-
-_logging = Lock()  # so that of several threads one alone says it
-
-__all__ = ["HAS_KERNEL", "Counter", "counter", "kernel_name"]
+_logging = Lock()  # so that only one of several threads logs the message
 
 
 class Counter(Protocol):
@@ -80,11 +80,9 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     """
     if not HAS_KERNEL or not is_compilable(settings):
         with _logging:
-            _log_reference(settings)
-        from nbtext.features.reference import ReferenceCounter
-
-        return ReferenceCounter(settings, vocabulary)
-    from nbtext.features._kernel import Counter as CompiledCounter
+            _log_plain(settings)
+        return plain.PlainCounter(settings, vocabulary)
+    from nbtext.features._counting import Counter as CompiledCounter
 
     normalizer = Analyzer(settings).normalizer
     return CompiledCounter(
@@ -106,7 +104,7 @@ def is_compilable(settings: FeatureSettings) -> bool:
 
 
 @cache
-def _log_reference(settings: FeatureSettings) -> None:
+def _log_plain(settings: FeatureSettings) -> None:
     """Say, to whoever listens, that and why the slow way is taken; once."""
     from logging import getLogger
 

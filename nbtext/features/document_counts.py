@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.features.routines import routines
-from nbtext.features.rows import running_sums
+from nbtext.features.csr import entry_positions, running_sums, take_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -124,7 +123,7 @@ class DocumentCounts:
 
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
         """These of the documents, in this order."""
-        rows = routines.take_rows(self.indptr, self.indices, self.counts, documents)
+        rows = take_rows(self.indptr, self.indices, self.counts, documents)
         columns = (None if column is None else column[documents] for column in (self.groups, self.token_lengths))
         return DocumentCounts(*rows, self.classes[documents], self.hashes[documents], *columns)
 
@@ -166,7 +165,7 @@ class DocumentCounts:
         indptr, classes  of the statistics of a corpus that holds these documents
         """
         if self._located is None or self._located[0] is not classes:
-            positions = routines.entry_positions(self.indptr, self.indices, self.classes, indptr, classes)
+            positions = entry_positions(self.indptr, self.indices, self.classes, indptr, classes)
             object.__setattr__(self, "_located", (classes, positions))  # a cache, no part of the value
             return positions
         return self._located[1]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nbtext.features.csr import entries_of, run_starts, running_sums
 
 
 class Rows(NamedTuple):
@@ -77,25 +79,6 @@ class ClassCounts(NamedTuple):
     classes: NDArray[np.int32]  # (n_entries,)
     documents: NDArray[np.int64]  # (n_entries,), documents of the class that hold the feature: d_kj
     occurrences: NDArray[np.int64]  # (n_entries,), how often they do: t_kj
-
-
-def running_sums(values: NDArray[Any]) -> NDArray[np.int64]:
-    """0, the first value, the sum of the first two, and so on to the sum of all: shape (n + 1,)."""
-    sums = np.zeros(len(values) + 1, dtype=np.int64)
-    np.cumsum(values, out=sums[1:])
-    return sums
-
-
-def entries_of(indptr: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The bounds of some rows by themselves, one after the other, and where their entries are among those of all."""
-    lengths = np.diff(indptr)[rows]
-    bounds = running_sums(lengths)
-    return bounds, np.repeat(indptr[rows] - bounds[:-1], lengths) + np.arange(bounds[-1])
-
-
-def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each run of equal keys begins."""
-    return np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError
-from nbtext.features.counting import Counter, counter
+from nbtext.features.counting import Counter, arrange, counter
+from nbtext.features.plain import ClassTally
 from nbtext.features.plain_settings import as_settings
-from nbtext.features.routines import routines
 from nbtext.features.rows import ClassCounts, Rows, joined
 from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.tally import ClassTally
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
 
@@ -167,12 +166,12 @@ class Vectorizer:
     ) -> tuple[Vocabulary, Rows]:
         """The features that the settings choose, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):
-            return vocabulary, routines.arrange(rows, rank)
+            return vocabulary, arrange(rows, rank)
         counts = _class_counts(rows, classes, len(vocabulary), rank)
         columns = selected_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
         places = np.full(len(vocabulary), -1, dtype=np.int32)
         places[columns] = np.arange(len(columns), dtype=np.int32)
-        return vocabulary.restricted(columns), routines.arrange(rows, np.where(rank < 0, rank, places[rank]))
+        return vocabulary.restricted(columns), arrange(rows, np.where(rank < 0, rank, places[rank]))
 
     def _matrix(self, rows: Rows) -> csr_array:
         from scipy.sparse import csr_array

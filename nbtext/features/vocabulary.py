@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.names import packed, unpacked
-from nbtext.features.rows import entries_of
+from nbtext.features.csr import entries_of
 
 
 class Vocabulary:

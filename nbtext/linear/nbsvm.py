@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import LinearSettings
+from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.rows import running_sums
 from nbtext.linear.ratios import log_count_ratios
 from nbtext.linear.solving import Aim, Corpus, Fit, Start, approach, divide, in_threads, square_lengths
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.features.availability import HAS_KERNEL
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.kernel import HAS_KERNEL
 
 if TYPE_CHECKING or not HAS_KERNEL:
     from nbtext.linear.beliefs import regress
     from nbtext.linear.planes import divide
 else:
-    from nbtext.features._kernel import divide, regress
+    from nbtext.linear._solvers import divide, regress
 
 __all__ = [
     "Aim", "Corpus", "Fit", "Start", "approach", "divide", "in_threads", "regress", "square_lengths",

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.documents.batch import Batch, unlabeled
 from nbtext.features.analyzer import TOO_LONG
-from nbtext.features.counting import Counter, counter
+from nbtext.features.counting import Counter, arrange, counter, merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
-from nbtext.features.routines import routines
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -146,7 +145,7 @@ def united(a: CorpusCounts, b: CorpusCounts) -> tuple[Vocabulary | None, NDArray
     if a.vocabulary is None or b.vocabulary is None:
         same = np.arange(a.statistics.n_features, dtype=np.int32)
         return None, same, same
-    blob, offsets, columns_a, columns_b = routines.merge_sorted(
+    blob, offsets, columns_a, columns_b = merge_sorted(
         a.vocabulary.blob, a.vocabulary.offsets, b.vocabulary.blob, b.vocabulary.offsets
     )
     return Vocabulary(blob, offsets), columns_a, columns_b
@@ -252,9 +251,7 @@ class CorpusCounter:
             vocabulary, columns = self._counter.vocabulary()
         del self._counter  # its memory is better used for what follows
         kept = self._reservoir.taken()
-        rows = routines.arrange(
-            Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns
-        )
+        rows = arrange(Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns)
         sample = DocumentCounts(
             rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes, kept.groups
         )

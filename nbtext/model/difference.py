@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.routines import routines
+from nbtext.features.counting import merge_sorted
 from nbtext.model.inspection import Inspection, inspect
 from nbtext.model.inspector import Inspector
 
@@ -103,7 +103,7 @@ def _common(before: TextClassifier, after: TextClassifier) -> tuple[Columns, Col
         is_same = old is new and before.features.hash_bits == after.features.hash_bits
         columns = np.arange(before.fitted_.scorer.n_features if is_same else 0)
         return columns, columns
-    _, _, places_old, places_new = routines.merge_sorted(old.blob, old.offsets, new.blob, new.offsets)
+    _, _, places_old, places_new = merge_sorted(old.blob, old.offsets, new.blob, new.offsets)
     _, in_old, in_new = np.intersect1d(places_old, places_new, assume_unique=True, return_indices=True)
     return in_old, in_new
 

@@ -16,8 +16,8 @@ from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Choice
 from nbtext.errors import InputError, ModelError
+from nbtext.features.counting import merge_sorted
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.routines import routines
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.decay import WHOLE, check_fading, check_whole, faded
 from nbtext.model.fitting import needs_all_documents, read, sample_size
@@ -294,7 +294,7 @@ def _known(tally: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
     classes = np.array([places[label] for label in tally.labels], dtype=np.int32)
     if tally.vocabulary is None or known.vocabulary is None:
         return replace(tally.sample, classes=classes[tally.sample.classes])
-    _, offsets, theirs, mine = routines.merge_sorted(
+    _, offsets, theirs, mine = merge_sorted(
         tally.vocabulary.blob, tally.vocabulary.offsets, known.vocabulary.blob, known.vocabulary.offsets
     )
     columns = np.full(len(offsets) - 1, -1, dtype=np.int32)

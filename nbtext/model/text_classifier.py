@@ -19,8 +19,9 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.counting import Counter, counter
+from nbtext.features.csr import running_sums
 from nbtext.features.plain_settings import as_settings
-from nbtext.features.rows import Rows, running_sums
+from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.conventions import (
     check_paired,

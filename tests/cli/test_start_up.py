@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.kernel import HAS_KERNEL
 
 
 def imported(*arguments: str, input: bytes = b"") -> set[str]:

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.features.analyzer import Analyzer
-from nbtext.features.counting import counter, is_compilable
+from nbtext.features.counting import arrange, counter, is_compilable
 from nbtext.features.hashing import buckets, mix64, term_hashes
-from nbtext.features.routines import routines
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.sparse_weights import SparseWeights
@@ -57,7 +56,7 @@ def test_growing_rows_count_what_the_analyzer_finds(
     batches = [growing.rows([texts]), growing.rows([more])]
     vocabulary, rank = growing.vocabulary()
     expected = [Counter(Analyzer(settings)(text)) for text in texts + more]
-    arranged = [routines.arrange(rows, rank) for rows in batches]
+    arranged = [arrange(rows, rank) for rows in batches]
     assert [row for rows in arranged for row in named(rows, vocabulary.terms)] == expected
     assert [n for rows in batches for n in rows.n_tokens] == [document.total() for document in expected]
     assert vocabulary.terms == sorted(set().union(*expected))
@@ -159,7 +158,7 @@ def test_a_tally_keeps_the_documents_below_the_bound(counting_kernel: str, bits:
     assert kept.documents.tolist() == everything.documents[below].tolist()
     assert kept.hashes.tolist() == everything.hashes[below].tolist()
     names = growing.vocabulary() if bits is None else None
-    rows = routines.arrange(kept.rows, names[1]) if names else kept.rows
+    rows = arrange(kept.rows, names[1]) if names else kept.rows
     alone = counter(settings, names[0] if names else None).rows([[texts[i] for i in kept.documents]])
     assert [part.tolist() for part in rows] == [part.tolist() for part in alone]
 
@@ -170,7 +169,7 @@ def test_fields_are_counted_apart(counting_kernel: str) -> None:
     rows = growing.rows([["free money", ""], ["call", "free"]])
     vocabulary, rank = growing.vocabulary()
     assert vocabulary.terms == ["body:call", "body:free", "subject:free", "subject:free money", "subject:money"]
-    assert routines.arrange(rows, rank).indices.tolist() == [0, 2, 3, 4, 1]
+    assert arrange(rows, rank).indices.tolist() == [0, 2, 3, 4, 1]
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
-from nbtext.features.availability import HAS_KERNEL
 from nbtext.features.counting import counter as best_counter
-from nbtext.features.reference import ReferenceCounter
+from nbtext.features.kernel import HAS_KERNEL
+from nbtext.features.plain import PlainCounter
+from nbtext.features.plain import arrange as plainly_arranged
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.sparse_weights import SparseWeights
-from nbtext.features.twins import arrange as plainly_arranged
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 
 murmurhash3_32 = pytest.importorskip("sklearn.utils").murmurhash3_32
-kernel = pytest.importorskip("nbtext.features._kernel", reason="the kernel is not compiled")
+kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")
+kernel_rows = pytest.importorskip("nbtext.features._rows", reason="the kernel is not compiled")
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 
 ALL = 2**64
@@ -59,11 +60,11 @@ SETTINGS = st.one_of(
 )
 
 
-def both(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> tuple[Any, ReferenceCounter]:
+def both(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> tuple[Any, PlainCounter]:
     """The compiled counter for these settings, and its twin."""
     compiled = best_counter(settings, vocabulary)
     assert isinstance(compiled, kernel.Counter)
-    return compiled, ReferenceCounter(settings, vocabulary)
+    return compiled, PlainCounter(settings, vocabulary)
 
 
 def columns_of(settings: FeatureSettings, texts: list[str]) -> list[list[str]]:
@@ -129,7 +130,7 @@ def test_rows_are_those_of_the_reference(texts: list[str], more: list[str], sett
         (vocabulary, rank), (plain_vocabulary, plain_rank) = compiled.vocabulary(), plain.vocabulary()
         assert vocabulary == plain_vocabulary
         parts = [
-            [kernel.arrange(rows, rank) for rows in parts[0]],
+            [kernel_rows.arrange(rows, rank) for rows in parts[0]],
             [plainly_arranged(rows, plain_rank) for rows in parts[1]],
         ]
     for rows, plain_rows in zip(*parts, strict=True):
@@ -154,7 +155,7 @@ def test_tallies_are_those_of_the_reference(
         labels = np.array(part, dtype=np.int32)
         kept, plainly_kept = compiled.tally(columns, labels, keep_below), plain.tally(columns, labels, keep_below)
         (_, rank), (_, plain_rank) = compiled.vocabulary(), plain.vocabulary()
-        assert_same(kernel.arrange(kept.rows, rank), plainly_arranged(plainly_kept.rows, plain_rank))
+        assert_same(kernel_rows.arrange(kept.rows, rank), plainly_arranged(plainly_kept.rows, plain_rank))
         assert_same(kept[1:], plainly_kept[1:])
     assert_same(compiled.class_counts(), plain.class_counts())
 
@@ -172,7 +173,7 @@ def test_a_fixed_vocabulary_may_hold_any_terms(
     if settings.hash_bits is not None:
         return
     columns = columns_of(settings, texts)
-    growing = ReferenceCounter(settings)
+    growing = PlainCounter(settings)
     growing.rows(columns)
     occurring = growing.vocabulary()[0].terms
     prefixes = [f"{name}:" for name in settings.fields] or [""]
@@ -203,7 +204,7 @@ def test_the_worlds_languages_are_counted_as_by_the_reference(
     kept, plainly_kept = compiled.tally([texts], labels, ALL), plain.tally([texts], labels, ALL)
     (vocabulary, rank), (plain_vocabulary, plain_rank) = compiled.vocabulary(), plain.vocabulary()
     assert vocabulary == plain_vocabulary
-    assert_same(kernel.arrange(kept.rows, rank), plainly_arranged(plainly_kept.rows, plain_rank))
+    assert_same(kernel_rows.arrange(kept.rows, rank), plainly_arranged(plainly_kept.rows, plain_rank))
     assert_same(compiled.class_counts(), plain.class_counts())
 
 
@@ -348,12 +349,12 @@ def test_scores_are_those_of_the_reference_to_the_last_bit(share: float, weighti
     counting = kernel.Counter(ngrams=(1, 2), vocabulary=terms)
     for _ in range(2):  # the second time, the weights are there already
         found = counting.scores([texts], weighing, scorer)
-        expected = ReferenceCounter(settings, terms).scores([texts], weighing, scorer)
+        expected = PlainCounter(settings, terms).scores([texts], weighing, scorer)
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
     rows = counting.rows([texts])
     weights = weighing.weights(rows.indptr, rows.indices, rows.counts)
-    np.testing.assert_allclose(found[0], kernel.score_rows(rows.indptr, rows.indices, weights, scorer), rtol=1e-12)
+    np.testing.assert_allclose(found[0], kernel_rows.score_rows(rows.indptr, rows.indices, weights, scorer), rtol=1e-12)
 
 
 def test_a_document_of_a_million_words_is_counted() -> None:

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.rows import Rows
 from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 
-kernel = pytest.importorskip("nbtext.features._kernel", reason="the kernel is not compiled")
+kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")
+rows_kernel = pytest.importorskip("nbtext.features._rows", reason="the kernel is not compiled")
+statistics = pytest.importorskip("nbtext.bayes._statistics", reason="the kernel is not compiled")
+solvers = pytest.importorskip("nbtext.linear._solvers", reason="the kernel is not compiled")
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 
 
@@ -25,7 +28,7 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
 
 def regressed(beliefs: NDArray[np.float64]) -> object:
     """Of one row that is empty."""
-    return kernel.regress(
+    return solvers.regress(
         np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(1, np.int32), beliefs,
         np.zeros(beliefs.shape[1]), n_features=1, penalty=1.0, spring=1.0, tolerance=0.1, rounds=1, seed=1,
     )  # fmt: skip
@@ -52,11 +55,11 @@ def regressed(beliefs: NDArray[np.float64]) -> object:
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 2, 1, 3]))), ValueError),
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 9]))), ValueError),
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([], np.int64))), ValueError),
-        (lambda: kernel.arrange(no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: kernel.arrange(no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: kernel.arrange(no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: kernel.arrange(no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
-        (lambda: kernel.arrange(no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange(no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange(no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange(no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange(no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange(no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
         (lambda: regressed(np.zeros((1, 0))), ValueError),
         (lambda: regressed(np.zeros((0, 2))), ValueError),
     ],
@@ -91,7 +94,7 @@ def test_a_scorer_that_fits_nothing_is_an_error(change: dict[str, list[float]]) 
     }
     with pytest.raises(ValueError, match="fit"):
         rows, scorer = [arrays.pop(name) for name in ("indptr", "indices", "values")], SparseWeights(*arrays.values())
-        kernel.score_rows(*rows, scorer)
+        rows_kernel.score_rows(*rows, scorer)
 
 
 def test_the_largest_class_is_a_class() -> None:
@@ -100,5 +103,5 @@ def test_the_largest_class_is_a_class() -> None:
     one = (np.array([0, 1]), np.array([largest], np.int32), np.array([1]), np.array([2]))
     none = (np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
     for pair, wanted in (((one, none), [1, 2]), ((none, one), [1, 2]), ((one, one), [2, 4])):
-        _, classes, *sums = kernel.combine_entries(*pair, 1)
+        _, classes, *sums = statistics.combine_entries(*pair, 1)
         assert ([classes.tolist()], [array.item() for array in sums]) == ([[largest]], wanted)

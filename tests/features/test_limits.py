@@ -12,7 +12,7 @@ from nbtext.errors import InputError, SettingsError
 from nbtext.features import patience
 from nbtext.features.analyzer import LONGEST_TOKEN
 from nbtext.features.counting import counter
-from nbtext.features.reference import ReferenceCounter
+from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 
@@ -59,7 +59,7 @@ def test_kernel_and_reference_leave_out_the_same() -> None:
     ]
     text = " ".join(words)
     answers = []
-    for counting in (counter(FeatureSettings()), ReferenceCounter(FeatureSettings())):
+    for counting in (counter(FeatureSettings()), PlainCounter(FeatureSettings())):
         rows = counting.rows([[text]])
         vocabulary, rank = counting.vocabulary()
         names = [vocabulary.terms[j] for j in rank[rows.indices]]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.features import tally as room
+from nbtext.features import plain as room
+from nbtext.features.plain import ClassTally
 from nbtext.features.rows import Rows, joined
-from nbtext.features.tally import ClassTally
 
 DOCUMENTS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=12)
 

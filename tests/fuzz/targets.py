@@ -24,7 +24,7 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError
 from nbtext.features.counting import counter
-from nbtext.features.reference import ReferenceCounter
+from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.text_classifier import TextClassifier
@@ -161,14 +161,14 @@ def kernel(data: bytes) -> None:
     columns = [texts[::-1] if field % 2 else texts for field in range(len(settings.fields) or 1)]
     classes = np.array([number % 3 - (number % 5 == 4) for number in range(len(texts))], dtype=np.int32)
     answers = []
-    for counting in (counter(settings), ReferenceCounter(settings)):
+    for counting in (counter(settings), PlainCounter(settings)):
         kept = counting.tally(columns, classes, ALL if len(texts) & 1 else 2**63)
         vocabulary, rank = counting.vocabulary() if settings.hash_bits is None else (None, np.arange(1 << 9))
         answers.append((_named(kept.rows, rank), kept.documents, kept.hashes, *counting.class_counts(), vocabulary))
     _assert_same(*answers)
     if vocabulary is not None:
         fixed = Vocabulary.from_sorted(vocabulary.terms[:: 1 + len(texts) % 3])
-        _assert_same(*(_rows(one(settings, fixed).rows(columns)) for one in (counter, ReferenceCounter)))
+        _assert_same(*(_rows(one(settings, fixed).rows(columns)) for one in (counter, PlainCounter)))
 
 
 def _counting(data: bytes) -> tuple[FeatureSettings, list[str]]:

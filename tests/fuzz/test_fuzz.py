@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.kernel import HAS_KERNEL
 
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is one of those that are compared")

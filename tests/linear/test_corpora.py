@@ -12,7 +12,7 @@ from made_rows import Floats, corpus_of, plane_objective, softmax_objective, tex
 
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.settings import LinearSettings
-from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.linear.logistic import logistic
 from nbtext.linear.nbsvm import nbsvm

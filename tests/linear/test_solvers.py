@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rows import Floats, corpora, dense, plane_objective, softmax_objective
 
-from nbtext.features.availability import HAS_KERNEL
+from nbtext.features.kernel import HAS_KERNEL
 from nbtext.linear import beliefs, planes
 from nbtext.linear.solving import Corpus
 
@@ -26,9 +26,9 @@ def solver(name: str, kind: str) -> Callable[..., Any]:
         return {"divide": planes.divide, "regress": beliefs.regress}[name]
     if not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    from nbtext.features import _kernel
+    from nbtext.linear import _solvers
 
-    return getattr(_kernel, name)  # type: ignore[no-any-return]
+    return getattr(_solvers, name)  # type: ignore[no-any-return]
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -1,62 +1,24 @@
-# From the texts of a document to the counts of its features.
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# From the texts of a document to its features.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.analysis cimport CHARACTERS, WORDS, Analysis, Prefix, add_word, add_words
+from nbtext.features.kernel.document cimport Scratch, append_features
+from nbtext.features.kernel.hashes cimport bucket_of
+from nbtext.features.kernel.memory cimport nb_lowest_bit, reserve, too_much
+from nbtext.features.kernel.ngrams cimport FIELD, LEFT_OUT, STRIP, UNKNOWN, descend
+from nbtext.features.kernel.text cimport Text, character_length, spell_characters, spell_padded, spell_words
+from nbtext.features.kernel.words cimport Token, Words, WordSlot, empty_words, make_room, put_word, seek, take_key, take_keys, word_letters
+
 
 cdef enum:
-    MOST_CHARACTERS = 0x3FFFFFFF  # of a text, so that its positions in UTF-8 have 32 bits
     LONGEST_TOKEN = 0xFFFF  # bytes; the same in analyzer.py
     MOST_REMEMBERED = 0x100000  # words whose normal forms are remembered where no vocabulary grows
 
 
-@cython.final
-cdef class Texts:
-    """The texts of a batch, held so that they can be read without the GIL."""
-
-    cdef list held
-    cdef Buffer texts  # Text, field by field
-    cdef size_t n_documents
-
-    def __init__(self, Analysis analysis, columns):
-        cdef list lists = [list(column) for column in columns]
-        if <size_t> len(lists) != analysis.n_fields or len(set(map(len, lists))) != 1:
-            raise ValueError(f"{analysis.n_fields} columns of the same length were wanted")
-        self.n_documents = len(lists[0])
-        self.held = []
-        reserve(&self.texts, self.n_documents * len(lists) + 1, sizeof(Text))
-        for column in lists:
-            for text in column:
-                self.hold(analysis, text)
-
-    def __dealloc__(self):
-        release(&self.texts)
-
-    cdef int hold(self, Analysis analysis, text) except -1:
-        """Take one more text, with what only Python can do to it done."""
-        cdef Text* place = <Text*> self.texts.data + len(self.held)
-        cdef bint is_wide
-        if not isinstance(text, str):
-            raise TypeError(f"a text is a str, not {type(text).__name__}")
-        nb_made_ready(text)
-        place.lowercase = analysis.lowercase
-        if not PyUnicode_IS_ASCII(text):
-            point_at(place, text)
-            is_wide = place.width > 1
-            if analysis.lowercase and (analysis.strip_accents is not None or is_lowered_in_context(place)):
-                text, place.lowercase = str.lower(text), False
-            if analysis.strip_accents is not None:
-                text = <str?> analysis.strip_accents(text)
-                nb_made_ready(text)
-            learn_characters(0x10000 if is_wide or PyUnicode_KIND(text) > 1 else 0)
-        point_at(place, text)
-        if place.length > MOST_CHARACTERS:
-            raise OverflowError("a text of more than 2**30 characters")
-        self.held.append(text)
-        return 0
-
-
-cdef void point_at(Text* place, text) noexcept:
-    place.units, place.length, place.width = PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text), PyUnicode_KIND(text)
-
-
-cdef int read_document(Analysis a, Scratch s, Texts texts, size_t document) except -1 nogil:
+cdef inline int read_document(Analysis* a, Scratch* s, const Text* texts, size_t n_documents, size_t document) except -1 nogil:
     """Find the features of a document: nodes, or buckets where they are hashed."""
     cdef size_t field
     s.n_features = 0
@@ -64,12 +26,12 @@ cdef int read_document(Analysis a, Scratch s, Texts texts, size_t document) exce
         empty_words(&s.raw)
         empty_words(&s.decided)
     for field in range(a.n_fields):
-        read_text(a, s, <Text*> texts.texts.data + field * texts.n_documents + document, field)
+        read_text(a, s, texts + field * n_documents + document, field)
     s.n_tokens = s.n_features
     return 0
 
 
-cdef int read_text(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
+cdef inline int read_text(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
     s.n_sequence, s.n_joined, s.n_strip = 0, 0, 0
     reserve(&s.letters, 6 * text.length + 32, 1)
     if a.analyzer == WORDS:
@@ -84,7 +46,7 @@ cdef int read_text(Analysis a, Scratch s, const Text* text, size_t field) except
     return 0
 
 
-cdef int read_words(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
+cdef inline int read_words(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
     """Take the tokens of a text."""
     cdef uint8_t* letters = <uint8_t*> s.letters.data
     cdef uint64_t* in_word
@@ -104,7 +66,7 @@ cdef int read_words(Analysis a, Scratch s, const Text* text, size_t field) excep
     return 0
 
 
-cdef void find_tokens(Scratch s, size_t n_bits) noexcept nogil:
+cdef inline void find_tokens(Scratch* s, size_t n_bits) noexcept nogil:
     """Find more tokens: runs of word characters, of two or more, but not of very many."""
     cdef const uint64_t* in_word = <const uint64_t*> s.marks.data
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
@@ -129,7 +91,7 @@ cdef void find_tokens(Scratch s, size_t n_bits) noexcept nogil:
     s.n_strip = n_tokens
 
 
-cdef int read_characters(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
+cdef inline int read_characters(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
     """Take the windows of characters of a text."""
     cdef uint8_t* letters = <uint8_t*> s.letters.data
     cdef uint32_t* starts
@@ -147,7 +109,7 @@ cdef int read_characters(Analysis a, Scratch s, const Text* text, size_t field) 
     return 0
 
 
-cdef int read_padded(Analysis a, Scratch s, const Text* text, size_t field) except -1 nogil:
+cdef inline int read_padded(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
     """Take the windows of characters of each word of a text; of a word that is not longer than they, itself once."""
     cdef uint8_t* letters = <uint8_t*> s.letters.data
     cdef uint32_t* starts
@@ -170,8 +132,8 @@ cdef int read_padded(Analysis a, Scratch s, const Text* text, size_t field) exce
     return 0
 
 
-cdef int take_windows(
-    Analysis a, Scratch s, const uint32_t* starts, size_t n_characters, size_t n, size_t field
+cdef inline int take_windows(
+    Analysis* a, Scratch* s, const uint32_t* starts, size_t n_characters, size_t n, size_t field
 ) except -1 nogil:
     cdef size_t i
     for i in range(n_characters - n + 1):
@@ -183,7 +145,7 @@ cdef int take_windows(
     return 0
 
 
-cdef int take_tokens(Analysis a, Scratch s, size_t field) except -1 nogil:
+cdef inline int take_tokens(Analysis* a, Scratch* s, size_t field) except -1 nogil:
     """Count the tokens at hand, or put them into the sequence that n-grams are made of."""
     cdef size_t n_found
     if s.n_strip == 0:
@@ -202,12 +164,12 @@ cdef int take_tokens(Analysis a, Scratch s, size_t field) except -1 nogil:
     return 0
 
 
-cdef size_t find_nodes(Analysis a, Scratch s) except? <size_t> -1 nogil:
+cdef inline size_t find_nodes(Analysis* a, Scratch* s) except? <size_t> -1 nogil:
     """Write the nodes of the tokens at hand to `found`; return how many, as some may be left out."""
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
     cdef WordSlot* slot
     cdef size_t i
-    if a.normalize is not None:
+    if a.normalize != NULL:
         return find_decisions(a, s)
     if a.is_growing:
         add_words(&a.words, &a.tree, s.strip, s.n_strip, letters, s.found)
@@ -219,14 +181,14 @@ cdef size_t find_nodes(Analysis a, Scratch s) except? <size_t> -1 nogil:
     return s.n_strip
 
 
-cdef size_t count_letters(Scratch s) noexcept nogil:
+cdef inline size_t count_letters(Scratch* s) noexcept nogil:
     cdef size_t i, n_letters = 0
     for i in range(s.n_strip):
         n_letters += s.strip[i].length
     return n_letters
 
 
-cdef size_t find_decisions(Analysis a, Scratch s) except? <size_t> -1 nogil:
+cdef inline size_t find_decisions(Analysis* a, Scratch* s) except? <size_t> -1 nogil:
     """As `find_nodes`, for words whose normal form a function of Python decides."""
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
     cdef WordSlot* slot
@@ -242,15 +204,17 @@ cdef size_t find_decisions(Analysis a, Scratch s) except? <size_t> -1 nogil:
     return n_found
 
 
-cdef uint32_t decide(Analysis a, Scratch s, const uint8_t* word, size_t length) except? 0xFFFFFFFE with gil:
+cdef inline uint32_t decide(Analysis* a, Scratch* s, const uint8_t* word, size_t length) except? 0xFFFFFFFE with gil:
     """Ask Python for the normal form of a word; return its node, or where features are hashed its number."""
     cdef Token token
     cdef bytes letters
-    normal = a.normalize((<const char*> word)[:length].decode("utf-8", "surrogatepass"))
+    cdef Py_UCS4 character
+    normal = (<object> a.normalize)((<const char*> word)[:length].decode("utf-8", "surrogatepass"))
     if normal is None:
         return LEFT_OUT
-    if any(character <= " " for character in <str?> normal) or (a.has_names and ":" in normal):
-        raise ValueError(f"a normal form with white space or a colon: {normal!r}")
+    for character in <str?> normal:
+        if character <= c" " or (a.has_names and character == c":"):
+            raise ValueError(f"a normal form with white space or a colon: {normal!r}")
     letters = normal.encode("utf-8", "surrogatepass") + bytes(16)
     length = len(letters) - 16
     if a.n_buckets:
@@ -263,7 +227,7 @@ cdef uint32_t decide(Analysis a, Scratch s, const uint8_t* word, size_t length) 
     return slot.value if slot.high else UNKNOWN
 
 
-cdef int take_ngrams(Analysis a, Scratch s, size_t field) except -1 nogil:
+cdef inline int take_ngrams(Analysis* a, Scratch* s, size_t field) except -1 nogil:
     """Count the n-grams of the words of a text."""
     cdef const uint32_t* words = <const uint32_t*> s.sequence.data
     cdef uint32_t* nodes
@@ -285,17 +249,91 @@ cdef int take_ngrams(Analysis a, Scratch s, size_t field) except -1 nogil:
     return 0
 
 
-cdef int descend_from_field(Analysis a, uint32_t* nodes, const uint32_t* words, size_t count, size_t field) except -1 nogil:
+cdef inline int descend_from_field(Analysis* a, uint32_t* nodes, const uint32_t* words, size_t count, size_t field) except -1 nogil:
     cdef size_t i
     for i in range(count):
         nodes[i] = <uint32_t> (FIELD - field)
     return descend(&a.tree, nodes, words, count, a.is_growing)
 
 
-cdef int take_features(Analysis a, Scratch s, const uint32_t* words, size_t count, size_t field) except -1 nogil:
+cdef inline int take_features(Analysis* a, Scratch* s, const uint32_t* words, size_t count, size_t field) except -1 nogil:
     """Take features that are words, or windows of characters."""
     cdef uint32_t[STRIP + 32] nodes
     if not a.has_names:
         return append_features(s, words, count)
     descend_from_field(a, nodes, words, count, field)
     return append_features(s, nodes, count)
+
+
+cdef inline uint32_t add_decided(Words* words, const uint8_t* letters, size_t length) except? 0xFFFFFFFE nogil:
+    """The number of a word in a table of such; 16 bytes from its start can be read."""
+    cdef Token token
+    cdef WordSlot* slot
+    make_room(words, 1, length)
+    token.start, token.length = 0, <uint32_t> length
+    take_key(&token, letters)
+    slot = seek(words, &token, letters)
+    if slot.high == 0:
+        put_word(words, slot, &token, letters, <uint32_t> words.count)
+    return slot.value
+
+
+cdef inline int hash_tokens(Analysis* a, Scratch* s, size_t field) except -1 nogil:
+    """Count the tokens at hand, or put them into the text that n-grams are cut from."""
+    cdef const uint8_t* letters = <const uint8_t*> s.letters.data
+    cdef size_t i, length, count = s.n_strip
+    if a.normalize != NULL:
+        count = find_decisions(a, s)
+    for i in range(count):
+        if a.normalize != NULL:
+            letters = word_letters(&s.decided, s.found[i], &length)
+            take_text(a, s, letters, length, field)
+        else:
+            take_text(a, s, letters + s.strip[i].start, s.strip[i].length, field)
+    return 0
+
+
+cdef inline int take_text(Analysis* a, Scratch* s, const uint8_t* letters, size_t length, size_t field) except -1 nogil:
+    if a.joins_words:
+        return join_word(s, letters, length)
+    return count_bucket(a, s, letters, length, field)
+
+
+cdef inline int join_word(Scratch* s, const uint8_t* letters, size_t length) except -1 nogil:
+    """Put a word and a space after the words before, and note where it begins and the next one will."""
+    cdef uint32_t* starts
+    if s.n_joined + length + 1 > <uint32_t> -1:
+        return too_much("a text of more than 2**32 bytes")
+    reserve(&s.joined, s.n_joined + length + 1, 1)
+    reserve(&s.sequence, s.n_sequence + 2, sizeof(uint32_t))
+    starts = <uint32_t*> s.sequence.data
+    starts[s.n_sequence] = <uint32_t> s.n_joined
+    memcpy(<uint8_t*> s.joined.data + s.n_joined, letters, length)
+    s.n_joined += length + 1
+    (<uint8_t*> s.joined.data)[s.n_joined - 1] = c' '
+    s.n_sequence += 1
+    starts[s.n_sequence] = <uint32_t> s.n_joined
+    return 0
+
+
+cdef inline int hash_ngrams(Analysis* a, Scratch* s, size_t field) except -1 nogil:
+    cdef const uint32_t* starts = <const uint32_t*> s.sequence.data
+    cdef size_t i, n
+    for n in range(a.shortest, min(a.longest, s.n_sequence) + 1):
+        for i in range(s.n_sequence - n + 1):
+            count_bucket(a, s, <uint8_t*> s.joined.data + starts[i], starts[i + n] - 1 - starts[i], field)
+    return 0
+
+
+cdef inline int count_bucket(Analysis* a, Scratch* s, const uint8_t* feature, size_t length, size_t field) except -1 nogil:
+    cdef const Prefix* prefix = <const Prefix*> a.prefixes.data + field
+    cdef uint8_t* named
+    cdef uint32_t bucket
+    if prefix.length:
+        reserve(&s.named, prefix.length + length, 1)
+        named = <uint8_t*> s.named.data
+        memcpy(named, prefix.letters, prefix.length)
+        memcpy(named + prefix.length, feature, length)
+        feature, length = named, prefix.length + length
+    bucket = bucket_of(feature, length, a.n_buckets)
+    return append_features(s, &bucket, 1)

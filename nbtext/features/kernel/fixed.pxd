@@ -1,4 +1,30 @@
-# A vocabulary that is given: which words and n-grams its terms are.
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# A vocabulary that is given: the words and n-grams that are its terms.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.analysis cimport Analysis, Prefix, add_words
+from nbtext.features.kernel.memory cimport Buffer, release, reserve, reserve_zeros, too_much
+from nbtext.features.kernel.ngrams cimport FIELD, MOST_NODES, STRIP, WORD, Node, descend, make_room_for_nodes, make_room_for_pairs
+from nbtext.features.kernel.words cimport LONGEST_SHORT, Token, make_room, make_room_in_table
+
+
+cdef inline int check_terms(blob, offsets) except -1:
+    """Refuse offsets that are not those of terms in the blob."""
+    cdef const int64_t[::1] bounds = offsets
+    cdef size_t i, n_terms = len(offsets) - 1
+    cdef bint is_ascending = True
+    if len(offsets) == 0 or bounds[0] != 0 or bounds[n_terms] != len(blob):
+        raise ValueError("the offsets of the vocabulary do not fit its text")
+    if n_terms > MOST_NODES:
+        raise OverflowError("more than 2**31 features")
+    for i in range(n_terms):
+        is_ascending &= bounds[i] <= bounds[i + 1]
+    if not is_ascending:
+        raise ValueError("the offsets of the vocabulary do not ascend")
+    return 0
+
 
 cdef enum:
     CHUNK = 1024  # terms that are taken together, so that memory is asked for long before it is needed
@@ -15,7 +41,7 @@ cdef struct Chunk:
     Buffer steps  # uint32_t, of the terms that go on: their numbers, nodes and next words
 
 
-cdef int take_vocabulary(Analysis a, vocabulary) except -1:
+cdef inline int take_vocabulary(Analysis* a, vocabulary) except -1:
     """Make the nodes of all terms of a fixed vocabulary."""
     cdef const uint8_t[::1] blob = vocabulary.blob
     cdef const int64_t[::1] offsets = vocabulary.offsets
@@ -45,7 +71,7 @@ cdef int take_vocabulary(Analysis a, vocabulary) except -1:
     return 0
 
 
-cdef int expect_terms(Analysis a, const int64_t* bounds, size_t n_terms) except -1 nogil:
+cdef inline int expect_terms(Analysis* a, const int64_t* bounds, size_t n_terms) except -1 nogil:
     """Have room for all from the start, instead of moving to larger and larger tables."""
     cdef size_t i, n_long = 0
     make_room_for_nodes(&a.tree, n_terms)
@@ -59,7 +85,7 @@ cdef int expect_terms(Analysis a, const int64_t* bounds, size_t n_terms) except 
     return make_room_in_table(&a.words.long_words, n_long, True)
 
 
-cdef bint has_nodes_as_columns(Analysis a) noexcept nogil:
+cdef inline bint has_nodes_as_columns(Analysis* a) noexcept nogil:
     """Whether each node is a feature, and its number its column: so it is where all are single words."""
     cdef const uint32_t* columns = <const uint32_t*> a.columns.data
     cdef size_t node
@@ -69,7 +95,7 @@ cdef bint has_nodes_as_columns(Analysis a) noexcept nogil:
     return True
 
 
-cdef void drop_chunk(Chunk* chunk) noexcept nogil:
+cdef inline void drop_chunk(Chunk* chunk) noexcept nogil:
     release(&chunk.columns)
     release(&chunk.nodes)
     release(&chunk.next_words)
@@ -79,8 +105,8 @@ cdef void drop_chunk(Chunk* chunk) noexcept nogil:
     release(&chunk.steps)
 
 
-cdef int split_terms(
-    Analysis a, Chunk* chunk, const uint8_t* letters, const int64_t* bounds, size_t start, size_t stop
+cdef inline int split_terms(
+    Analysis* a, Chunk* chunk, const uint8_t* letters, const int64_t* bounds, size_t start, size_t stop
 ) except -1 nogil:
     """Find the field and the words of each term; what begins with no field's name is nowhere met.
 
@@ -110,7 +136,7 @@ cdef inline bint begins_with(const uint8_t* letters, size_t start, size_t end, c
     return end - start >= prefix.length and memcmp(letters + start, prefix.letters, prefix.length) == 0
 
 
-cdef int split_term(Analysis a, Chunk* chunk, const uint8_t* letters, size_t start, size_t end) except -1 nogil:
+cdef inline int split_term(Analysis* a, Chunk* chunk, const uint8_t* letters, size_t start, size_t end) except -1 nogil:
     """Note the words of a term; it is a single one where features are."""
     cdef size_t stop = start
     cdef Token* token
@@ -129,7 +155,7 @@ cdef int split_term(Analysis a, Chunk* chunk, const uint8_t* letters, size_t sta
         start = stop
 
 
-cdef int place_terms(Analysis a, Chunk* chunk, const uint8_t* letters) except -1 nogil:
+cdef inline int place_terms(Analysis* a, Chunk* chunk, const uint8_t* letters) except -1 nogil:
     """Make the nodes of the terms, and note their columns."""
     cdef const uint32_t* nodes = <const uint32_t*> chunk.nodes.data
     cdef const uint32_t* columns = <const uint32_t*> chunk.columns.data
@@ -149,7 +175,7 @@ cdef int place_terms(Analysis a, Chunk* chunk, const uint8_t* letters) except -1
     return 0
 
 
-cdef void begin_with_words(Chunk* chunk) noexcept nogil:
+cdef inline void begin_with_words(Chunk* chunk) noexcept nogil:
     """Place each term at its first word."""
     cdef uint32_t* nodes = <uint32_t*> chunk.nodes.data
     cdef uint32_t* next_words = <uint32_t*> chunk.next_words.data
@@ -159,7 +185,7 @@ cdef void begin_with_words(Chunk* chunk) noexcept nogil:
         next_words[i] += 1
 
 
-cdef size_t take_steps(Analysis a, Chunk* chunk) except? 0xFFFFFFFFFFFFFFFF nogil:
+cdef inline size_t take_steps(Analysis* a, Chunk* chunk) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Take each term that has more words a word further; return how many there were."""
     cdef const uint32_t* words = <const uint32_t*> chunk.words.data
     cdef const uint32_t* stops = <const uint32_t*> chunk.stops.data
@@ -181,3 +207,15 @@ cdef size_t take_steps(Analysis a, Chunk* chunk) except? 0xFFFFFFFFFFFFFFFF nogi
     for i in range(n_steps):
         nodes[terms[i]] = step_nodes[i]
     return n_steps
+
+
+cdef inline void fill_order(const Analysis* a, uint32_t* order) noexcept nogil:
+    """Write the node of each column that has one, where the columns are fixed or hashed."""
+    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
+    cdef const Node* nodes = <const Node*> a.tree.nodes.data
+    cdef size_t node
+    for node in range(a.tree.count):
+        if a.n_buckets:
+            order[nodes[node].word] = <uint32_t> node
+        elif columns[node]:
+            order[columns[node] - 1] = <uint32_t> node

@@ -1,4 +1,9 @@
-# What the machine offers beyond plain C, and memory that is asked for politely.
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# What the machine offers beyond plain C, and memory that can grow.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
 
 cdef extern from *:
     """
@@ -104,11 +109,11 @@ cdef enum:
     MOST_TOKENS = 0x7FFFFFFF  # of a document, so that its counts have 32 bits with a sign
 
 
-cdef int out_of_memory() except -1 with gil:
+cdef inline int out_of_memory() except -1 with gil:
     raise MemoryError
 
 
-cdef int too_much(const char* what) except -1 with gil:
+cdef inline int too_much(const char* what) except -1 with gil:
     raise OverflowError(what.decode("ascii"))
 
 
@@ -117,7 +122,7 @@ cdef struct Buffer:
     size_t size  # bytes
 
 
-cdef bint enlarged(Buffer* buffer, size_t size) noexcept nogil:
+cdef inline bint enlarged(Buffer* buffer, size_t size) noexcept nogil:
     """Whether the buffer now holds at least so many bytes."""
     cdef size_t wanted = max(max(size, <size_t> 256), 2 * buffer.size)  # what is not written to costs no memory
     cdef void* data = nb_grown(buffer.data, buffer.size, wanted)
@@ -136,7 +141,7 @@ cdef inline int reserve(Buffer* buffer, size_t count, size_t item_size) except -
     return 0
 
 
-cdef int reserve_zeros(Buffer* buffer, size_t count, size_t item_size) except -1 nogil:
+cdef inline int reserve_zeros(Buffer* buffer, size_t count, size_t item_size) except -1 nogil:
     """Make room for so many items, new ones zero."""
     cdef size_t size = buffer.size
     reserve(buffer, count, item_size)
@@ -145,6 +150,17 @@ cdef int reserve_zeros(Buffer* buffer, size_t count, size_t item_size) except -1
     return 0
 
 
-cdef void release(Buffer* buffer) noexcept nogil:
+cdef inline void release(Buffer* buffer) noexcept nogil:
     nb_free(buffer.data, buffer.size)
     buffer.data, buffer.size = NULL, 0
+
+
+cdef inline bint is_indptr(const int64_t[::1] indptr, int64_t n_entries):
+    """Whether these are the bounds of rows with so many entries."""
+    cdef Py_ssize_t row
+    if indptr.shape[0] == 0 or indptr[0] != 0 or indptr[indptr.shape[0] - 1] != n_entries:
+        return False
+    for row in range(indptr.shape[0] - 1):
+        if indptr[row] > indptr[row + 1]:
+            return False
+    return True

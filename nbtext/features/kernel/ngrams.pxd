@@ -1,5 +1,13 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # The tree of n-grams: each node is a word after its parent, so that "new york city" is two steps from "new".
 # No text is built for an n-gram: it is a pair of numbers.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.hashes cimport hash_pair
+from nbtext.features.kernel.memory cimport Buffer, nb_prefetch, release, reserve, reserve_zeros, too_much
+
 
 cdef extern from *:
     """
@@ -43,7 +51,7 @@ cdef struct Tree:
     size_t n_pairs
 
 
-cdef int make_room_for_nodes(Tree* tree, size_t n_nodes) except -1 nogil:
+cdef inline int make_room_for_nodes(Tree* tree, size_t n_nodes) except -1 nogil:
     if tree.count + n_nodes > MOST_NODES:
         return too_much("more than 2**31 features")
     return reserve(&tree.nodes, tree.count + n_nodes, sizeof(Node))
@@ -56,7 +64,7 @@ cdef inline uint32_t add_node(Tree* tree, uint32_t parent, uint32_t word) noexce
     return <uint32_t> (tree.count - 1)
 
 
-cdef int make_room_for_pairs(Tree* tree, size_t n_pairs) except -1 nogil:
+cdef inline int make_room_for_pairs(Tree* tree, size_t n_pairs) except -1 nogil:
     """Have room for so many more nodes that are found by their parent and word."""
     cdef size_t count = tree.n_pairs + n_pairs, n_slots = max(tree.mask + 1, <size_t> 1024)
     make_room_for_nodes(tree, n_pairs)
@@ -65,7 +73,7 @@ cdef int make_room_for_pairs(Tree* tree, size_t n_pairs) except -1 nogil:
     return spread_pairs(tree, n_slots) if tree.slots.data == NULL or n_slots > tree.mask + 1 else 0
 
 
-cdef int spread_pairs(Tree* tree, size_t n_slots) except -1 nogil:
+cdef inline int spread_pairs(Tree* tree, size_t n_slots) except -1 nogil:
     """Make a larger table, and find a slot there for each node."""
     cdef Node* nodes = <Node*> tree.nodes.data
     cdef Buffer larger = Buffer(NULL, 0)
@@ -116,7 +124,7 @@ cdef inline uint32_t child(Tree* tree, uint64_t key, uint32_t parent, uint32_t w
     return slot.node - 1
 
 
-cdef int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size_t count, bint is_growing) except -1 nogil:
+cdef inline int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size_t count, bint is_growing) except -1 nogil:
     """Replace each node by its child for the word beside it; in a tree that does not grow, UNKNOWN where there is none."""
     cdef uint64_t[STRIP] keys
     cdef size_t i, n, start = 0
@@ -142,7 +150,7 @@ cdef int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size_t coun
     return 0
 
 
-cdef void fell(Tree* tree) noexcept nogil:
+cdef inline void fell(Tree* tree) noexcept nogil:
     """Give all memory back."""
     release(&tree.nodes)
     release(&tree.slots)

@@ -1,5 +1,14 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # The word table: from the letters of a word to the number that stands for it.
 # Short words, which nearly all are, are told apart within their slots, four of which come with one fetch from memory.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.hashes cimport hash_pair, long_hash
+from nbtext.features.kernel.memory cimport Buffer, nb_load, nb_prefetch, release, reserve, reserve_zeros, too_much
+from nbtext.features.kernel.ngrams cimport MOST_NODES
+
 
 cdef enum:
     LONGEST_SHORT = 11  # bytes of a word that fit into a slot
@@ -29,11 +38,16 @@ cdef struct Words:
     Buffer letters  # of all words, one after the other
     Buffer starts  # uint64_t, where those of each word begin, and the end
 
-cdef uint64_t[LONGEST_SHORT + 1] LOW_BYTES  # by the length of a word: what is its own in the first eight bytes read
-cdef uint32_t[LONGEST_SHORT + 1] HIGH_BYTES  # and in the next four
+cdef extern from *:
+    """
+    static uint64_t NB_LOW_BYTES[12];
+    static uint32_t NB_HIGH_BYTES[12];
+    """
+    uint64_t[12] LOW_BYTES "NB_LOW_BYTES"  # by the length of a word: a mask of its bytes among the first eight
+    uint32_t[12] HIGH_BYTES "NB_HIGH_BYTES"  # and among the next four
 
 
-cdef void make_masks() noexcept:
+cdef inline void make_masks() noexcept:
     cdef int length
     for length in range(LONGEST_SHORT + 1):
         LOW_BYTES[length] = <uint64_t> -1 if length >= 8 else (<uint64_t> 1 << 8 * length) - 1
@@ -52,7 +66,7 @@ cdef inline void take_key(Token* token, const uint8_t* letters) noexcept nogil:
         token.hash = hash_pair(token.low, token.high)
 
 
-cdef void take_keys(Token* tokens, size_t n_tokens, const uint8_t* letters, const Words* words) noexcept nogil:
+cdef inline void take_keys(Token* tokens, size_t n_tokens, const uint8_t* letters, const Words* words) noexcept nogil:
     """Work out the keys of tokens, and have the memory fetch their slots in the meantime."""
     cdef const WordSlot* slots = <const WordSlot*> words.short_words.slots.data
     cdef size_t i
@@ -80,7 +94,7 @@ cdef inline WordSlot* seek(const Words* words, const Token* token, const uint8_t
         i = (i + 1) & words.short_words.mask
 
 
-cdef WordSlot* seek_long(const Words* words, const Token* token, const uint8_t* letters) noexcept nogil:
+cdef inline WordSlot* seek_long(const Words* words, const Token* token, const uint8_t* letters) noexcept nogil:
     cdef size_t length, i = token.hash & words.long_words.mask
     cdef const uint8_t* word
     cdef WordSlot* slot
@@ -112,7 +126,7 @@ cdef inline void put_word(
         slot[0] = WordSlot(token.low, <uint32_t> words.count, value)
 
 
-cdef int make_room(Words* words, size_t n_words, size_t n_letters) except -1 nogil:
+cdef inline int make_room(Words* words, size_t n_words, size_t n_letters) except -1 nogil:
     """Have room for so many more words, with so many letters together."""
     if words.count + n_words > MOST_NODES:
         return too_much("more than 2**31 words")
@@ -129,7 +143,7 @@ cdef inline int make_room_in_table(WordTable* table, size_t n_words, bint is_lon
     return spread(table, table.count + n_words, is_long)
 
 
-cdef int spread(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
+cdef inline int spread(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
     """Move all words to a table that is large enough."""
     cdef Buffer larger = Buffer(NULL, 0)
     cdef WordSlot* slots
@@ -151,7 +165,7 @@ cdef int spread(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
     return 0
 
 
-cdef void empty_words(Words* words) noexcept nogil:
+cdef inline void empty_words(Words* words) noexcept nogil:
     """Give all memory back; an empty table is one of zeros."""
     release(&words.short_words.slots)
     release(&words.long_words.slots)

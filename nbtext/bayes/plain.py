@@ -1,4 +1,4 @@
-"""The kernel's free functions in plain Python and NumPy; `routines` picks the one or the other."""
+"""The functions of _statistics.pyx in plain Python and NumPy."""
 
 from __future__ import annotations
 
@@ -8,74 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.rows import Rows, entries_of, run_starts
-from nbtext.features.sparse_weights import SparseWeights
-from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.csr import entries_of, run_starts
 
 Floats = NDArray[np.float64]
 # statistics as plain arrays, feature by feature: indptr, classes, documents, occurrences
 Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
-
-
-def arrange(rows: Rows, columns: NDArray[np.int32]) -> Rows:
-    """Renumber each feature j as columns[j], leave out those below 0, and sort within each row."""
-    return rows.renumbered(columns).known().ordered()
-
-
-def merge_sorted(
-    blob_a: NDArray[np.uint8], offsets_a: NDArray[np.int64], blob_b: NDArray[np.uint8], offsets_b: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The union of two sorted vocabularies (blob, offsets), and where each feature of either is in it."""
-    terms_a, terms_b = Vocabulary(blob_a, offsets_a).terms, Vocabulary(blob_b, offsets_b).terms
-    union = Vocabulary.from_terms(terms_a + terms_b)
-    return union.blob, union.offsets, union.columns_of(terms_a), union.columns_of(terms_b)
-
-
-def score_rows(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    values: NDArray[np.float64] | NDArray[np.int32],
-    scorer: SparseWeights,
-) -> Floats:
-    """Scores (n_documents, n_classes) of rows by the sparse linear scorer."""
-    from scipy.sparse import csr_array
-
-    n_features = scorer.n_columns
-    rows = csr_array((values.astype(np.float64), indices, indptr), shape=(len(indptr) - 1, n_features))
-    deltas = csr_array((scorer.deltas, scorer.classes, scorer.indptr), shape=(n_features, len(scorer.bias)))
-    scores: Floats = (rows @ deltas).toarray() + np.outer(rows @ np.ones(n_features), scorer.default) + scorer.bias
-    if scorer.base is not None and scorer.base_scale is not None:
-        scores += np.outer(rows @ scorer.base, scorer.base_scale)
-    return scores
-
-
-def take_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """The rows of these numbers, in this order: (indptr, indices, counts)."""
-    bounds, entries = entries_of(indptr, picked)
-    return bounds, indices[entries], counts[entries]
-
-
-def entry_positions(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    row_classes: NDArray[np.int32],
-    w_indptr: NDArray[np.int64],
-    w_classes: NDArray[np.int32],
-) -> NDArray[np.int64]:
-    """For each entry of the rows, where (its feature, its row's class) stands among a feature-major list of entries.
-
-    raises  ValueError: it is not there
-    """
-    features = np.repeat(np.arange(len(w_indptr) - 1), np.diff(w_indptr))
-    n_classes = max(row_classes.max(initial=0), w_classes.max(initial=0)) + 1
-    listed = features * n_classes + w_classes
-    wanted = indices.astype(np.int64) * n_classes + np.repeat(row_classes, np.diff(indptr))
-    positions: NDArray[np.int64] = np.searchsorted(listed, wanted)
-    if not np.array_equal(np.append(listed, -1)[positions], wanted):
-        raise ValueError("the rows are no part of these entries")
-    return positions
 
 
 def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:

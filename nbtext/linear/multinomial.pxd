@@ -1,3 +1,4 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Many classes at once: the sequential dual method of softmax regression.
 #
 # minimised is  ½ Σ_jk w_jk² + C Σ_i (log Σ_k e^z_ik - z_iy),  z_i = w·x_i + b, b free. Each document holds a belief:
@@ -10,10 +11,21 @@
 # Keerthi, Sundararajan, Chang, Hsieh, Lin, A Sequential Dual Method for Large Scale Multi-Class Linear SVMs, 2008;
 # Yu, Huang, Lin 2011, section 4
 
+from libc.math cimport INFINITY, exp, fabs, log
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
+from nbtext.linear.binary cimport shuffle_rows
+
 cdef enum:
     BELIEF_STEPS = 30  # of Newton's method a visit
 
-cdef double LEAST_BELIEF = 1e-14
+cdef extern from *:
+    """
+    #define NB_LEAST_BELIEF 1e-14
+    """
+    const double LEAST_BELIEF "NB_LEAST_BELIEF"
 
 cdef struct Softmax:
     const int64_t* indptr
@@ -38,7 +50,7 @@ cdef struct Softmax:
     uint64_t state
 
 
-cdef void score_row(const Softmax* s, int64_t row) noexcept nogil:
+cdef inline void score_row(const Softmax* s, int64_t row) noexcept nogil:
     """z of a row."""
     cdef int64_t entry, k, end = s.indptr[row + 1], n_classes = s.n_classes
     cdef const double* weights
@@ -58,7 +70,7 @@ cdef void score_row(const Softmax* s, int64_t row) noexcept nogil:
         z[k] += weights[k]
 
 
-cdef void add_row(const Softmax* s, int64_t row, const double* change) noexcept nogil:
+cdef inline void add_row(const Softmax* s, int64_t row, const double* change) noexcept nogil:
     """Let a row's α change by this, (n_classes,)."""
     cdef int64_t entry, k, n_classes = s.n_classes
     cdef double* weights
@@ -73,7 +85,7 @@ cdef void add_row(const Softmax* s, int64_t row, const double* change) noexcept 
         weights[k] += s.spring * change[k]
 
 
-cdef double log_sum(const double* z, int64_t n_classes) noexcept nogil:
+cdef inline double log_sum(const double* z, int64_t n_classes) noexcept nogil:
     """log Σ_k e^z_k"""
     cdef double largest = z[0], total = 0
     cdef int64_t k
@@ -84,7 +96,7 @@ cdef double log_sum(const double* z, int64_t n_classes) noexcept nogil:
     return largest + log(total)
 
 
-cdef double divergence(const Softmax* s, const double* old, double log_total) noexcept nogil:
+cdef inline double divergence(const Softmax* s, const double* old, double log_total) noexcept nogil:
     """Of softmax(z) from the belief: the row's share of the duality gap, for C = 1."""
     cdef double total = log_total
     cdef int64_t k
@@ -93,7 +105,7 @@ cdef double divergence(const Softmax* s, const double* old, double log_total) no
     return total
 
 
-cdef double omega(double t) noexcept nogil:
+cdef inline double omega(double t) noexcept nogil:
     """Wright's function: the root of w + log w = t. Fritsch, Shafer, Crowley, Algorithm 443, 1973."""
     cdef double w, r, q
     cdef int step
@@ -115,7 +127,7 @@ cdef double omega(double t) noexcept nogil:
     return w
 
 
-cdef double find_belief(const Softmax* s, const double* old, double curvature, double level) noexcept nogil:
+cdef inline double find_belief(const Softmax* s, const double* old, double curvature, double level) noexcept nogil:
     """Put into `belief` the root of log p + c (p - old) = z - λ, Σ p = 1: p = ω(z + c old - λ + log c) / c.
 
     Σ p is convex and falls in λ, so that Newton's method cannot miss. `level` is where λ begins.
@@ -147,7 +159,7 @@ cdef double find_belief(const Softmax* s, const double* old, double curvature, d
     return gain_of_belief(s, old, curvature)
 
 
-cdef double gain_of_belief(const Softmax* s, const double* old, double curvature) noexcept nogil:
+cdef inline double gain_of_belief(const Softmax* s, const double* old, double curvature) noexcept nogil:
     """What the dual objective gains, for C = 1, by `belief` in the place of the old one."""
     cdef double gain = 0, change
     cdef int64_t k
@@ -157,7 +169,7 @@ cdef double gain_of_belief(const Softmax* s, const double* old, double curvature
     return gain
 
 
-cdef void begin_softmax(Softmax* s) noexcept nogil:
+cdef inline void begin_softmax(Softmax* s) noexcept nogil:
     """The weights that the beliefs make, b where it is, and the dual objective there."""
     cdef int64_t row, entry, k, n_classes = s.n_classes
     cdef double entropy = 0, norm = 0, value
@@ -185,7 +197,7 @@ cdef void begin_softmax(Softmax* s) noexcept nogil:
     s.dual -= norm
 
 
-cdef double pressure(const Softmax* s) noexcept nogil:
+cdef inline double pressure(const Softmax* s) noexcept nogil:
     """What the multipliers' next step takes off the dual objective."""
     cdef double shift, cost = 0
     cdef int64_t k
@@ -195,7 +207,7 @@ cdef double pressure(const Softmax* s) noexcept nogil:
     return cost
 
 
-cdef void recenter(Softmax* s) noexcept nogil:
+cdef inline void recenter(Softmax* s) noexcept nogil:
     """The multipliers' step: b goes as far again as the round has moved it."""
     cdef double shift
     cdef double* b = &s.weights[s.n_features * s.n_classes]
@@ -207,7 +219,7 @@ cdef void recenter(Softmax* s) noexcept nogil:
         b[k] += shift
 
 
-cdef void visit_beliefs(Softmax* s) noexcept nogil:
+cdef inline void visit_beliefs(Softmax* s) noexcept nogil:
     """Give each row in order its best belief."""
     cdef int64_t place, row, k, n_classes = s.n_classes
     cdef double level, share
@@ -229,7 +241,7 @@ cdef void visit_beliefs(Softmax* s) noexcept nogil:
             add_row(s, row, s.belief)
 
 
-cdef double beliefs_gap(const Softmax* s) noexcept nogil:
+cdef inline double beliefs_gap(const Softmax* s) noexcept nogil:
     """The duality gap at the weights as they are, exactly."""
     cdef int64_t row
     cdef double total = 0
@@ -239,7 +251,7 @@ cdef double beliefs_gap(const Softmax* s) noexcept nogil:
     return s.penalty * total
 
 
-cdef int believe(Softmax* s, double tolerance, int rounds) noexcept nogil:
+cdef inline int believe(Softmax* s, double tolerance, int rounds) noexcept nogil:
     """Go on until the duality gap, and what b still moves, are below their share of the dual objective."""
     cdef int done = 0
     begin_softmax(s)
@@ -254,40 +266,3 @@ cdef int believe(Softmax* s, double tolerance, int rounds) noexcept nogil:
         recenter(s)
     s.gap = beliefs_gap(s) + pressure(s)
     return done
-
-
-def regress(
-    indptr, indices, values, classes, beliefs, intercepts, *, n_features, penalty, spring, tolerance, rounds, seed
-):
-    """Softmax regression on rows: (weights (n_features, n_classes), intercepts, duality gap, rounds).
-
-    raises  ValueError: the arrays do not fit each other
-    """
-    cdef const int64_t[::1] starts = indptr
-    cdef const int32_t[::1] features = indices, row_classes = classes
-    cdef const double[::1] entries = values
-    cdef double[:, ::1] row_beliefs = beliefs
-    n_rows, n_classes = beliefs.shape
-    if len(indptr) != n_rows + 1 or len(classes) != n_rows or len(indices) != len(values) or not is_indptr(starts, len(indices)):
-        raise ValueError("the arrays of the rows do not fit each other")
-    if n_classes == 0:
-        raise ValueError("a class at least was wanted")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:
-        raise ValueError("there is no such feature")
-    weights, squares, order = np.zeros((n_features + 1, n_classes)), np.empty(n_rows), np.empty(n_rows, dtype=np.int64)
-    weights[n_features] = intercepts
-    scratch = np.zeros((4, n_classes))
-    cdef double[:, ::1] weight_view = weights, scratch_view = scratch
-    cdef double[::1] square_view = squares
-    cdef int64_t[::1] order_view = order
-    cdef Softmax s
-    cdef double share = tolerance
-    cdef int most = rounds, done
-    s.indptr, s.indices, s.values, s.classes = &starts[0], &features[0], &entries[0], &row_classes[0]
-    s.weights, s.beliefs, s.squares, s.order = &weight_view[0, 0], &row_beliefs[0, 0], &square_view[0], &order_view[0]
-    s.center, s.z, s.sums, s.belief = &scratch_view[0, 0], &scratch_view[1, 0], &scratch_view[2, 0], &scratch_view[3, 0]
-    s.n_rows, s.n_features, s.n_classes = n_rows, n_features, n_classes
-    s.penalty, s.spring, s.state = penalty, spring, seed
-    with nogil:
-        done = believe(&s, share, most)
-    return weights[:n_features], weights[n_features].copy(), s.gap, done

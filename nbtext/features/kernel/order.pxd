@@ -1,5 +1,16 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Putting features in order: that of their text by code point, which is the order of their bytes in UTF-8.
 # An n-gram comes where its words' ranks put it, as the space between words is below every character of a word.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.analysis cimport Analysis, Prefix
+from nbtext.features.kernel.entries cimport sort_entries
+from nbtext.features.kernel.memory cimport AHEAD, Buffer, nb_load, nb_prefetch, nb_swapped, release, reserve, reserve_zeros
+from nbtext.features.kernel.ngrams cimport FIELD, MOST_NODES, WORD, Node, Tree
+from nbtext.features.kernel.words cimport Words, word_letters
+
 
 cdef struct Ranked:
     uint64_t key  # the first eight bytes, the first one highest
@@ -27,7 +38,7 @@ cdef inline bint comes_before(const Words* words, const Ranked* a, const Ranked*
     return difference < 0 or (difference == 0 and length_a < length_b)
 
 
-cdef Ranked* sort_by_keys(Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
+cdef inline Ranked* sort_by_keys(Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
     """Sort by the eight bytes of the keys, from the last to the first; return which of the two has the result."""
     cdef size_t[256] starts
     cdef size_t i, n, position
@@ -51,7 +62,7 @@ cdef Ranked* sort_by_keys(Ranked* ranked, Ranked* spare, size_t count) noexcept 
     return ranked
 
 
-cdef void merge_sort(const Words* words, Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
+cdef inline void merge_sort(const Words* words, Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
     """Sort by the whole words."""
     cdef size_t half = count // 2, a = 0, b = half, i
     if count < 2:
@@ -70,7 +81,7 @@ cdef void merge_sort(const Words* words, Ranked* ranked, Ranked* spare, size_t c
             a += 1
 
 
-cdef int rank_words(const Words* words, uint32_t* in_order) except -1 nogil:
+cdef inline int rank_words(const Words* words, uint32_t* in_order) except -1 nogil:
     """Write the numbers of all words in the order of their letters."""
     cdef Buffer memory = Buffer(NULL, 0)
     cdef Ranked* ranked
@@ -123,7 +134,7 @@ cdef struct Listing:
     Buffer letters  # uint8_t, their texts
 
 
-cdef void drop_listing(Listing* listing) noexcept nogil:
+cdef inline void drop_listing(Listing* listing) noexcept nogil:
     release(&listing.ranks)
     release(&listing.roots)
     release(&listing.words)
@@ -138,7 +149,7 @@ cdef void drop_listing(Listing* listing) noexcept nogil:
     release(&listing.letters)
 
 
-cdef int list_words(Listing* listing, const Tree* tree, const Words* words) except -1 nogil:
+cdef inline int list_words(Listing* listing, const Tree* tree, const Words* words) except -1 nogil:
     """Rank the words, and spell them in order."""
     cdef const Node* nodes = <const Node*> tree.nodes.data
     cdef const uint8_t* letters
@@ -169,7 +180,7 @@ cdef inline size_t parent_index(const Tree* tree, uint32_t parent) noexcept nogi
     return parent if parent < MOST_NODES else tree.count + (FIELD - parent)
 
 
-cdef int list_children(Listing* listing, const Tree* tree, size_t n_fields) except -1 nogil:
+cdef inline int list_children(Listing* listing, const Tree* tree, size_t n_fields) except -1 nogil:
     """Put the other nodes after their parents' places, and there in the order of their last words."""
     cdef const Node* nodes = <const Node*> tree.nodes.data
     cdef const uint32_t* ranks = <const uint32_t*> listing.ranks.data
@@ -196,7 +207,7 @@ cdef int list_children(Listing* listing, const Tree* tree, size_t n_fields) exce
     return sort_children(children, first, n_parents)
 
 
-cdef int sort_children(uint64_t* children, const uint32_t* first, size_t n_parents) except -1 nogil:
+cdef inline int sort_children(uint64_t* children, const uint32_t* first, size_t n_parents) except -1 nogil:
     cdef Buffer spare = Buffer(NULL, 0)
     cdef size_t i
     try:
@@ -208,7 +219,7 @@ cdef int sort_children(uint64_t* children, const uint32_t* first, size_t n_paren
     return 0
 
 
-cdef int list_features(Listing* listing, Visit root, size_t shortest, size_t longest) except -1 nogil:
+cdef inline int list_features(Listing* listing, Visit root, size_t shortest, size_t longest) except -1 nogil:
     """Visit a node and all below it, in order, and list those that are at least `shortest` words long."""
     cdef Visit visit
     reserve(&listing.stack, 1, sizeof(Visit))
@@ -239,7 +250,7 @@ cdef inline int stack_children(Listing* listing, Visit parent) except -1 nogil:
     return 0
 
 
-cdef int begin_path(Listing* listing, const uint8_t* prefix, size_t length) except -1 nogil:
+cdef inline int begin_path(Listing* listing, const uint8_t* prefix, size_t length) except -1 nogil:
     """The text of all nodes to come begins with this."""
     reserve(&listing.path, length, 1)
     reserve(&listing.path_ends, 1, sizeof(uint64_t))
@@ -262,7 +273,7 @@ cdef inline int lengthen_path(Listing* listing, Visit visit) except -1 nogil:
     return 0
 
 
-cdef int begin_list(Listing* listing) except -1 nogil:
+cdef inline int begin_list(Listing* listing) except -1 nogil:
     reserve(&listing.offsets, 1, sizeof(int64_t))
     (<int64_t*> listing.offsets.data)[0] = 0
     return 0
@@ -283,7 +294,7 @@ cdef inline int list_feature(Listing* listing, Visit visit) except -1 nogil:
     return 0
 
 
-cdef int rank_features(Listing* listing, size_t n_nodes) except -1 nogil:
+cdef inline int rank_features(Listing* listing, size_t n_nodes) except -1 nogil:
     """Write the column of each node to `ranks`, -1 where it is no feature."""
     cdef const uint32_t* order = <const uint32_t*> listing.order.data
     cdef int32_t* columns
@@ -294,4 +305,22 @@ cdef int rank_features(Listing* listing, size_t n_nodes) except -1 nogil:
         columns[i] = -1
     for i in range(listing.count):
         columns[order[i]] = <int32_t> i
+    return 0
+
+
+cdef inline int list_field(Listing* listing, Analysis* a, size_t field) except -1 nogil:
+    """List the features of a field."""
+    cdef const Prefix* prefix = <const Prefix*> a.prefixes.data + field
+    cdef const uint32_t* first = <const uint32_t*> listing.first_child.data
+    cdef const uint32_t* roots = <const uint32_t*> listing.roots.data
+    cdef const uint64_t* children = <const uint64_t*> listing.children.data
+    cdef size_t i, start, stop, shortest = a.shortest if a.joins_words else 1, longest = a.longest if a.joins_words else 1
+    begin_path(listing, prefix.letters, prefix.length)
+    if not a.has_names:
+        for i in range(a.words.count):
+            list_features(listing, Visit(roots[i], <uint32_t> i, 1), shortest, longest)
+        return 0
+    start, stop = first[a.tree.count + field], first[a.tree.count + field + 1]
+    for i in range(start, stop):
+        list_features(listing, Visit(<uint32_t> children[i], <uint32_t> (children[i] >> 32), 1), shortest, longest)
     return 0

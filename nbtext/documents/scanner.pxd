@@ -1,4 +1,71 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
 # One JSON object after the other, value by value; each step says whether it found what JSON asks for there.
+
+from libc.stdint cimport uint8_t, uint32_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcmp, memcpy
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    typedef uint8_t nb_vector __attribute__((vector_size(16)));
+
+    static inline unsigned nb_bits(nb_vector flags) {
+    #ifdef __SSE2__
+        return (unsigned)__builtin_ia32_pmovmskb128((__attribute__((vector_size(16))) char)flags);
+    #else
+        unsigned i, bits = 0;
+        for (i = 0; i < 16; i++)
+            bits |= (unsigned)(flags[i] >> 7) << i;
+        return bits;
+    #endif
+    }
+
+    /* How often a byte occurs; compilers make vectors of the inner loop, whose sums fit into a byte each. */
+    static inline size_t nb_count(const uint8_t *bytes, size_t size, uint8_t wanted) {
+        size_t i = 0, count = 0;
+        while (i < size) {
+            const size_t end = size - i < 255 * 16 ? size : i + 255 * 16;
+            nb_vector sums = {0};
+            uint8_t all[16];
+            int k;
+            for (; end - i >= 16; i += 16) {
+                nb_vector part;
+                memcpy(&part, bytes + i, 16);
+                sums -= (nb_vector)(part == wanted);
+            }
+            memcpy(all, &sums, 16);
+            for (k = 0; k < 16; k++)
+                count += all[k];
+            for (; i < end; i++)
+                count += bytes[i] == wanted;
+        }
+        return count;
+    }
+
+    /* How many bytes from here on are neither quote nor backslash nor control character; notes whether all are ASCII. */
+    static inline size_t nb_plain_run(const uint8_t *text, const uint8_t *end, int *is_ascii) {
+        const uint8_t *start = text;
+        unsigned stops, high, seen;
+        while (end - text >= 16) {
+            nb_vector part;
+            memcpy(&part, text, 16);
+            stops = nb_bits((nb_vector)(part == '"') | (nb_vector)(part == '\\\\') | (nb_vector)(part < 0x20));
+            high = nb_bits(part);
+            seen = stops ? (stops & -stops) - 1 : 0xFFFF;
+            *is_ascii &= (high & seen) == 0;
+            if (stops)
+                return (size_t)(text - start) + (size_t)__builtin_ctz(stops);
+            text += 16;
+        }
+        for (; text < end && *text != '"' && *text != '\\\\' && *text >= 0x20; text++)
+            *is_ascii &= *text < 0x80;
+        return (size_t)(text - start);
+    }
+    """
+    size_t nb_count(const uint8_t* bytes, size_t size, uint8_t wanted) noexcept nogil
+    size_t nb_plain_run(const uint8_t* text, const uint8_t* end, int* is_ascii) noexcept nogil
 
 cdef enum:
     MOST_DIGITS = 18  # of a name that is a number
@@ -23,14 +90,14 @@ cdef struct Scanner:
     size_t room
 
 
-cdef bint skip_blanks(Scanner* s) noexcept nogil:
+cdef inline bint skip_blanks(Scanner* s) noexcept nogil:
     """Whether something follows on this line."""
     while s.at < s.end and (s.at[0] == c' ' or s.at[0] == c'\t' or s.at[0] == c'\r'):
         s.at += 1
     return s.at < s.end and s.at[0] != c'\n'
 
 
-cdef bint take(Scanner* s, uint8_t mark) noexcept nogil:
+cdef inline bint take(Scanner* s, uint8_t mark) noexcept nogil:
     """Whether this mark comes next."""
     if not skip_blanks(s) or s.at[0] != mark:
         return False
@@ -38,21 +105,21 @@ cdef bint take(Scanner* s, uint8_t mark) noexcept nogil:
     return True
 
 
-cdef bint take_word(Scanner* s, const char* word, size_t length) noexcept nogil:
+cdef inline bint take_word(Scanner* s, const char* word, size_t length) noexcept nogil:
     if <size_t> (s.end - s.at) < length or memcmp(s.at, word, length) != 0:
         return False
     s.at += length
     return True
 
 
-cdef bint take_digits(Scanner* s) noexcept nogil:
+cdef inline bint take_digits(Scanner* s) noexcept nogil:
     cdef const uint8_t* start = s.at
     while s.at < s.end and c'0' <= s.at[0] <= c'9':
         s.at += 1
     return s.at > start
 
 
-cdef bint take_number(Scanner* s, Value* value) noexcept nogil:
+cdef inline bint take_number(Scanner* s, Value* value) noexcept nogil:
     """A number, which is a name if it is whole and not too long."""
     cdef const uint8_t* start = s.at
     cdef bint is_whole = True
@@ -79,7 +146,7 @@ cdef bint take_number(Scanner* s, Value* value) noexcept nogil:
     return True
 
 
-cdef bint make_room(Scanner* s, size_t more) noexcept nogil:
+cdef inline bint make_room(Scanner* s, size_t more) noexcept nogil:
     cdef size_t room = max(s.n_unescaped + more, 2 * s.room)
     cdef uint8_t* data
     if s.n_unescaped + more <= s.room:
@@ -96,7 +163,7 @@ cdef inline void put(Scanner* s, uint32_t byte) noexcept nogil:
     s.n_unescaped += 1
 
 
-cdef void put_character(Scanner* s, uint32_t point) noexcept nogil:
+cdef inline void put_character(Scanner* s, uint32_t point) noexcept nogil:
     """Append a character as UTF-8."""
     if point < 0x80:
         put(s, point)
@@ -114,7 +181,7 @@ cdef void put_character(Scanner* s, uint32_t point) noexcept nogil:
         put(s, 0x80 | point & 0x3F)
 
 
-cdef bint take_unit(Scanner* s, uint32_t* unit) noexcept nogil:
+cdef inline bint take_unit(Scanner* s, uint32_t* unit) noexcept nogil:
     """Four hexadecimal digits."""
     cdef int i
     cdef uint32_t digit
@@ -134,7 +201,7 @@ cdef bint take_unit(Scanner* s, uint32_t* unit) noexcept nogil:
     return True
 
 
-cdef bint take_escape(Scanner* s, int* is_ascii) noexcept nogil:
+cdef inline bint take_escape(Scanner* s, int* is_ascii) noexcept nogil:
     """What follows a backslash; four bytes at most are appended, for which there is room."""
     cdef uint32_t unit, low
     cdef uint8_t mark
@@ -168,7 +235,7 @@ cdef bint take_escape(Scanner* s, int* is_ascii) noexcept nogil:
     return True
 
 
-cdef bint take_text(Scanner* s, Value* value) noexcept nogil:
+cdef inline bint take_text(Scanner* s, Value* value) noexcept nogil:
     """A text whose opening quote has been taken."""
     cdef const uint8_t* start = s.at
     cdef int is_ascii = True
@@ -197,7 +264,7 @@ cdef bint take_text(Scanner* s, Value* value) noexcept nogil:
     return True
 
 
-cdef bint take_value(Scanner* s, Value* value) noexcept nogil:
+cdef inline bint take_value(Scanner* s, Value* value) noexcept nogil:
     cdef const uint8_t* start
     if not skip_blanks(s):
         return False

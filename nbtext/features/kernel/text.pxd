@@ -1,4 +1,11 @@
-# Text: from the code points of a str to lowercase UTF-8, and to where its words and characters are.
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# Text: from the code points of a str to lowercase UTF-8, and to the places of its words and characters.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.memory cimport nb_load, nb_store
+
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 point) noexcept nogil
@@ -31,6 +38,7 @@ cdef struct Text:
     bint lowercase  # whether it is still to be lowercased
 
 cdef enum:
+    MOST_CHARACTERS = 0x3FFFFFFF  # of a text, so that its positions in UTF-8 have 32 bits
     IS_WORD = 1  # \w of the module re
     IS_SPACE = 2  # \s of the module re, and where str.split() splits
     SIGMA = 0x03A3  # Σ, whose lower case depends on its neighbors
@@ -38,22 +46,31 @@ cdef enum:
 
 # The lower case and the kinds of each character of the Basic Multilingual Plane; Latin-1 from the start, the rest
 # when a text needs it, which takes a millisecond.
-cdef uint16_t[0x10000] LOWER
-cdef uint8_t[0x10000] KINDS
-cdef uint32_t n_learnt = 0
+cdef extern from *:
+    """
+    static uint16_t NB_LOWER[0x10000];
+    static uint8_t NB_KINDS[0x10000];
+    static uint32_t NB_N_LEARNED[1];
+    #define NB_EACH 0x0101010101010101u
+    #define NB_FLAGS 0x8080808080808080u
+    """
+    uint16_t[0x10000] LOWER "NB_LOWER"
+    uint8_t[0x10000] KINDS "NB_KINDS"
+    uint32_t[1] N_LEARNED "NB_N_LEARNED"  # how many characters these tables hold
+    const uint64_t EACH "NB_EACH"  # each of eight bytes 1
+    const uint64_t FLAGS "NB_FLAGS"  # each of eight bytes 128
 
 
 cdef inline int kinds_by_python(uint32_t point) noexcept nogil:
     return (IS_WORD if Py_UNICODE_ISALNUM(point) or point == c'_' else 0) | (IS_SPACE if Py_UNICODE_ISSPACE(point) else 0)
 
 
-cdef void learn_characters(uint32_t stop) noexcept:
-    global n_learnt
+cdef inline void learn_characters(uint32_t stop) noexcept:
     cdef uint32_t point
-    for point in range(n_learnt, stop):
+    for point in range(N_LEARNED[0], stop):
         LOWER[point] = <uint16_t> Py_UNICODE_TOLOWER(point)
         KINDS[point] = <uint8_t> kinds_by_python(point)
-    n_learnt = max(n_learnt, stop)
+    N_LEARNED[0] = max(N_LEARNED[0], stop)
 
 
 cdef inline uint32_t lowered(uint32_t point) noexcept nogil:
@@ -91,10 +108,6 @@ cdef inline uint32_t character_length(uint8_t first) noexcept nogil:
 
 
 # Eight ASCII characters at once, a byte each in a 64-bit number; answers are in the highest bit of each byte.
-
-cdef uint64_t EACH = 0x0101010101010101
-cdef uint64_t FLAGS = 0x8080808080808080
-
 
 cdef inline uint64_t between(uint64_t eight, uint64_t first, uint64_t last) noexcept nogil:
     """Flags the characters from `first` to `last`; none of the eight is above 127, so that no sum carries over."""
@@ -209,7 +222,7 @@ cdef inline size_t spell_one(uint32_t point, bint lowercase, uint8_t* letters, B
     return n_bytes
 
 
-cdef size_t spell_words(
+cdef inline size_t spell_words(
     const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint64_t* in_word
 ) noexcept nogil:
     """Write a text as lowercase UTF-8 and, for each byte, a bit that says whether it is of a word; return the bytes.
@@ -243,7 +256,7 @@ cdef size_t spell_words(
     return n_bytes
 
 
-cdef size_t spell_characters(
+cdef inline size_t spell_characters(
     const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint32_t* starts
 ) noexcept nogil:
     """Write a text as lowercase UTF-8, two or more white-space characters as one space; return how many are left.
@@ -269,7 +282,7 @@ cdef size_t spell_characters(
     return n_characters
 
 
-cdef size_t spell_padded(
+cdef inline size_t spell_padded(
     const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint32_t* starts, uint32_t* ends
 ) noexcept nogil:
     """Write each word between white space as lowercase UTF-8, with a space on both sides; return how many.
@@ -303,7 +316,7 @@ cdef size_t spell_padded(
     return n_words
 
 
-cdef bint is_lowered_in_context(const Text* text) noexcept nogil:
+cdef inline bint is_lowered_in_context(const Text* text) noexcept nogil:
     """Whether some character's lower case is not one character by itself."""
     cdef size_t i
     cdef bint found = False
@@ -316,3 +329,29 @@ cdef bint is_lowered_in_context(const Text* text) noexcept nogil:
         for i in range(text.length):
             found |= (four[i] == SIGMA) | (four[i] == DOTTED_I)
     return found
+
+
+cdef inline object point_at_text(Text* place, text, bint lowercase, strip_accents):
+    """Describe a text for the functions above, with what only Python can do to it done; return the str to keep alive."""
+    cdef bint is_wide
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {type(text).__name__}")
+    nb_made_ready(text)
+    place.lowercase = lowercase
+    if not PyUnicode_IS_ASCII(text):
+        point_at(place, text)
+        is_wide = place.width > 1
+        if lowercase and (strip_accents is not None or is_lowered_in_context(place)):
+            text, place.lowercase = str.lower(text), False
+        if strip_accents is not None:
+            text = <str?> strip_accents(text)
+            nb_made_ready(text)
+        learn_characters(0x10000 if is_wide or PyUnicode_KIND(text) > 1 else 0)
+    point_at(place, text)
+    if place.length > MOST_CHARACTERS:
+        raise OverflowError("a text of more than 2**30 characters")
+    return text
+
+
+cdef inline void point_at(Text* place, text) noexcept:
+    place.units, place.length, place.width = PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text), PyUnicode_KIND(text)

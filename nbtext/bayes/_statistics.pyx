@@ -1,5 +1,15 @@
-# ClassStatistics: two corpora's added up, and what leave-one-out reads of them. All are feature by feature, entries
-# indptr[j]:indptr[j + 1] for feature j, one for each class that uses it, ascending.
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""ClassStatistics as arrays: added up, looked up, and read by leave-one-out.
+
+All are feature by feature: entries indptr[j]:indptr[j + 1] for feature j, one for each class that uses it, ascending.
+"""
+
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from nbtext.features.kernel.memory cimport AHEAD, is_indptr, nb_prefetch
 
 ctypedef fused Number:
     int64_t

@@ -1,5 +1,15 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # What each class uses. Every node keeps at hand the sums of the class that used it last, as documents come class by
 # class. Where it has to make way for another class, they are added up in a small hash table, a block of the pool.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.entries cimport sort_entries
+from nbtext.features.kernel.hashes cimport SECRETS, mix64
+from nbtext.features.kernel.memory cimport AHEAD, Buffer, nb_prefetch, release, reserve, too_much
+from nbtext.features.kernel.ngrams cimport Node, Tree
+
 
 cdef enum:
     GROUP_SHIFT = 40  # of a share's documents the upper 24 bits are its class + 1, or 0 where the share is free
@@ -40,7 +50,7 @@ cdef inline Share* block_at(const Pool* pool, uint32_t place) noexcept nogil:
     return <Share*> pool.shares.data + 2 * <size_t> place
 
 
-cdef uint64_t add_features(
+cdef inline uint64_t add_features(
     Pool* pool, Tree* tree, const uint32_t* features, size_t count, uint32_t group
 ) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Add the features of a document, as often as they occur, to a class (+ 1); return the hash of the document."""
@@ -69,7 +79,7 @@ cdef inline void fetch_block(const Pool* pool, const Node* node, uint32_t group)
         nb_prefetch(block_at(pool, node.block))
 
 
-cdef uint32_t next_document(Pool* pool, Tree* tree) noexcept nogil:
+cdef inline uint32_t next_document(Pool* pool, Tree* tree) noexcept nogil:
     """A number that no feature was marked with; after 2**32 documents the marks are wiped off."""
     cdef size_t i
     pool.document += 1
@@ -80,7 +90,7 @@ cdef uint32_t next_document(Pool* pool, Tree* tree) noexcept nogil:
     return pool.document
 
 
-cdef int change_class(Pool* pool, Node* node, uint32_t group) except -1 nogil:
+cdef inline int change_class(Pool* pool, Node* node, uint32_t group) except -1 nogil:
     """Put the sums of the class at hand away, and begin those of another one."""
     cdef Share* share
     if node.occurrences:
@@ -91,7 +101,7 @@ cdef int change_class(Pool* pool, Node* node, uint32_t group) except -1 nogil:
     return 0
 
 
-cdef Share* share_of(Pool* pool, Node* node, uint32_t group) except NULL nogil:
+cdef inline Share* share_of(Pool* pool, Node* node, uint32_t group) except NULL nogil:
     """The share of a class, a new one where it had none."""
     cdef Share* share
     cdef Share* block
@@ -108,7 +118,7 @@ cdef Share* share_of(Pool* pool, Node* node, uint32_t group) except NULL nogil:
 
 cdef inline Share* seek_share(Share* block, unsigned log_size, uint32_t group) noexcept nogil:
     """The share of a class in a block, or a free one where it has none; NULL where none is near enough."""
-    cdef uint32_t mask = (<uint32_t> 1 << log_size) - 1, i = <uint32_t> (group * SECRET_A >> 32)
+    cdef uint32_t mask = (<uint32_t> 1 << log_size) - 1, i = <uint32_t> (group * SECRETS[0] >> 32)
     cdef int step
     for step in range(MOST_STEPS):
         i &= mask
@@ -118,7 +128,7 @@ cdef inline Share* seek_share(Share* block, unsigned log_size, uint32_t group) n
     return NULL
 
 
-cdef int enlarge_block(Pool* pool, Node* node) except -1 nogil:
+cdef inline int enlarge_block(Pool* pool, Node* node) except -1 nogil:
     """Move the shares to a block that is large enough for each to be found soon."""
     cdef unsigned new_log = log_size(block_at(pool, node.block))
     cdef uint32_t place = 0
@@ -133,7 +143,7 @@ cdef int enlarge_block(Pool* pool, Node* node) except -1 nogil:
     return 0
 
 
-cdef bint copy_shares(const Share* old, Share* new) noexcept nogil:
+cdef inline bint copy_shares(const Share* old, Share* new) noexcept nogil:
     """Whether there was room for each share near its place."""
     cdef size_t i
     cdef Share* share
@@ -147,7 +157,7 @@ cdef bint copy_shares(const Share* old, Share* new) noexcept nogil:
     return True
 
 
-cdef uint32_t new_block(Pool* pool, unsigned log_size) except 0 nogil:
+cdef inline uint32_t new_block(Pool* pool, unsigned log_size) except 0 nogil:
     """The place of a block of free shares; never 0."""
     cdef uint32_t place
     cdef size_t size
@@ -168,7 +178,7 @@ cdef uint32_t new_block(Pool* pool, unsigned log_size) except 0 nogil:
     return place
 
 
-cdef void free_block(Pool* pool, uint32_t place) noexcept nogil:
+cdef inline void free_block(Pool* pool, uint32_t place) noexcept nogil:
     """Leave a block to whoever needs one of its size."""
     cdef Share* block = block_at(pool, place)
     cdef unsigned log = log_size(block)
@@ -176,7 +186,7 @@ cdef void free_block(Pool* pool, uint32_t place) noexcept nogil:
     pool.unused[log] = place
 
 
-cdef size_t put_all_away(Pool* pool, Tree* tree) except? 0xFFFFFFFFFFFFFFFF nogil:
+cdef inline size_t put_all_away(Pool* pool, Tree* tree) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Put the sums at hand to those of their class, where a feature has a block; return how many sums there are then."""
     cdef Node* nodes = <Node*> tree.nodes.data
     cdef const Share* block
@@ -194,7 +204,7 @@ cdef size_t put_all_away(Pool* pool, Tree* tree) except? 0xFFFFFFFFFFFFFFFF nogi
     return count
 
 
-cdef size_t write_shares(
+cdef inline size_t write_shares(
     const Pool* pool, const Node* node, int32_t* classes, int64_t* documents, int64_t* occurrences
 ) noexcept nogil:
     """Write what each class uses of a feature, after `put_all_away`, in no order; return how many classes."""
@@ -211,7 +221,7 @@ cdef size_t write_shares(
     return count
 
 
-cdef int sort_shares(
+cdef inline int sort_shares(
     int32_t* classes, int64_t* documents, int64_t* occurrences, size_t count, Buffer* entries, Buffer* spare
 ) except -1 nogil:
     """Sort what was written of a feature by class."""
@@ -229,3 +239,31 @@ cdef int sort_shares(
         classes[i] = <int32_t> (order[i] >> 32)
         documents[i], occurrences[i] = copies[<uint32_t> order[i]], copies[count + <uint32_t> order[i]]
     return 0
+
+
+cdef inline size_t list_shares(
+    const Pool* pool, const Tree* tree, const uint32_t* columns, size_t n_columns,
+    int64_t* ends, int32_t* classes, int64_t* documents, int64_t* occurrences
+) except? 0xFFFFFFFFFFFFFFFF nogil:
+    """Write the sums of every class for the node of each column; return how many.
+
+    columns  the nodes; no column has a sum whose number is beyond the tree
+    """
+    cdef const Node* nodes = <const Node*> tree.nodes.data
+    cdef Buffer entries = Buffer(NULL, 0)
+    cdef Buffer spare = Buffer(NULL, 0)
+    cdef size_t column, n_shares, n = 0
+    try:
+        for column in range(n_columns):
+            if column + AHEAD < n_columns and columns[column + AHEAD] < tree.count:
+                nb_prefetch(&nodes[columns[column + AHEAD]])
+            if columns[column] < tree.count:
+                n_shares = write_shares(pool, &nodes[columns[column]], &classes[n], &documents[n], &occurrences[n])
+                if n_shares > 1:
+                    sort_shares(&classes[n], &documents[n], &occurrences[n], n_shares, &entries, &spare)
+                n += n_shares
+            ends[column + 1] = n
+    finally:
+        release(&entries)
+        release(&spare)
+    return n

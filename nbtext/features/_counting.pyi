@@ -1,20 +1,12 @@
-"""What `_kernel.pyx` gives: the analyzer and the counters of this room, compiled, and the functions over plain arrays.
+"""The types of `_counting.pyx`, the compiled counter of features.
 
-Everything means exactly what its plain Python twin means, whose types it has; the tests hold the two together. Only the
-provisional numbers of a growing counter may differ: after `arrange(rows, rank)` all is equal. There are solvers too:
-linear/solving.py has their types.
+It counts what `plain.PlainCounter` counts. Only the provisional numbers of a growing counter may differ: after
+`arrange(rows, rank)` all is equal.
 """
 
 from collections.abc import Callable, Sequence
 
 from nbtext.features import counting
-from nbtext.features.twins import arrange as arrange
-from nbtext.features.twins import combine_entries as combine_entries
-from nbtext.features.twins import entry_positions as entry_positions
-from nbtext.features.twins import left_out_gains as left_out_gains
-from nbtext.features.twins import merge_sorted as merge_sorted
-from nbtext.features.twins import score_rows as score_rows
-from nbtext.features.twins import take_rows as take_rows
 from nbtext.features.vocabulary import Vocabulary
 
 def Counter(  # noqa: N802  a class, of which this says what it is made of

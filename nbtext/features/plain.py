@@ -1,4 +1,4 @@
-"""Counting in plain Python: what the kernel means."""
+"""Counting in plain Python and NumPy: the definition of what the compiled kernel does."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from itertools import islice, repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.analyzer import Analyzer, has_own_pattern
+from nbtext.features.csr import run_starts, running_sums
 from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, term_hashes
 from nbtext.features.patience import patience
-from nbtext.features.rows import ClassCounts, Kept, Rows, running_sums
+from nbtext.features.rows import ClassCounts, Kept, Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.sparse_weights import SparseWeights
-from nbtext.features.tally import ClassTally
-from nbtext.features.twins import score_rows
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 
 Floats = NDArray[np.float64]
 Columns = Sequence[list[str]]
 Numbering = Callable[[Iterable[str]], Iterable[int]]
+CLASS_BITS = 32  # an entry's key is its feature, shifted by these, and its class
+BLOCK = 1_000_000  # entries that wait to be added up
 
 
-class ReferenceCounter:
+class PlainCounter:
     """Counts the features of documents; `counting.Counter` says what its methods promise."""
 
     def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
@@ -140,3 +142,89 @@ def _counted(documents: Iterable[list[str]], numbers: Numbering) -> Rows:
         np.frombuffer(counts, dtype=np.int32),
         np.frombuffer(n_tokens, dtype=np.int64),
     )
+
+
+class ClassTally:
+    """Sums of documents and occurrences for each feature and class that met, built up row by row."""
+
+    def __init__(self) -> None:
+        self._keys = np.empty(0, dtype=np.int64)  # ascending
+        self._documents = np.empty(0, dtype=np.int64)
+        self._occurrences = np.empty(0, dtype=np.int64)
+        self._waiting: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
+        self._n_waiting = 0
+
+    def add(self, rows: Rows, classes: NDArray[np.int32]) -> None:
+        """Count each row for its class, shape (n_documents,), all >= 0."""
+        entry_classes = np.repeat(classes, np.diff(rows.indptr))
+        self._waiting.append((rows.indices.astype(np.int64) << CLASS_BITS | entry_classes, rows.counts))
+        self._n_waiting += len(rows.indices)
+        if self._n_waiting > max(BLOCK, len(self._keys)):  # so that all the folding together stays linear
+            self._fold()
+
+    def class_counts(self, n_features: int, rank: NDArray[np.int32] | None = None) -> ClassCounts:
+        """The sums so far; feature j becomes column rank[j] where a rank is given."""
+        self._fold()
+        features, classes = self._keys >> CLASS_BITS, self._keys & ((1 << CLASS_BITS) - 1)
+        documents, occurrences = self._documents, self._occurrences
+        if rank is not None:
+            features = rank[features].astype(np.int64)
+            order = np.argsort(features << CLASS_BITS | classes)
+            features, classes = features[order], classes[order]
+            documents, occurrences = documents[order], occurrences[order]
+        indptr = running_sums(np.bincount(features, minlength=n_features))
+        return ClassCounts(indptr, classes.astype(np.int32), documents, occurrences)
+
+    def _fold(self) -> None:
+        """Add what waits to the sums."""
+        if not self._waiting:
+            return
+        waiting_keys = [keys for keys, _ in self._waiting]
+        counts = [counts for _, counts in self._waiting]
+        self._waiting, self._n_waiting = [], 0
+        keys = np.concatenate((self._keys, *waiting_keys))
+        order = np.argsort(keys)
+        keys = keys[order]
+        starts = run_starts(keys)
+        once = np.ones(len(keys) - len(self._keys), dtype=np.int64)
+        self._documents = _sums(np.concatenate((self._documents, once))[order], starts)
+        self._occurrences = _sums(np.concatenate((self._occurrences, *counts))[order], starts)
+        self._keys = keys[starts]
+
+
+def _sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum of each run of values; the runs begin at `starts`."""
+    sums: NDArray[np.int64] = np.add.reduceat(values, starts) if len(starts) else values
+    return sums
+
+
+def arrange(rows: Rows, columns: NDArray[np.int32]) -> Rows:
+    """Renumber each feature j as columns[j], leave out those below 0, and sort within each row."""
+    return rows.renumbered(columns).known().ordered()
+
+
+def merge_sorted(
+    blob_a: NDArray[np.uint8], offsets_a: NDArray[np.int64], blob_b: NDArray[np.uint8], offsets_b: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """The union of two sorted vocabularies (blob, offsets), and where each feature of either is in it."""
+    terms_a, terms_b = Vocabulary(blob_a, offsets_a).terms, Vocabulary(blob_b, offsets_b).terms
+    union = Vocabulary.from_terms(terms_a + terms_b)
+    return union.blob, union.offsets, union.columns_of(terms_a), union.columns_of(terms_b)
+
+
+def score_rows(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64] | NDArray[np.int32],
+    scorer: SparseWeights,
+) -> Floats:
+    """Scores (n_documents, n_classes) of rows by the sparse linear scorer."""
+    from scipy.sparse import csr_array
+
+    n_features = scorer.n_columns
+    rows = csr_array((values.astype(np.float64), indices, indptr), shape=(len(indptr) - 1, n_features))
+    deltas = csr_array((scorer.deltas, scorer.classes, scorer.indptr), shape=(n_features, len(scorer.bias)))
+    scores: Floats = (rows @ deltas).toarray() + np.outer(rows @ np.ones(n_features), scorer.default) + scorer.bias
+    if scorer.base is not None and scorer.base_scale is not None:
+        scores += np.outer(rows @ scorer.base, scorer.base_scale)
+    return scores

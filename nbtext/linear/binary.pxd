@@ -1,3 +1,4 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Two classes divided by a plane: the dual coordinate method.
 #
 # minimised is  ½ Σ_j v_j² / s_j + C Σ_i loss(m_i),  m_i = y_i · v·x_i,  over the weights v of the features as they are:
@@ -11,11 +12,19 @@
 # Hsieh, Chang, Lin, Keerthi, Sundararajan, A Dual Coordinate Descent Method for Large-scale Linear SVM, 2008;
 # Yu, Huang, Lin, Dual Coordinate Descent Methods for Logistic Regression and Maximum Entropy Models, 2011
 
+from libc.math cimport INFINITY, exp, fabs, log, log1p
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
 cdef enum:
     INNER_STEPS = 60  # of Newton's method in one variable; bisection would be done by then
     REUNION = 16  # rounds, after which all rows are visited again: where progress is slow, some were set aside too soon
 
-cdef double FARTHEST = 36.0  # log-odds of a pull that is 0 or 1 but for rounding
+cdef extern from *:
+    """
+    #define NB_FARTHEST 36.0
+    """
+    const double FARTHEST "NB_FARTHEST"  # log-odds of a pull that is 0 or 1 but for rounding
 
 cdef struct Plane:
     const int64_t* indptr
@@ -36,7 +45,7 @@ cdef struct Plane:
     uint64_t state  # of the generator
 
 
-cdef double margin_of(const Plane* plane, int64_t row) noexcept nogil:
+cdef inline double margin_of(const Plane* plane, int64_t row) noexcept nogil:
     cdef int64_t entry = plane.indptr[row], end = plane.indptr[row + 1]
     cdef const int32_t* indices = plane.indices
     cdef const double* values = plane.values
@@ -57,7 +66,7 @@ cdef double margin_of(const Plane* plane, int64_t row) noexcept nogil:
     return plane.signs[row] * (((a + b) + (c + d)) + plane.constant * weights[plane.n_features])
 
 
-cdef void move_plane(const Plane* plane, int64_t row, double strength) noexcept nogil:
+cdef inline void move_plane(const Plane* plane, int64_t row, double strength) noexcept nogil:
     """Move the plane by a document's change of α."""
     cdef int64_t entry
     strength *= plane.signs[row]
@@ -66,7 +75,7 @@ cdef void move_plane(const Plane* plane, int64_t row, double strength) noexcept 
     plane.weights[plane.n_features] += strength * plane.constant
 
 
-cdef double square_of(const Plane* plane, int64_t row) noexcept nogil:
+cdef inline double square_of(const Plane* plane, int64_t row) noexcept nogil:
     cdef int64_t entry
     cdef double total = 0, value
     for entry in range(plane.indptr[row], plane.indptr[row + 1]):
@@ -108,7 +117,7 @@ cdef inline double pull_gap(double pull, double margin, bint is_logistic) noexce
     return softplus(-margin) - softplus(odds) + pull * (odds + margin)
 
 
-cdef double find_pull(const Plane* plane, double pull, double margin, double square, bint is_logistic) noexcept nogil:
+cdef inline double find_pull(const Plane* plane, double pull, double margin, double square, bint is_logistic) noexcept nogil:
     """The pull that is best while all others stay."""
     cdef double curvature = plane.penalty * square
     cdef double low, high, odds, error, slope, next_odds, probability
@@ -136,7 +145,7 @@ cdef double find_pull(const Plane* plane, double pull, double margin, double squ
     return sigmoid(odds)
 
 
-cdef void place_plane(const Plane* plane) noexcept nogil:
+cdef inline void place_plane(const Plane* plane) noexcept nogil:
     """Put the plane where the pulls say; without what rounding left of documents that no longer pull."""
     cdef int64_t row
     memset(plane.weights, 0, (plane.n_features + 1) * sizeof(double))
@@ -145,7 +154,7 @@ cdef void place_plane(const Plane* plane) noexcept nogil:
             move_plane(plane, row, plane.penalty * plane.pulls[row])
 
 
-cdef void begin_plane(Plane* plane, bint is_logistic) noexcept nogil:
+cdef inline void begin_plane(Plane* plane, bint is_logistic) noexcept nogil:
     """The plane that the pulls make, and the dual objective there."""
     cdef int64_t row, feature
     cdef double gains = 0, norm = 0
@@ -172,7 +181,7 @@ cdef inline int64_t below(uint64_t* state, int64_t count) noexcept nogil:
     return <int64_t> ((z >> 32) * <uint64_t> count >> 32)
 
 
-cdef void shuffle_rows(int64_t* order, int64_t count, uint64_t* state) noexcept nogil:
+cdef inline void shuffle_rows(int64_t* order, int64_t count, uint64_t* state) noexcept nogil:
     """Fisher and Yates's shuffle."""
     cdef int64_t last, other
     for last in range(count - 1, 0, -1):
@@ -180,7 +189,7 @@ cdef void shuffle_rows(int64_t* order, int64_t count, uint64_t* state) noexcept 
         order[last], order[other] = order[other], order[last]
 
 
-cdef int64_t visit_rows(Plane* plane, int64_t count, double* steepest, bint is_logistic) noexcept nogil:
+cdef inline int64_t visit_rows(Plane* plane, int64_t count, double* steepest, bint is_logistic) noexcept nogil:
     """Give each of the first `count` rows in order its best pull; returns how many stay in play.
 
     A row that does not pull, and is farther from wanting to than any that pulled the last time wanted to change,
@@ -214,7 +223,7 @@ cdef int64_t visit_rows(Plane* plane, int64_t count, double* steepest, bint is_l
     return count
 
 
-cdef double plane_gap(const Plane* plane, bint is_logistic) noexcept nogil:
+cdef inline double plane_gap(const Plane* plane, bint is_logistic) noexcept nogil:
     """The duality gap, exactly."""
     cdef int64_t row
     cdef double total = 0
@@ -223,7 +232,7 @@ cdef double plane_gap(const Plane* plane, bint is_logistic) noexcept nogil:
     return plane.penalty * total
 
 
-cdef int settle_plane(Plane* plane, double tolerance, int rounds, bint is_logistic) noexcept nogil:
+cdef inline int settle_plane(Plane* plane, double tolerance, int rounds, bint is_logistic) noexcept nogil:
     """Go on until the duality gap is below its share of the dual objective; returns the rounds that it took."""
     cdef int64_t count = plane.n_rows
     cdef double steepest = INFINITY
@@ -243,35 +252,3 @@ cdef int settle_plane(Plane* plane, double tolerance, int rounds, bint is_logist
     place_plane(plane)
     plane.gap = plane_gap(plane, is_logistic)
     return done
-
-
-def divide(
-    indptr, indices, values, signs, scales, pulls, *, is_logistic, penalty, constant, tolerance, rounds, seed
-):
-    """The plane between rows of two signs: (weights, the constant's weight, duality gap, rounds).
-
-    raises  ValueError: the arrays do not fit each other
-    """
-    cdef const int64_t[::1] starts = indptr
-    cdef const int32_t[::1] features = indices
-    cdef const double[::1] entries = values, row_signs = signs, feature_scales = scales
-    cdef double[::1] row_pulls = pulls
-    if len(indptr) != len(signs) + 1 or len(pulls) != len(signs) or len(indices) != len(values) or not is_indptr(starts, len(indices)):
-        raise ValueError("the arrays of the rows do not fit each other")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < len(scales):
-        raise ValueError("there is no such feature")
-    weights, squares, order = np.empty(len(scales) + 1), np.empty(len(signs)), np.empty(len(signs), dtype=np.int64)
-    cdef double[::1] weight_view = weights, square_view = squares
-    cdef int64_t[::1] order_view = order
-    cdef Plane plane
-    cdef double share = tolerance
-    cdef int most = rounds, done
-    cdef bint logistic = is_logistic
-    plane.indptr, plane.indices, plane.values = &starts[0], &features[0], &entries[0]
-    plane.signs, plane.scales, plane.pulls = &row_signs[0], &feature_scales[0], &row_pulls[0]
-    plane.weights, plane.squares, plane.order = &weight_view[0], &square_view[0], &order_view[0]
-    plane.n_rows, plane.n_features = len(signs), len(scales)
-    plane.penalty, plane.constant, plane.state = penalty, constant, seed
-    with nogil:
-        done = settle_plane(&plane, share, most, logistic)
-    return weights[:len(scales)], float(weights[len(scales)]), plane.gap, done

@@ -1,30 +1,34 @@
-# Hashes: of words, secret, for the tables; of terms, public, for documents and buckets.
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# Hashes: secret ones of words, for the tables; public ones of features, for documents and buckets.
 
-cdef uint64_t SECRET_A, SECRET_B, SECRET_C  # so that nobody can write words that collide
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.memory cimport nb_folded, nb_load
 
 
-cdef void choose_secrets():
-    global SECRET_A, SECRET_B, SECRET_C
-    # odd, so that no product loses bits
-    SECRET_A, SECRET_B, SECRET_C = (value | 1 for value in struct.unpack("=3Q", os.urandom(24)))
+cdef extern from *:
+    """
+    static uint64_t NB_SECRETS[3];
+    #define NB_FNV_START 0xCBF29CE484222325u
+    """
+    uint64_t[3] SECRETS "NB_SECRETS"  # random, so that nobody can write words that collide; set when the module is loaded
+    const uint64_t FNV_START "NB_FNV_START"
 
 
 cdef inline uint64_t hash_pair(uint64_t a, uint64_t b) noexcept nogil:
-    return nb_folded(a ^ SECRET_A, b ^ SECRET_B)
+    return nb_folded(a ^ SECRETS[0], b ^ SECRETS[1])
 
 
-cdef uint64_t long_hash(const uint8_t* word, size_t length) noexcept nogil:
+cdef inline uint64_t long_hash(const uint8_t* word, size_t length) noexcept nogil:
     """The hash of a word of eight bytes or more: 16 at a time, the last ones overlapping."""
-    cdef uint64_t value = SECRET_C ^ length
+    cdef uint64_t value = SECRETS[2] ^ length
     cdef size_t position = 0
     while position + 16 < length:
-        value = nb_folded(nb_load(word + position) ^ value, nb_load(word + position + 8) ^ SECRET_A)
+        value = nb_folded(nb_load(word + position) ^ value, nb_load(word + position + 8) ^ SECRETS[0])
         position += 16
     position = length - 16 if length > 16 else 0
-    return nb_folded(nb_load(word + position) ^ value, nb_load(word + length - 8) ^ SECRET_B)
-
-
-cdef uint64_t FNV_START = 0xCBF29CE484222325
+    return nb_folded(nb_load(word + position) ^ value, nb_load(word + length - 8) ^ SECRETS[1])
 
 
 cdef inline uint64_t fnv1a(uint64_t state, const uint8_t* data, size_t length) noexcept nogil:
@@ -54,7 +58,7 @@ cdef inline uint32_t scrambled(uint32_t block) noexcept nogil:
     return (block << 15 | block >> 17) * <uint32_t> 0x1B873593
 
 
-cdef uint32_t murmur3(const uint8_t* data, size_t length) noexcept nogil:
+cdef inline uint32_t murmur3(const uint8_t* data, size_t length) noexcept nogil:
     """MurmurHash3_x86_32 with seed 0 (Appleby 2011)."""
     cdef uint32_t value = 0, block
     cdef size_t i, last = length & ~<size_t> 3

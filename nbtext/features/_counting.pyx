@@ -1,68 +1,103 @@
-# The seam: what Python sees of all this.
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The counter of features, compiled: no Python object per token, and no GIL meanwhile.
+
+A text's way: `kernel/text.pxd` spells it as lowercase UTF-8 and marks its words, `kernel/words.pxd` finds the number
+of each, `kernel/ngrams.pxd` that of each n-gram, `kernel/document.pxd` counts them within the document,
+`kernel/class_sums.pxd` adds them to its class; or `kernel/scorer.pxd` scores it. `kernel/order.pxd` puts the vocabulary
+in order. analyzer.py and plain.py define in plain Python what it all means; tests hold them together.
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+import os
+import struct
+from itertools import permutations
+
+import numpy as np
+
+from nbtext.features._rows cimport Weights, array_in, array_of
+from nbtext.features.kernel.analysis cimport CHARACTERS, PADDED, WORDS, Analysis, Analyzer, Prefix, free_analysis
+from nbtext.features.kernel.class_sums cimport Pool, list_shares, put_all_away
+from nbtext.features.kernel.document cimport (
+    BINARY, COUNT, L1, L2, LOG, LOGARITHMS, NONE, RELATIVE, Scratch, Weighing, append_row, count_document, free_scratch,
+    tally_document, weigh_document,
+)
+from nbtext.features.kernel.entries cimport sort_entries
+from nbtext.features.kernel.fixed cimport fill_order, take_vocabulary
+from nbtext.features.kernel.hashes cimport FNV_START, SECRETS, fnv1a
+from nbtext.features.kernel.memory cimport Buffer, release, reserve
+from nbtext.features.kernel.ngrams cimport MOST_FIELDS, UNKNOWN
+from nbtext.features.kernel.order cimport Listing, begin_list, drop_listing, list_children, list_field, list_words, rank_features
+from nbtext.features.kernel.scorer cimport add_scores
+from nbtext.features.kernel.text cimport Text, learn_characters, point_at_text
+from nbtext.features.kernel.tokens cimport read_document
+from nbtext.features.kernel.words cimport make_masks, make_room
+
+from nbtext.features._rows import take_rows
+from nbtext.features.rows import ClassCounts, Kept, Rows
+from nbtext.features.vocabulary import Vocabulary
 
 cdef enum:
     MOST_SPARE = 0x1000000  # bytes of working memory that are kept for the next batch
 
+ANALYZERS = {"word": WORDS, "char": CHARACTERS, "char_wb": PADDED}
 FREQUENCIES = {"count": COUNT, "binary": BINARY, "relative": RELATIVE, "log": LOG}
 NORMS = {"none": NONE, "l1": L1, "l2": L2}
 
 
-cdef object array_of(const void* data, size_t count, object dtype):
-    """A new array that holds these items."""
-    array = np.empty(count, dtype=dtype)
-    cdef uint8_t[::1] target = array.view(np.uint8)
-    if count:
-        memcpy(&target[0], data, target.shape[0])
-    return array
+@cython.final
+cdef class ThreadMemory:
+    """The working memory of one thread."""
+
+    cdef Scratch scratch
+
+    def __dealloc__(self):
+        free_scratch(&self.scratch)
 
 
 @cython.final
-cdef class Memory:
-    """A buffer that arrays may use."""
+cdef class Texts:
+    """The texts of a batch, held so that they can be read without the GIL."""
 
-    cdef Buffer buffer
+    cdef list held
+    cdef Buffer texts  # Text, field by field
+    cdef size_t n_documents
+
+    def __init__(self, Counter counter, columns):
+        cdef list lists = [list(column) for column in columns]
+        cdef Text* place
+        if <size_t> len(lists) != counter.analysis.n_fields or len(set(map(len, lists))) != 1:
+            raise ValueError(f"{counter.analysis.n_fields} columns of the same length were wanted")
+        self.n_documents = len(lists[0])
+        self.held = []
+        reserve(&self.texts, self.n_documents * len(lists) + 1, sizeof(Text))
+        for column in lists:
+            for text in column:
+                place = <Text*> self.texts.data + len(self.held)
+                self.held.append(point_at_text(place, text, counter.analysis.lowercase, counter.strip_accents))
 
     def __dealloc__(self):
-        release(&self.buffer)
+        release(&self.texts)
 
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        PyBuffer_FillInfo(view, self, self.buffer.data, <Py_ssize_t> self.buffer.size, False, flags)
-
-
-cdef object array_in(Buffer* buffer, size_t count, object dtype):
-    """An array of what the buffer holds, which is then its own."""
-    cdef Memory memory = Memory()
-    reserve(buffer, 1, 8)
-    memory.buffer, buffer[0] = buffer[0], Buffer(NULL, 0)
-    return np.frombuffer(memory, dtype=dtype, count=count)
-
-
-cdef object rows_in_order(Scratch s, starts, n_tokens, order):
-    """The rows that are done, in another order."""
-    cdef const int64_t[::1] old = starts, places = order
-    cdef size_t i, length, n_rows = len(order)
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    indices, counts = np.empty(s.n_done + 1, dtype=np.int32), np.empty(s.n_done + 1, dtype=np.int32)
-    cdef int64_t[::1] new = indptr
-    cdef int32_t[::1] indices_view = indices, counts_view = counts
-    for i in range(n_rows):
-        length = old[places[i] + 1] - old[places[i]]
-        if length:
-            memcpy(&indices_view[new[i]], <int32_t*> s.indices.data + old[places[i]], length * sizeof(int32_t))
-            memcpy(&counts_view[new[i]], <int32_t*> s.counts.data + old[places[i]], length * sizeof(int32_t))
-        new[i + 1] = new[i] + length
-    return Rows(indptr, indices[: s.n_done], counts[: s.n_done], n_tokens[order])
+    cdef const Text* first(self) noexcept nogil:
+        return <const Text*> self.texts.data
 
 
 cdef class Counter:
-    """Counts the features of texts; the stub file says how it is used."""
+    """Counts the features of texts; the stub file documents it."""
 
     cdef:
         Analysis analysis
+        object normalize
+        object strip_accents
+        list names  # bytes, the prefixes of the fields
         object fixed  # the vocabulary that was given
         Pool pool  # of sums by class
         bint is_busy  # whether a thread is changing words, n-grams or sums
-        list scratches  # those that no thread uses now
+        list memories  # ThreadMemory, those that no thread uses now
         size_t n_too_long  # tokens left out, since they were asked for
         object order  # uint32, by column: the node of the feature; None where it is not known
         size_t n_ordered  # nodes that it was made of
@@ -72,14 +107,53 @@ cdef class Counter:
         self, *, analyzer="word", ngrams=(1, 1), lowercase=True, fields=(), normalize=None, strip_accents=None,
         hash_bits=None, vocabulary=None,
     ):
-        if self.analysis is not None:
+        cdef Analysis* a = &self.analysis
+        if self.memories is not None:
             raise RuntimeError("a counter is made only once")
-        self.analysis = Analysis(analyzer, ngrams, lowercase, fields, normalize, strip_accents, hash_bits, vocabulary)
+        if analyzer not in ANALYZERS:
+            raise ValueError(f"no analyzer: {analyzer!r}")
+        self.memories = []
+        a.analyzer = ANALYZERS[analyzer]
+        a.shortest, a.longest = ngrams
+        if not 1 <= a.shortest <= a.longest:
+            raise ValueError(f"no n-grams: {ngrams!r}")
+        if hash_bits is not None and not (1 <= hash_bits <= 30 and vocabulary is None):
+            raise ValueError(f"no hashing: {hash_bits!r} bits")
+        a.lowercase = lowercase
+        a.joins_words = a.analyzer == WORDS and a.longest > 1
+        self.normalize = normalize if a.analyzer == WORDS else None
+        a.normalize = <void*> self.normalize if self.normalize is not None else NULL
+        self.strip_accents = strip_accents
+        a.n_buckets = 0 if hash_bits is None else 1 << <int> hash_bits
+        a.is_growing = vocabulary is None and hash_bits is None
+        self.take_names(fields)
+        make_room(&a.words, 1, 16)
         self.fixed = vocabulary
-        self.scratches = []
+        if vocabulary is not None:
+            take_vocabulary(a, vocabulary)
 
     def __dealloc__(self):
+        free_analysis(&self.analysis)
         release(&self.pool.shares)
+
+    cdef int take_names(self, fields) except -1:
+        cdef Analysis* a = &self.analysis
+        cdef Prefix* prefixes
+        cdef size_t i
+        names = [f"{name}:".encode("utf-8", "surrogatepass") for name in fields]
+        if any(one.startswith(other) for one, other in permutations(names, 2)):
+            raise ValueError(f"names of fields that begin each other: {fields!r}")
+        if len(names) > MOST_FIELDS:
+            raise ValueError(f"{len(names)} fields")
+        a.has_names = bool(names)
+        self.names = names or [b""]
+        a.n_fields = len(self.names)
+        reserve(&a.prefixes, a.n_fields, sizeof(Prefix))
+        prefixes = <Prefix*> a.prefixes.data
+        for i in range(a.n_fields):
+            prefixes[i].letters, prefixes[i].length = <const uint8_t*> PyBytes_AS_STRING(self.names[i]), len(self.names[i])
+            prefixes[i].state = fnv1a(FNV_START, prefixes[i].letters, prefixes[i].length)
+        return 0
 
     def rows(self, columns):
         """Count the features of each document."""
@@ -157,46 +231,46 @@ cdef class Counter:
     cdef size_t n_columns(self):
         return len(self.fixed) if self.fixed is not None else self.analysis.n_buckets
 
-    cdef Scratch take_scratch(self):
-        cdef Scratch scratch = self.scratches.pop() if self.scratches else Scratch()
-        scratch.n_done = 0
-        return scratch
+    cdef ThreadMemory take_memory(self):
+        cdef ThreadMemory memory = self.memories.pop() if self.memories else ThreadMemory()
+        memory.scratch.n_done = 0
+        return memory
 
-    cdef int give_back(self, Scratch scratch) except -1:
+    cdef int give_back(self, ThreadMemory memory) except -1:
         """Keep working memory for the next batch; after an error it is not worth keeping."""
-        self.n_too_long += scratch.n_too_long
-        scratch.n_too_long = 0
-        if scratch.letters.size + scratch.marks.size + scratch.entries.size + scratch.indices.size < MOST_SPARE:
-            self.scratches.append(scratch)
+        cdef Scratch* s = &memory.scratch
+        self.n_too_long += s.n_too_long
+        s.n_too_long = 0
+        if s.letters.size + s.marks.size + s.entries.size + s.indices.size < MOST_SPARE:
+            self.memories.append(memory)
         return 0
 
     cdef count_rows(self, columns):
-        cdef Analysis a = self.analysis
-        cdef Texts texts = Texts(a, columns)
-        cdef Scratch s = self.take_scratch()
+        cdef Analysis* a = &self.analysis
+        cdef Texts texts = Texts(self, columns)
+        cdef ThreadMemory memory = self.take_memory()
+        cdef Scratch* s = &memory.scratch
         cdef size_t document, n_documents = texts.n_documents
         indptr, n_tokens = np.zeros(n_documents + 1, dtype=np.int64), np.empty(n_documents, dtype=np.int64)
         cdef int64_t[::1] ends = indptr, lengths = n_tokens
         with nogil:
             for document in range(n_documents):
-                read_document(a, s, texts, document)
+                read_document(a, s, texts.first(), n_documents, document)
                 count_document(a, s)
                 if a.n_buckets == 0:
                     sort_entries(<uint64_t*> s.entries.data, s.n_entries, &s.spare)
                 append_row(s)
                 lengths[document], ends[document + 1] = s.n_tokens, s.n_done
-        return self.finish_rows(s, indptr, n_tokens)
-
-    cdef finish_rows(self, Scratch s, indptr, n_tokens):
         indices = array_of(s.indices.data, s.n_done, np.int32)
         counts = array_of(s.counts.data, s.n_done, np.int32)
-        self.give_back(s)
+        self.give_back(memory)
         return Rows(indptr, indices, counts, n_tokens)
 
     cdef tally_rows(self, columns, classes, keep_below):
-        cdef Analysis a = self.analysis
-        cdef Texts texts = Texts(a, columns)
-        cdef Scratch s = self.take_scratch()
+        cdef Analysis* a = &self.analysis
+        cdef Texts texts = Texts(self, columns)
+        cdef ThreadMemory memory = self.take_memory()
+        cdef Scratch* s = &memory.scratch
         cdef const int32_t[::1] groups = classes
         cdef const int64_t[::1] order = np.argsort(classes, kind="stable")  # class by class is faster
         cdef size_t i, n_kept = 0, n_documents = texts.n_documents
@@ -212,7 +286,7 @@ cdef class Counter:
             for i in range(n_documents):
                 if groups[order[i]] < 0:
                     continue
-                read_document(a, s, texts, order[i])
+                read_document(a, s, texts.first(), n_documents, order[i])
                 hash = tally_document(a, s, &self.pool, <uint32_t> groups[order[i]])
                 if keeps_all or hash < limit:
                     count_document(a, s)
@@ -221,14 +295,16 @@ cdef class Counter:
                     n_kept += 1
                     starts_view[n_kept] = s.n_done
         back = np.argsort(kept[:n_kept])
-        rows = rows_in_order(s, starts, n_tokens, back)
-        self.give_back(s)
+        indices, counts = array_of(s.indices.data, s.n_done, np.int32), array_of(s.counts.data, s.n_done, np.int32)
+        rows = Rows(*take_rows(starts[: n_kept + 1], indices, counts, back), n_tokens[back])
+        self.give_back(memory)
         return Kept(rows, kept[back].astype(np.int32), hashes[back])
 
     cdef score_texts(self, columns, Weights weights, Weighing weighing):
-        cdef Analysis a = self.analysis
-        cdef Texts texts = Texts(a, columns)
-        cdef Scratch s = self.take_scratch()
+        cdef Analysis* a = &self.analysis
+        cdef Texts texts = Texts(self, columns)
+        cdef ThreadMemory memory = self.take_memory()
+        cdef Scratch* s = &memory.scratch
         cdef size_t document, n_classes = weights.scorer.n_classes, n_documents = texts.n_documents
         cdef bint is_sound_scorer = True
         scores = np.empty((n_documents, n_classes), dtype=np.float64)
@@ -237,7 +313,7 @@ cdef class Counter:
         cdef int64_t[::1] lengths = n_tokens, known = n_known
         with nogil:
             for document in range(n_documents):
-                read_document(a, s, texts, document)
+                read_document(a, s, texts.first(), n_documents, document)
                 count_document(a, s)
                 lengths[document], known[document] = s.n_tokens, s.n_features
                 weigh_document(s, &weighing)
@@ -247,13 +323,13 @@ cdef class Counter:
                 )
         if not is_sound_scorer:
             raise ValueError("the arrays of the scorer do not fit each other")
-        self.give_back(s)
+        self.give_back(memory)
         return scores, n_tokens, n_known
 
     cdef list_vocabulary(self):
-        cdef Analysis a = self.analysis
+        cdef Analysis* a = &self.analysis
         cdef Listing listing
-        cdef list fields = sorted(range(a.n_fields), key=a.names.__getitem__)
+        cdef list fields = sorted(range(a.n_fields), key=self.names.__getitem__)
         cdef size_t field
         memset(&listing, 0, sizeof(listing))
         try:
@@ -274,20 +350,41 @@ cdef class Counter:
             drop_listing(&listing)
 
     cdef list_class_counts(self):
-        cdef Analysis a = self.analysis
+        cdef Analysis* a = &self.analysis
         cdef size_t n_columns, n_shares
+        cdef uint32_t[::1] columns
+        cdef int64_t[::1] to_ends, to_documents, to_occurrences
+        cdef int32_t[::1] to_classes
         if not a.is_growing:
-            self.order = order_of_columns(a, self.n_columns())
+            self.order = columns = np.full(self.n_columns(), UNKNOWN, dtype=np.uint32)
+            fill_order(a, &columns[0])
         elif self.order is None or self.n_ordered != a.tree.count:
             self.list_vocabulary()
-        n_columns = len(self.order)
-        indptr = np.zeros(n_columns + 1, dtype=np.int64)
+        columns, n_columns = self.order, len(self.order)
         with nogil:
             n_shares = put_all_away(&self.pool, &a.tree)
         # one more than are written, so that the last one too has an address
-        classes, documents = np.empty(n_shares + 1, dtype=np.int32), np.empty(n_shares + 1, dtype=np.int64)
-        occurrences = np.empty(n_shares + 1, dtype=np.int64)
-        list_shares(&self.pool, &a.tree, self.order, indptr, classes, documents, occurrences)
+        indptr, classes = np.zeros(n_columns + 1, dtype=np.int64), np.empty(n_shares + 1, dtype=np.int32)
+        documents, occurrences = np.empty(n_shares + 1, dtype=np.int64), np.empty(n_shares + 1, dtype=np.int64)
+        to_ends, to_classes, to_documents, to_occurrences = indptr, classes, documents, occurrences
+        with nogil:
+            list_shares(
+                &self.pool, &a.tree, &columns[0], n_columns, &to_ends[0], &to_classes[0], &to_documents[0], &to_occurrences[0]
+            )
         if not a.is_growing:
             self.order = None
         return ClassCounts(indptr, classes[:n_shares], documents[:n_shares], occurrences[:n_shares])
+
+
+def prepare_tables():
+    """Fill the tables that all counters read: secret factors of hashes, masks of bytes, characters, logarithms."""
+    cdef size_t i
+    cdef double[::1] logarithms = np.log(np.arange(1024, dtype=np.float64).clip(1))
+    for i, value in enumerate(struct.unpack("=3Q", os.urandom(24))):
+        SECRETS[i] = value | 1  # odd, so that no product loses bits
+    make_masks()
+    learn_characters(0x100)
+    memcpy(LOGARITHMS, &logarithms[0], 1024 * sizeof(double))
+
+
+prepare_tables()

@@ -1,0 +1,17 @@
+# What other compiled modules may use of _rows.pyx.
+
+from nbtext.features.kernel.memory cimport Buffer
+from nbtext.features.kernel.scorer cimport Scorer
+
+
+cdef class Weights:
+    cdef Scorer scorer
+    cdef object source
+    cdef tuple held
+    cdef Buffer dense
+
+    cdef int spread_out(self) except -1
+
+
+cdef object array_of(const void* data, size_t count, object dtype)
+cdef object array_in(Buffer* buffer, size_t count, object dtype)

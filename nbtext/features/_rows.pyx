@@ -1,0 +1,341 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Vocabularies and rows of counts as arrays: merged, arranged, picked and scored."""
+
+cimport cython
+from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+from nbtext.features.kernel.entries cimport count_of, feature_of, sort_entries
+from nbtext.features.kernel.fixed cimport check_terms
+from nbtext.features.kernel.memory cimport Buffer, is_indptr, release, reserve, reserve_zeros
+from nbtext.features.kernel.ngrams cimport MOST_NODES
+from nbtext.features.kernel.scorer cimport Scorer, Value, add_scores, is_sound
+
+from nbtext.features.rows import Rows
+
+cdef enum:
+    MOST_SPREAD = 2  # numbers of a matrix for each delta that is kept
+
+
+cdef object array_of(const void* data, size_t count, object dtype):
+    """A new array that holds these items."""
+    array = np.empty(count, dtype=dtype)
+    cdef uint8_t[::1] target = array.view(np.uint8)
+    if count:
+        memcpy(&target[0], data, target.shape[0])
+    return array
+
+
+@cython.final
+cdef class Memory:
+    """A buffer that arrays may use."""
+
+    cdef Buffer buffer
+
+    def __dealloc__(self):
+        release(&self.buffer)
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self.buffer.data, <Py_ssize_t> self.buffer.size, False, flags)
+
+
+cdef object array_in(Buffer* buffer, size_t count, object dtype):
+    """An array of what the buffer holds, which is then its own."""
+    cdef Memory memory = Memory()
+    reserve(buffer, 1, 8)
+    memory.buffer, buffer[0] = buffer[0], Buffer(NULL, 0)
+    return np.frombuffer(memory, dtype=dtype, count=count)
+
+
+cdef class Weights:
+    """A linear scorer's arrays, held and checked."""
+
+    def __init__(self, source):
+        self.source = source
+        self.held = (source.bias, source.default, source.base, source.base_scale, source.indptr, source.classes, source.deltas)
+        bias, default, base, base_scale, indptr, classes, deltas = self.held
+        cdef const double[::1] bias_view = bias, default_view = default, deltas_view = deltas, base_view, scale_view
+        cdef const int64_t[::1] indptr_view = indptr
+        cdef const int32_t[::1] classes_view = classes
+        if len(default) != len(bias) or len(classes) != len(deltas) or len(indptr) == 0 or (base is None) != (base_scale is None):
+            raise ValueError("the arrays of the scorer do not fit each other")
+        self.scorer = Scorer(
+            len(bias), len(indptr) - 1, len(deltas), NULL, NULL, NULL, NULL, &indptr_view[0], NULL, NULL, NULL
+        )
+        if len(bias):
+            self.scorer.bias, self.scorer.default = &bias_view[0], &default_view[0]
+        if len(deltas):
+            self.scorer.classes, self.scorer.deltas = &classes_view[0], &deltas_view[0]
+        if base is not None:
+            base_view, scale_view = base, base_scale
+            if len(base) != len(indptr) - 1 or len(base_scale) != len(bias):
+                raise ValueError("the base of the scorer does not fit its other arrays")
+            if len(base) and len(bias):
+                self.scorer.base, self.scorer.base_scale = &base_view[0], &scale_view[0]
+
+    def __dealloc__(self):
+        release(&self.dense)
+
+    cdef int spread_out(self) except -1:
+        """Have the deltas as a matrix too, if it fits into the room that they take: then one fetch finds all of a row."""
+        cdef Scorer* scorer = &self.scorer
+        cdef size_t feature, size = scorer.n_features * scorer.n_classes
+        cdef int64_t entry
+        cdef double* dense
+        if size == 0 or size > MOST_SPREAD * scorer.n_entries:
+            return 0
+        reserve_zeros(&self.dense, size, sizeof(double))
+        dense = <double*> self.dense.data
+        for feature in range(scorer.n_features):
+            if not is_sound(scorer, feature):
+                return 0
+            for entry in range(scorer.indptr[feature], scorer.indptr[feature + 1]):
+                if not 0 <= scorer.classes[entry] < <int64_t> scorer.n_classes:
+                    return 0
+                dense[feature * scorer.n_classes + scorer.classes[entry]] += scorer.deltas[entry]
+        scorer.dense = dense
+        return 0
+
+
+cdef struct Terms:
+    const uint8_t* blob
+    const int64_t* offsets
+    size_t count
+
+
+cdef inline int compared(const Terms* a, size_t i, const Terms* b, size_t k) noexcept nogil:
+    """Below 0, 0 or above 0 as a term comes before another, is the same or comes after it."""
+    cdef int64_t length_a = a.offsets[i + 1] - a.offsets[i], length_b = b.offsets[k + 1] - b.offsets[k]
+    cdef int difference = memcmp(a.blob + a.offsets[i], b.blob + b.offsets[k], min(length_a, length_b))
+    return difference if difference else (length_a > length_b) - (length_a < length_b)
+
+
+cdef size_t merge_terms(
+    const Terms* a, const Terms* b, uint8_t* blob, int64_t* offsets, int32_t* columns_a, int32_t* columns_b
+) noexcept nogil:
+    """Write the union; return how many terms it has."""
+    cdef size_t i = 0, k = 0, count = 0
+    cdef int order
+    cdef int64_t length
+    offsets[0] = 0
+    while i < a.count or k < b.count:
+        order = 1 if i == a.count else -1 if k == b.count else compared(a, i, b, k)
+        if order <= 0:
+            length = a.offsets[i + 1] - a.offsets[i]
+            memcpy(blob + offsets[count], a.blob + a.offsets[i], length)
+            columns_a[i] = <int32_t> count
+            i += 1
+        if order >= 0:
+            length = b.offsets[k + 1] - b.offsets[k]
+            memcpy(blob + offsets[count], b.blob + b.offsets[k], length)
+            columns_b[k] = <int32_t> count
+            k += 1
+        offsets[count + 1] = offsets[count] + length
+        count += 1
+    return count
+
+
+def merge_sorted(blob_a, offsets_a, blob_b, offsets_b):
+    """The union of two sorted vocabularies (blob, offsets), and the column there of each feature of the one and the other."""
+    check_terms(blob_a, offsets_a)
+    check_terms(blob_b, offsets_b)
+    cdef const uint8_t[::1] text_a = blob_a, text_b = blob_b
+    cdef const int64_t[::1] bounds_a = offsets_a, bounds_b = offsets_b
+    cdef Terms a = Terms(&text_a[0], &bounds_a[0], len(offsets_a) - 1)
+    cdef Terms b = Terms(&text_b[0], &bounds_b[0], len(offsets_b) - 1)
+    cdef size_t count
+    if a.count + b.count > MOST_NODES:
+        raise OverflowError("more than 2**31 features")
+    blob = np.empty(len(blob_a) + len(blob_b) + 1, dtype=np.uint8)
+    offsets = np.empty(a.count + b.count + 1, dtype=np.int64)
+    columns_a, columns_b = np.empty(a.count + 1, dtype=np.int32), np.empty(b.count + 1, dtype=np.int32)
+    cdef uint8_t[::1] text = blob
+    cdef int64_t[::1] bounds = offsets
+    cdef int32_t[::1] places_a = columns_a, places_b = columns_b
+    with nogil:
+        count = merge_terms(&a, &b, &text[0], &bounds[0], &places_a[0], &places_b[0])
+    return blob[: offsets[count]].copy(), offsets[: count + 1].copy(), columns_a[: a.count], columns_b[: b.count]
+
+
+cdef size_t arrange_row(
+    const int32_t* indices, const int32_t* counts, size_t count, const int32_t[::1] columns, uint64_t* entries
+) except? <size_t> -1 nogil:
+    """Write the entries of a row by their new columns; return how many have one."""
+    cdef size_t i, n_left = 0
+    for i in range(count):
+        if not 0 <= indices[i] < columns.shape[0]:
+            with gil:
+                raise ValueError("a row has more features than there are columns")
+        if columns[indices[i]] >= 0:
+            entries[n_left] = <uint64_t> columns[indices[i]] << 32 | <uint32_t> counts[i]
+            n_left += 1
+    return n_left
+
+
+def arrange(rows, columns):
+    """Renumber each feature j as columns[j], leave out those below 0, and sort within each row."""
+    cdef const int64_t[::1] starts = rows.indptr
+    cdef const int32_t[::1] indices = rows.indices, counts = rows.counts, places = columns
+    cdef size_t row, i, start, count, n_done = 0, n_rows = len(rows.indptr) - 1, n_entries = len(rows.indices)
+    cdef Buffer entries = Buffer(NULL, 0)
+    cdef Buffer spare = Buffer(NULL, 0)
+    cdef const uint64_t* found
+    if <size_t> len(rows.counts) != n_entries or not is_indptr(starts, n_entries):
+        raise ValueError("the arrays of the rows do not fit each other")
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    arranged_indices, arranged_counts = np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.int32)
+    cdef int64_t[::1] ends = indptr
+    cdef int32_t[::1] to_indices = arranged_indices, to_counts = arranged_counts
+    try:
+        with nogil:
+            for row in range(n_rows):
+                start, count = starts[row], starts[row + 1] - starts[row]
+                if count:
+                    reserve(&entries, count, sizeof(uint64_t))
+                    count = arrange_row(&indices[start], &counts[start], count, places, <uint64_t*> entries.data)
+                    sort_entries(<uint64_t*> entries.data, count, &spare)
+                    found = <const uint64_t*> entries.data
+                    for i in range(count):
+                        to_indices[n_done + i], to_counts[n_done + i] = <int32_t> feature_of(found[i]), <int32_t> count_of(found[i])
+                    n_done += count
+                ends[row + 1] = n_done
+    finally:
+        release(&entries)
+        release(&spare)
+    if n_done < n_entries:  # copied, so that what was left out keeps no memory
+        arranged_indices, arranged_counts = arranged_indices[:n_done].copy(), arranged_counts[:n_done].copy()
+    return Rows(indptr, arranged_indices, arranged_counts, rows.n_tokens)
+
+
+cdef bint score_all(
+    const Scorer* scorer, const int64_t[::1] indptr, const int32_t[::1] indices, const Value[::1] values, double[:, ::1] scores
+) noexcept nogil:
+    """Score each row; False where rows and scorer do not fit each other."""
+    cdef Py_ssize_t row
+    cdef bint is_sound_scorer = True
+    for row in range(indptr.shape[0] - 1):
+        is_sound_scorer &= add_scores(
+            scorer, &indices[indptr[row]], &values[indptr[row]], <size_t> (indptr[row + 1] - indptr[row]), &scores[row, 0]
+        )
+    return is_sound_scorer
+
+
+def score_rows(indptr, indices, values, scorer):
+    """Scores (n_documents, n_classes) of rows by the sparse linear scorer."""
+    cdef Weights weights = Weights(scorer)
+    cdef const int64_t[::1] starts = indptr
+    cdef const int32_t[::1] features = indices
+    cdef const double[::1] weighted
+    cdef const int32_t[::1] counted
+    cdef bint is_sound_scorer
+    if len(values) != len(indices) or not is_indptr(starts, len(indices)):
+        raise ValueError("the arrays of the rows do not fit each other")
+    scores = np.empty((len(indptr) - 1, weights.scorer.n_classes), dtype=np.float64)
+    cdef double[:, ::1] scores_view = scores
+    if values.dtype == np.int32:
+        counted = values
+        with nogil:
+            is_sound_scorer = score_all[int32_t](&weights.scorer, starts, features, counted, scores_view)
+    else:
+        weighted = values
+        with nogil:
+            is_sound_scorer = score_all[double](&weights.scorer, starts, features, weighted, scores_view)
+    if not is_sound_scorer:
+        raise ValueError("rows and scorer do not fit each other")
+    return scores
+
+
+cdef void copy_rows(
+    const int64_t[::1] starts, const int32_t[::1] indices, const Value[::1] counts, const int64_t[::1] picked,
+    const int64_t[::1] ends, int32_t[::1] to_indices, double[::1] to_weights, int32_t[::1] to_counts
+) noexcept nogil:
+    cdef Py_ssize_t row
+    cdef int64_t start, length
+    for row in range(picked.shape[0]):
+        start, length = starts[picked[row]], ends[row + 1] - ends[row]
+        if length:
+            memcpy(&to_indices[ends[row]], &indices[start], length * sizeof(int32_t))
+            if Value is double:
+                memcpy(&to_weights[ends[row]], &counts[start], length * sizeof(double))
+            else:
+                memcpy(&to_counts[ends[row]], &counts[start], length * sizeof(int32_t))
+
+
+def take_rows(indptr, indices, counts, picked):
+    """The rows of these numbers, in this order: (indptr, indices, counts)."""
+    cdef const int64_t[::1] starts = indptr, rows = picked
+    cdef const int32_t[::1] columns = indices, numbers
+    cdef const double[::1] weights
+    if len(indices) != len(counts) or not is_indptr(starts, len(indices)):
+        raise ValueError("the arrays of the rows do not fit each other")
+    ends = np.zeros(len(picked) + 1, dtype=np.int64)
+    np.cumsum(np.diff(indptr)[picked], out=ends[1:])
+    if len(picked) and not 0 <= picked.min() <= picked.max() < len(indptr) - 1:
+        raise ValueError("there is no such row")
+    taken_indices, taken_counts = np.empty(ends[len(picked)], dtype=np.int32), np.empty(ends[len(picked)], dtype=counts.dtype)
+    cdef const int64_t[::1] bounds = ends
+    cdef int32_t[::1] to_indices = taken_indices, to_counts
+    cdef double[::1] to_weights
+    if counts.dtype == np.float64:
+        weights, to_weights = counts, taken_counts
+        with nogil:
+            copy_rows[double](starts, columns, weights, rows, bounds, to_indices, to_weights, to_counts)
+    else:
+        numbers, to_counts = counts, taken_counts
+        with nogil:
+            copy_rows[int32_t](starts, columns, numbers, rows, bounds, to_indices, to_weights, to_counts)
+    return ends, taken_indices, taken_counts
+
+
+cdef inline int64_t entry_of(const int32_t* classes, int64_t low, int64_t high, int32_t wanted) noexcept nogil:
+    """Where the ascending classes[low:high] hold the wanted one; -1 where they do not."""
+    cdef int64_t end = high, middle
+    while low < high:
+        middle = (low + high) >> 1
+        if classes[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and classes[low] == wanted else -1
+
+
+cdef bint find_entries(
+    const int64_t[::1] starts, const int32_t[::1] indices, const int32_t[::1] wanted, const int64_t[::1] bounds,
+    const int32_t[::1] classes, int64_t[::1] positions
+) noexcept nogil:
+    """Look up each entry of the rows; False where one is not there."""
+    cdef Py_ssize_t row
+    cdef int64_t entry
+    cdef bint is_complete = True
+    for row in range(starts.shape[0] - 1):
+        for entry in range(starts[row], starts[row + 1]):
+            if not 0 <= indices[entry] < bounds.shape[0] - 1:
+                return False
+            positions[entry] = entry_of(&classes[0], bounds[indices[entry]], bounds[indices[entry] + 1], wanted[row])
+            is_complete &= positions[entry] >= 0
+    return is_complete
+
+
+def entry_positions(indptr, indices, row_classes, w_indptr, w_classes):
+    """For each entry of the rows, where (its feature, its row's class) stands among a feature-major list of entries.
+
+    raises  ValueError: it is not there
+    """
+    cdef const int64_t[::1] starts = indptr, bounds = w_indptr
+    cdef const int32_t[::1] features = indices, wanted = row_classes, classes = w_classes
+    positions = np.empty(len(indices), dtype=np.int64)
+    cdef int64_t[::1] found = positions
+    cdef bint is_complete = True
+    if len(row_classes) != len(indptr) - 1 or not is_indptr(starts, len(indices)) or not is_indptr(bounds, len(w_classes)):
+        raise ValueError("the arrays of the rows do not fit each other")
+    if len(indices):
+        if len(w_classes) == 0:
+            raise ValueError("the rows are no part of these entries")
+        with nogil:
+            is_complete = find_entries(starts, features, wanted, bounds, classes, found)
+    if not is_complete:
+        raise ValueError("the rows are no part of these entries")
+    return positions

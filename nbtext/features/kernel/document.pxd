@@ -1,0 +1,283 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# The counts of a document: they become a row, part of a class, or scores.
+
+from libc.math cimport fabs, log, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from nbtext.features.kernel.analysis cimport Analysis, hash_new_nodes
+from nbtext.features.kernel.class_sums cimport MOST_GROUPS, Pool, add_features
+from nbtext.features.kernel.entries cimport count_of, feature_of, merge_equal, sort_entries
+from nbtext.features.kernel.memory cimport AHEAD, MOST_TOKENS, Buffer, nb_prefetch, release, reserve, too_much
+from nbtext.features.kernel.ngrams cimport BUCKET, MOST_NODES, STRIP, UNKNOWN, descend
+from nbtext.features.kernel.words cimport Token, Words, empty_words
+
+
+cdef enum Frequency:
+    COUNT
+    BINARY
+    RELATIVE
+    LOG
+
+cdef enum Norm:
+    NONE
+    L1
+    L2
+
+cdef struct Weighing:
+    Frequency tf
+    Norm norm
+    const double* idf  # NULL where rarity does not count
+
+cdef extern from *:
+    """
+    static double NB_LOGARITHMS[1024];
+    """
+    double[1024] LOGARITHMS "NB_LOGARITHMS"  # of 1 to 1023 by NumPy, so that it and the kernel agree to the last bit
+
+cdef struct Scratch:  # the working memory of one thread: the text and the counts of the current document
+    # the text
+    Buffer letters  # its UTF-8 in lower case
+    Buffer marks  # a bit for each byte that is of a word, or where each character begins
+    Buffer ends  # of padded words, among the characters
+    Token[STRIP + 32] strip  # the tokens at hand
+    size_t n_strip
+    uint32_t[2 * STRIP + 64] edges  # where words begin and end, in turns
+    size_t n_edges
+    size_t next_bits  # the next 64 bits of `marks` to look at
+    uint64_t was_in_word  # whether the byte before them is of a word
+    uint32_t[STRIP + 32] found  # the nodes of the tokens at hand
+    # the document
+    Buffer sequence  # uint32_t: its words; where features are hashed, where they begin in `joined`
+    size_t n_sequence
+    Buffer nodes  # uint32_t: the n-grams that begin at each word
+    Buffer joined  # where features are hashed: its words, each with a space after it
+    size_t n_joined
+    Buffer named  # where features are hashed: a feature after the name of its field
+    Buffer features  # uint32_t: as often as they occur
+    size_t n_features
+    Buffer places  # uint32_t, by feature: its position among the entries + 1, 0 where it did not occur
+    size_t n_places
+    Buffer entries  # uint64_t, of the document's features in the order of their first sight
+    Buffer spare  # uint64_t, for sorting
+    Buffer values  # double, the weights of the entries
+    size_t n_entries
+    uint64_t n_tokens  # features that are UNKNOWN included
+    # what became of words that were seen before, where a function of Python decides that
+    Words raw
+    Words decided  # where features are hashed: the words that it gave back
+    # rows that are done
+    Buffer indices
+    Buffer counts
+    size_t n_done
+    size_t n_too_long  # tokens that were left out
+
+
+cdef inline void free_scratch(Scratch* s) noexcept nogil:
+    release(&s.letters)
+    release(&s.marks)
+    release(&s.ends)
+    release(&s.sequence)
+    release(&s.nodes)
+    release(&s.joined)
+    release(&s.named)
+    release(&s.features)
+    release(&s.places)
+    release(&s.entries)
+    release(&s.spare)
+    release(&s.values)
+    release(&s.indices)
+    release(&s.counts)
+    empty_words(&s.raw)
+    empty_words(&s.decided)
+
+
+cdef inline int append_features(Scratch* s, const uint32_t* features, size_t count) except -1 nogil:
+    """Note occurrences of features in the document."""
+    reserve(&s.features, s.n_features + count, sizeof(uint32_t))
+    memcpy(<uint32_t*> s.features.data + s.n_features, features, count * sizeof(uint32_t))
+    s.n_features += count
+    if s.n_features > MOST_TOKENS:
+        return too_much("a document of more than 2**31 tokens")
+    return 0
+
+
+cdef inline int count_features(Scratch* s, size_t n_numbers) except -1 nogil:
+    """Make the document's entries: its features, numbers below n_numbers, in the order of their first sight."""
+    cdef const uint32_t* features = <const uint32_t*> s.features.data
+    cdef uint32_t* places
+    cdef uint64_t* entries
+    cdef size_t i, n_entries = 0
+    cdef uint32_t place
+    cdef uint64_t is_new  # 1 or 0
+    make_places(s, n_numbers)
+    reserve(&s.entries, s.n_features + 1, sizeof(uint64_t))
+    places, entries = <uint32_t*> s.places.data, <uint64_t*> s.entries.data
+    for i in range(s.n_features):
+        if i + AHEAD < s.n_features:
+            nb_prefetch(&places[features[i + AHEAD]])
+        # without a branch, as nobody can foretell which words are new
+        place = places[features[i]]
+        is_new = place == 0
+        place += is_new * <uint32_t> (n_entries + 1)
+        places[features[i]] = place
+        entries[place - 1] = (entries[place - 1] & (is_new - 1)) + is_new * (<uint64_t> features[i] << 32) + 1
+        n_entries += is_new
+    s.n_entries = n_entries
+    for i in range(n_entries):
+        places[feature_of(entries[i])] = 0
+    return 0
+
+
+cdef inline int make_places(Scratch* s, size_t n_numbers) except -1 nogil:
+    if n_numbers > s.n_places:
+        reserve(&s.places, n_numbers, sizeof(uint32_t))
+        memset(<uint32_t*> s.places.data + s.n_places, 0, (n_numbers - s.n_places) * sizeof(uint32_t))
+        s.n_places = n_numbers
+    return 0
+
+
+cdef inline int count_buckets(Scratch* s) except -1 nogil:
+    """Make the document's entries, sorted, where there may be too many features for `places`."""
+    cdef const uint32_t* features = <const uint32_t*> s.features.data
+    cdef uint64_t* entries
+    cdef size_t i
+    reserve(&s.entries, s.n_features, sizeof(uint64_t))
+    entries = <uint64_t*> s.entries.data
+    for i in range(s.n_features):
+        entries[i] = (<uint64_t> features[i] << 32) + 1
+    sort_entries(entries, s.n_features, &s.spare)
+    s.n_entries = merge_equal(entries, s.n_features)
+    return 0
+
+
+cdef inline int append_row(Scratch* s) except -1 nogil:
+    """Put the document's entries after those of the rows that are done."""
+    cdef uint64_t* entries = <uint64_t*> s.entries.data
+    cdef int32_t *indices
+    cdef int32_t *counts
+    cdef size_t i
+    reserve(&s.indices, s.n_done + s.n_entries, sizeof(int32_t))
+    reserve(&s.counts, s.n_done + s.n_entries, sizeof(int32_t))
+    indices, counts = <int32_t*> s.indices.data + s.n_done, <int32_t*> s.counts.data + s.n_done
+    for i in range(s.n_entries):
+        indices[i] = <int32_t> feature_of(entries[i])
+        counts[i] = <int32_t> count_of(entries[i])
+    s.n_done += s.n_entries
+    return 0
+
+
+cdef inline int count_document(Analysis* a, Scratch* s) except -1 nogil:
+    """Make the document's entries in the order of their first sight: by final column, or by node where they grow.
+
+    Buckets are sorted.
+    """
+    if a.n_buckets:
+        return count_buckets(s)
+    if a.is_growing:
+        return count_features(s, a.tree.count)
+    number_columns(a, s)
+    return count_features(s, a.n_columns)
+
+
+cdef inline void keep_known(Analysis* a, Scratch* s) noexcept nogil:
+    """Leave out what a fixed vocabulary does not hold: unknown words, and nodes that are but parts of its features."""
+    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
+    cdef uint32_t* features = <uint32_t*> s.features.data
+    cdef size_t i, n_known = 0
+    cdef uint32_t feature
+    for i in range(s.n_features):
+        feature = features[i]
+        features[n_known] = feature
+        n_known += feature != UNKNOWN and columns[feature] != 0
+    s.n_features = n_known
+
+
+cdef inline void number_columns(Analysis* a, Scratch* s) noexcept nogil:
+    """Replace the nodes of a fixed vocabulary by its columns, and leave out what it does not hold."""
+    cdef const uint32_t* columns = <const uint32_t*> a.columns.data
+    cdef uint32_t* features = <uint32_t*> s.features.data
+    cdef size_t i, n_known = 0
+    cdef uint32_t feature, column
+    for i in range(s.n_features):
+        feature = features[i]
+        if a.nodes_are_columns:
+            column = feature
+        else:
+            column = columns[feature] - 1 if feature != UNKNOWN else UNKNOWN
+        features[n_known] = column
+        n_known += column < MOST_NODES
+    s.n_features = n_known
+
+
+cdef inline uint64_t tally_document(Analysis* a, Scratch* s, Pool* pool, uint32_t group) except? 0xFFFFFFFFFFFFFFFF nogil:
+    """Add the document to its class; return its hash."""
+    cdef const uint32_t* nodes = <const uint32_t*> s.features.data
+    if group >= MOST_GROUPS:
+        too_much("more than 2**24 classes")
+    if a.n_buckets:
+        find_buckets(a, s)
+        nodes = <const uint32_t*> s.nodes.data
+    elif not a.is_growing:
+        keep_known(a, s)
+    hash_new_nodes(a)
+    return add_features(pool, &a.tree, nodes, s.n_features, group + 1)
+
+
+cdef inline int find_buckets(Analysis* a, Scratch* s) except -1 nogil:
+    """Find the nodes of hashed features, which only those that are met have."""
+    cdef uint32_t* nodes
+    cdef size_t i
+    reserve(&s.nodes, s.n_features, sizeof(uint32_t))
+    nodes = <uint32_t*> s.nodes.data
+    for i in range(s.n_features):
+        nodes[i] = BUCKET
+    return descend(&a.tree, nodes, <const uint32_t*> s.features.data, s.n_features, True)
+
+
+cdef inline int weigh_document(Scratch* s, const Weighing* weighing) except -1 nogil:
+    """Write the columns and weights of the entries to `indices` and `values`."""
+    cdef const uint64_t* entries = <const uint64_t*> s.entries.data
+    cdef int32_t* indices
+    cdef double* values
+    cdef size_t i
+    reserve(&s.indices, s.n_entries, sizeof(int32_t))
+    reserve(&s.values, s.n_entries, sizeof(double))
+    indices, values = <int32_t*> s.indices.data, <double*> s.values.data
+    for i in range(s.n_entries):
+        indices[i] = <int32_t> feature_of(entries[i])
+    weigh(values, entries, s.n_entries, weighing.tf)
+    if weighing.idf != NULL:
+        for i in range(s.n_entries):
+            values[i] *= weighing.idf[indices[i]]
+    if weighing.norm != NONE:
+        normalize_weights(values, s.n_entries, weighing.norm)
+    return 0
+
+
+cdef inline void weigh(double* values, const uint64_t* entries, size_t count, Frequency tf) noexcept nogil:
+    """The weights of counts within their document."""
+    cdef size_t i
+    cdef double total = 0
+    for i in range(count):
+        values[i] = 1 if tf == BINARY else count_of(entries[i])
+        total += values[i]
+    if tf == RELATIVE:
+        for i in range(count):
+            values[i] /= total
+    elif tf == LOG:
+        for i in range(count):
+            values[i] = 1 + (LOGARITHMS[count_of(entries[i])] if count_of(entries[i]) < 1024 else log(values[i]))
+
+
+cdef inline void normalize_weights(double* values, size_t count, Norm norm) noexcept nogil:
+    """Divide weights by the sum of their absolute values (L1) or by the root of that of their squares (L2)."""
+    cdef size_t i
+    cdef double length = 0
+    for i in range(count):
+        length += fabs(values[i]) if norm == L1 else values[i] * values[i]
+    if norm == L2:
+        length = sqrt(length)
+    if length != 0:
+        for i in range(count):
+            values[i] /= length

@@ -1,0 +1,98 @@
+"""Functions of class statistics as arrays: each law holds for the kernel and for plain Python."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from nbtext.bayes import plain
+from nbtext.features.kernel import HAS_KERNEL
+
+
+@pytest.fixture(scope="module", params=["compiled", "plain"])
+def functions(request: pytest.FixtureRequest) -> ModuleType:
+    """The module that has the functions."""
+    if request.param == "plain":
+        return plain
+    if not HAS_KERNEL:
+        pytest.skip("the kernel is not compiled")
+    from nbtext.bayes import _statistics
+
+    return _statistics
+
+
+def dense_entries(documents: NDArray[np.int64], occurrences: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """ClassStatistics as plain arrays, of dense ones (n_features, n_classes)."""
+    features, classes = np.nonzero(documents)
+    indptr = np.searchsorted(features, np.arange(len(documents) + 1)).astype(np.int64)
+    return indptr, classes.astype(np.int32), documents[features, classes], occurrences[features, classes]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@given(seed=st.integers(0, 2**32), n_features=st.integers(0, 6), n_classes=st.integers(1, 4))
+def test_statistics_add_up_entry_by_entry(
+    functions: ModuleType, dtype: type, sign: int, seed: int, n_features: int, n_classes: int
+) -> None:
+    """As dense matrices do; what comes to nothing has no entry."""
+    random = np.random.default_rng(seed)
+    documents = random.poisson(0.7, size=(2, n_features, n_classes))
+    occurrences = (documents * random.integers(1, 4, size=documents.shape)).astype(dtype)
+    if sign < 0:  # a part is taken away
+        documents[0] += documents[1]
+        occurrences[0] += occurrences[1]
+    both = [dense_entries(d, t) for d, t in zip(documents, occurrences, strict=True)]
+    expected = dense_entries(documents[0] + sign * documents[1], occurrences[0] + sign * occurrences[1])
+    for found, wanted in zip(functions.combine_entries(*both, sign), expected, strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_no_statistics_fall_below_zero(functions: ModuleType) -> None:
+    """What was never counted cannot be taken away."""
+    one, two = (dense_entries(np.array([[n]]), np.array([[n]])) for n in (1, 2))
+    assert functions.combine_entries(one, two, -1) is None
+    assert functions.combine_entries(two, one, -1) is not None
+
+
+def a_corpus(seed: int, times: int) -> tuple[Any, NDArray[np.int32], Any]:
+    """Ten documents as rows, their classes, and the statistics of `times` as many."""
+    random = np.random.default_rng(seed)
+    counts, classes = random.poisson(0.5, size=(10, 7)), random.integers(0, 3, size=10).astype(np.int32)
+    occurrences = np.stack([counts[classes == k].sum(axis=0) * times for k in range(3)], axis=1)
+    rows, columns = np.nonzero(counts)
+    indptr = np.searchsorted(rows, np.arange(11)).astype(np.int64)
+    return (indptr, columns.astype(np.int32), counts[rows, columns].astype(np.int32)), classes, occurrences
+
+
+@pytest.mark.parametrize("n_tabled", [1, 4, 4000])
+@pytest.mark.parametrize("smoothings", [[0.3], [0.01, 1.0, 7.0]])
+def test_left_out_gains_have_the_same_bits(n_tabled: int, smoothings: list[float]) -> None:
+    """From a table of logarithms or not, kernel and plain version agree to the last bit."""
+    if not HAS_KERNEL:
+        pytest.skip("the kernel is not compiled")
+    from nbtext.bayes import _statistics
+
+    alphas = np.array(smoothings)
+    table = np.log(np.arange(n_tabled)[:, None] + alphas) - np.log(alphas)
+    for seed in range(20):
+        rows, classes, occurrences = a_corpus(seed, times=1 + seed * 100)
+        corpus = dense_entries(occurrences, occurrences)
+        arguments = rows, classes, corpus, 3, alphas, np.log(alphas), table
+        np.testing.assert_array_equal(_statistics.left_out_gains(*arguments), plain.left_out_gains(*arguments))
+
+
+def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleType) -> None:
+    """It has more of a feature than its class."""
+    rows, classes, occurrences = a_corpus(1, times=1)
+    corpus = dense_entries(occurrences, occurrences)
+    alphas, table = np.array([1.0]), np.log(np.arange(9.0)[:, None] + 1)
+    more = rows[0], rows[1], rows[2] + np.int32(9)
+    with pytest.raises(ValueError, match="no part of the corpus"):
+        functions.left_out_gains(more, classes, corpus, 3, alphas, np.log(alphas), table)
