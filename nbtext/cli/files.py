@@ -118,13 +118,15 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool) -> None:
 
 def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, path: str) -> None:
     """Raise SettingsError if the output is this input or a document in it."""
+    from nbtext.documents.recognition import is_own_output
+
     found = _status(file.path)
     if output is None or found is None or not (stat.S_ISREG(output.st_mode) or stat.S_ISDIR(output.st_mode)):
         return
     hint = "write to another file"
     if os.path.samestat(found, output):
         raise SettingsError(f"{path} is also an input ({file.option} {file.path})", where=option, hint=hint)
-    if stat.S_ISDIR(found.st_mode) and stat.S_ISREG(output.st_mode) and output.st_size and not _is_model(path):
+    if stat.S_ISDIR(found.st_mode) and stat.S_ISREG(output.st_mode) and output.st_size and not is_own_output(path):
         for inside in _files_in(file.path, output.st_ino):
             if os.path.samestat(inside, output):
                 what = f"{path} is an input, a document in {file.option} {file.path}"
@@ -143,7 +145,7 @@ def _refuse_other_kind(output: NamedFile, is_forced: bool) -> None:
 
 
 def _is_model(path: str) -> bool:
-    from nbtext.documents.streams import PICKLE_MAGICS
+    from nbtext.documents.recognition import PICKLE_MAGICS
 
     try:
         with open(path, "rb") as file:

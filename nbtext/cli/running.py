@@ -151,12 +151,20 @@ def is_model_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
 
 @contextmanager
 def reading(
-    sources: tuple[str, ...], settings: ReadingSettings, *, quiet: bool, no_progress: bool
+    sources: tuple[str, ...],
+    settings: ReadingSettings,
+    *,
+    quiet: bool,
+    no_progress: bool,
+    outputs: tuple[str, ...] = (),
 ) -> Iterator[tuple[Source, OnBatch]]:
-    """The documents of a command, and a callback that shows how far it is; at the end says what was odd about them."""
+    """The documents of a command, and a callback that shows how far it is; at the end says what was odd about them.
+
+    outputs  files that the command writes, beside standard output: they are no documents of a directory
+    """
     from nbtext.report.progress import progress
 
-    source = open_source(sources, settings)
+    source = open_source(sources, settings, outputs=("-", *outputs))
     repaired_documents = repaired_bytes = n_unread = 0
     first_unread: InputError | None = None
     with progress(source.size, unit=source.unit, is_wanted=not (quiet or no_progress)) as advance:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from nbtext.errors import InputError
@@ -51,6 +51,19 @@ class Batch:
     def after(self, start: int) -> Batch:
         """The documents from the one of this number on, counted from 0."""
         return self._part(start, len(self))
+
+    def without(self, rows: Collection[int]) -> Batch:
+        """Return the batch without some of its documents; its notes and repairs stay."""
+        kept = [row for row in range(len(self)) if row not in rows]
+        places = {row: place for place, row in enumerate(kept)}
+        return replace(
+            self,
+            ids=[self.ids[row] for row in kept],
+            columns=tuple([texts[row] for row in kept] for texts in self.columns),
+            labels=[self.labels[row] for row in kept],
+            problems={places[row]: problem for row, problem in self.problems.items() if row in places},
+            marks=[self.marks[row] for row in kept] if self.marks is not None else None,
+        )
 
     def _part(self, start: int, stop: int) -> Batch:
         rows = slice(start, stop)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -13,6 +15,7 @@ from nbtext.documents.streams import unreadable
 from nbtext.documents.urls import files_below, is_url, shown
 from nbtext.errors import InputError
 
+STANDARD_OUTPUT = "-"
 MAILDIR = frozenset({"cur", "new", "tmp"})
 
 
@@ -44,20 +47,51 @@ class _Folder:
     in_maildir: bool = False
 
 
-def list_tree(root: str) -> Tree:
+class Outputs:
+    """The files that this run writes, to be recognized by name or, where they exist, by identity.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        As typed; "-" is standard output, which a shell may have opened as a file of the directory.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = {os.path.realpath(path) for path in paths if path != STANDARD_OUTPUT}
+        self._names = {os.path.basename(path) for path in self._paths}
+        self._identities: set[tuple[int, int]] = set()
+        for path in (1 if path == STANDARD_OUTPUT else path for path in paths):
+            with suppress(OSError, ValueError):
+                status = os.stat(path)
+                if stat.S_ISREG(status.st_mode):
+                    self._identities.add((status.st_dev, status.st_ino))
+        self._inodes = {inode for _, inode in self._identities}
+
+    def __contains__(self, entry: os.DirEntry[str]) -> bool:
+        if entry.name in self._names and os.path.realpath(entry.path) in self._paths:
+            return True
+        if entry.inode() not in self._inodes and not (self._inodes and entry.is_symlink()):
+            return False
+        status = entry.stat()
+        return (status.st_dev, status.st_ino) in self._identities
+
+
+def list_tree(root: str, outputs: Sequence[str] = ()) -> Tree:
     """Find all files below a directory; symbolic links are followed, hidden files and folders are not entered.
 
+    outputs  files that this run writes: they are skipped
     raises  InputError: the directory cannot be read, or holds no file
     """
     tree = Tree()
     if is_url(root):
         return _remote_tree(root)
+    written = Outputs(outputs)
     try:
         stack = [_opened(root, None)]
     except OSError as error:
         raise unreadable(root, error) from None
     while stack:
-        entry = _take_files(stack[-1], tree)
+        entry = _take_files(stack[-1], tree, written)
         if entry is None:
             stack.pop()
         elif (folder := _entered(entry, stack, tree)) is not None:
@@ -93,7 +127,7 @@ def _opened(path: str, label: str | None) -> _Folder:
     return _Folder(path, label, (status.st_dev, status.st_ino), iter(entries), is_maildir=is_maildir)
 
 
-def _take_files(folder: _Folder, tree: Tree) -> os.DirEntry[str] | None:
+def _take_files(folder: _Folder, tree: Tree, outputs: Outputs) -> os.DirEntry[str] | None:
     """Put the next files of a folder into the tree, up to the first folder in it, which is returned."""
     prefix, label = os.path.join(folder.path, ""), folder.label
     for entry in folder.entries:
@@ -103,6 +137,8 @@ def _take_files(folder: _Folder, tree: Tree) -> os.DirEntry[str] | None:
                 tree.skipped["hidden file or folder"] += 1
             elif folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
                 tree.skipped["beside the mails of a Maildir"] += 1
+            elif entry in outputs:
+                tree.skipped["output of this run"] += 1
             elif entry.is_file():
                 tree.paths.append(prefix + name)
                 tree.labels.append(label)

@@ -20,6 +20,14 @@ from nbtext.documents.decompression import (
     too_long,
     unpacked,
 )
+from nbtext.documents.recognition import (
+    BINARY,
+    HEAD_BYTES,
+    UNUSUAL_BEGINNINGS,
+    Kind,
+    recognize,
+    recognize_output,
+)
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import ByteStream, unreadable
 from nbtext.documents.urls import is_url, read_whole, shown
@@ -30,10 +38,10 @@ CHUNK_BYTES = 8 << 20  # as long as they have no more bytes together
 UNPACKED_RATIO = 20  # to which a compressed file is expected to unpack
 SAMPLE_STEP = 32  # one file in so many is looked at to tell
 READ_BYTES = 1 << 20
-FOREIGN = "the text within a PDF or office file, whose bytes are none; make text of it first"
-FOREIGN_BEGINNINGS = ("%PDF-", "PK\3\4")
-UNUSUAL_BEGINNINGS = MARKS + MAGICS
-UNUSUAL_SUFFIXES = tuple(SUFFIXES)
+UNREADABLE_LINK = "symbolic link to a file that cannot be read"
+SPECIAL_BEGINNINGS = MARKS + MAGICS + UNUSUAL_BEGINNINGS
+SPECIAL_SUFFIXES = tuple(SUFFIXES)
+TAB_BYTES = 300  # a record of results has a tab within so many bytes
 
 
 def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
@@ -82,10 +90,11 @@ def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
 
 @dataclass(slots=True)
 class FilesChunk:
-    """Some files, a document each.
+    """Some files, each of which is a document.
 
     paths     as typed; they are the ids
     labels    of each of them
+    root      the directory SOURCE that they are from, None for files that are named by themselves
     contents  what was read of them already, None where they are still to be read
     """
 
@@ -93,6 +102,7 @@ class FilesChunk:
     labels: list[str | None]
     encoding: Encoding
     max_document_bytes: int
+    root: str | None = None
     contents: list[bytes | int] | None = None
 
     @property
@@ -101,24 +111,34 @@ class FilesChunk:
         return len(self.paths)
 
     def batch(self) -> Batch:
-        """Read and decode them. What cannot be read is a problem of its row."""
+        """Read and decode the files.
+
+        A file that cannot be read is a problem of its row. A file of a directory that is binary, or an output of
+        nbtext, is skipped and counted.
+        """
         texts: list[str] = []
         ids = list(map(shown, self.paths)) if is_url(self.paths[0]) else self.paths
         batch = Batch(ids, (texts,), self.labels)
-        codec = self.encoding.codec
-        contents = self.contents or self._read(batch)
-        for row, (path, content) in enumerate(zip(self.paths, contents, strict=True)):
-            if path.endswith(UNUSUAL_SUFFIXES) or isinstance(content, int) or content.startswith(UNUSUAL_BEGINNINGS):
-                texts.append(self._unusual(row, content, batch))
+        codec, may_hold_nul = self.encoding.codec, self.encoding.width > 1
+        skipped: list[int] = []
+        for row, (path, content) in enumerate(zip(self.paths, self.contents or self._read(batch), strict=True)):
+            if (
+                isinstance(content, int)
+                or path.endswith(SPECIAL_SUFFIXES)
+                or content.startswith(SPECIAL_BEGINNINGS)
+                or (not may_hold_nul and content.find(b"\0", 0, HEAD_BYTES) >= 0)
+                or content.find(b"\t", 0, TAB_BYTES) >= 0
+            ):
+                self._add_special(row, content, batch, skipped)
                 continue
             try:
                 texts.append(content.decode(codec))
             except UnicodeDecodeError:
-                texts.append(self._unusual(row, content, batch))
-        return batch
+                self._add_special(row, content, batch, skipped)
+        return batch.without(skipped) if skipped else batch
 
     def _read(self, batch: Batch) -> list[bytes | int]:
-        """The content of each; what is wrong with one at a URL goes into the batch."""
+        """Return the content of each file; what is wrong with one at a URL goes into the batch."""
         limit = self.max_document_bytes
         if not is_url(self.paths[0]):
             return read_files([os.fsencode(path) for path in self.paths], limit)
@@ -131,22 +151,43 @@ class FilesChunk:
                 batch.problems[row], batch.labels[row] = problem, None
         return contents
 
-    def _unusual(self, row: int, content: bytes | int, batch: Batch) -> str:
-        """The text of a row, whatever it takes; repairs and problems go into the batch."""
-        path = self.paths[row]
-        if row in batch.problems:
-            return ""
+    def _add_special(self, row: int, content: bytes | int, batch: Batch, skipped: list[int]) -> None:
+        """Add a file that needs a closer look: its text, its problem, or the reason why it is skipped."""
+        path, text, repaired = self.paths[row], "", 0
         try:
-            text, repaired = self.encoding.decode(content_of(path, content, self.max_document_bytes))
+            if row not in batch.problems and (reason := self._reason_to_skip(path, content)):
+                batch.notes[reason] = batch.notes.get(reason, 0) + 1
+                skipped.append(row)
+            elif row not in batch.problems:
+                text, repaired = self.encoding.decode(content_of(path, content, self.max_document_bytes))
         except InputError as problem:
             batch.problems[row] = located(problem, path)
             batch.labels[row] = None
-            return ""
-        if repaired and text.startswith(FOREIGN_BEGINNINGS):
-            batch.notes[FOREIGN] = batch.notes.get(FOREIGN, 0) + 1
+        batch.columns[0].append(text)
         batch.repaired_documents += repaired > 0
         batch.repaired_bytes += repaired
-        return text
+
+    def _reason_to_skip(self, path: str, content: bytes | int) -> str | None:
+        """Return why a file of a directory is no document, or None where it is one.
+
+        raises  InputError: the file cannot be read, or is binary and not from a directory
+        """
+        if isinstance(content, int):
+            is_special = content != errno.EFBIG and (content == errno.EINVAL or os.path.islink(path))
+            return UNREADABLE_LINK if is_special and self.root is not None else None
+        unpacked_content = content_of(path, content, self.max_document_bytes)
+        kind = recognize(unpacked_content) or self._recognize_binary(path, unpacked_content)
+        if self.root is None:
+            if kind is not None and kind is not BINARY:
+                raise kind.refuse()
+            return None
+        if kind is None and not is_url(self.root):
+            kind = recognize_output(unpacked_content, self.root)
+        return kind.describe() if kind is not None else None
+
+    def _recognize_binary(self, path: str, content: bytes) -> Kind | None:
+        is_text = path.lower().endswith(".txt") or self.encoding.width > 1 or content.startswith(MARKS)
+        return BINARY if not is_text and b"\0" in content[:HEAD_BYTES] else None
 
 
 def content_of(path: str, content: bytes | int, limit: int) -> bytes:
@@ -170,13 +211,17 @@ def located(problem: InputError, where: str) -> InputError:
 
 
 def files_chunks(
-    paths: Sequence[str], labels: Sequence[str | None], encoding: Encoding, settings: ReadingSettings
+    paths: Sequence[str],
+    labels: Sequence[str | None],
+    encoding: Encoding,
+    settings: ReadingSettings,
+    root: str | None = None,
 ) -> Iterator[FilesChunk]:
     """The files in chunks of some hundreds, of fewer where they are large."""
     start, limit = 0, settings.max_document_bytes
     while start < len(paths):
         part = slice(start, start + _files_at_once(paths[start : start + FILES_AT_ONCE : SAMPLE_STEP], limit))
-        yield FilesChunk(list(paths[part]), list(labels[part]), encoding, limit)
+        yield FilesChunk(list(paths[part]), list(labels[part]), encoding, limit, root)
         start = part.stop
 
 
@@ -185,7 +230,7 @@ def _files_at_once(sample: Sequence[str], limit: int) -> int:
     total = 0
     for path in sample:
         with suppress(OSError):
-            ratio = UNPACKED_RATIO if path.endswith(UNUSUAL_SUFFIXES) else 1
+            ratio = UNPACKED_RATIO if path.endswith(SPECIAL_SUFFIXES) else 1
             total += min(os.stat(path).st_size * ratio, limit)
     return max(1, min(FILES_AT_ONCE, CHUNK_BYTES * len(sample) // max(total, 1)))
 
@@ -199,4 +244,4 @@ def stream_chunk(stream: ByteStream, encoding: Encoding, settings: ReadingSettin
         pieces.append(piece)
         size += len(piece)
     content = b"".join(pieces) if size <= limit else errno.EFBIG
-    return FilesChunk([stream.path], [None], encoding, limit, [content])
+    return FilesChunk([stream.path], [None], encoding, limit, contents=[content])

@@ -6,11 +6,10 @@ import os
 
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.decompression import SUFFIXES, suffix_compression
-from nbtext.documents.streams import PICKLE_MAGICS, ZIP_MAGIC
+from nbtext.documents.recognition import MATRIX, MODEL, recognize
 from nbtext.errors import InputError
 
 EML = "eml"  # a file that is one mail: a format by its name alone
-PDF_MAGIC = b"%PDF-"
 MAIL_ENDINGS = (f".{EML}", *SUFFIXES)  # of four characters at most: all that is looked at of most of a tree's paths
 LABEL_MARK = "__label__"
 SUFFIX_FORMATS = {
@@ -40,16 +39,14 @@ def format_of(path: str, head: bytes, encoding: Encoding) -> str:
     named = suffix_format(path)
     if named is not None and named != "matrix":
         return named
-    if head.startswith(ZIP_MAGIC):
-        check_archive(path, head)
+    kind = recognize(head)
+    if kind is MATRIX:
         return "matrix"
-    if head.startswith(PDF_MAGIC):
-        raise InputError("is a PDF, not text", where=path, hint="make text of it first, as pdftotext does")
-    if head.startswith(PICKLE_MAGICS):
-        hint = (
-            "-m takes a model; train reads one's counts again where it is the only SOURCE, a file; merge joins several"
-        )
+    if kind is MODEL:
+        hint = "-m takes a model; train reads one's counts again where it is the only SOURCE; merge joins several"
         raise InputError("is a model, not text", where=path, hint=hint)
+    if kind is not None:
+        raise kind.refuse(path)
     text = encoding.decode_leniently(head)
     if "\0" in text and _suffix(path) != ".txt":
         raise InputError("is a binary file, not text", where=path, hint="--input-format lines reads it all the same")
@@ -60,15 +57,6 @@ def format_of(path: str, head: bytes, encoding: Encoding) -> str:
     if text.startswith("From ") and _is_mailbox(text):
         return "mbox"
     return "jsonl" if text.lstrip().startswith("{") else "lines"
-
-
-def check_archive(path: str, head: bytes) -> None:
-    """Raise InputError where a zip archive that begins so is no matrix file: its first member is no array."""
-    length = int.from_bytes(head[26:28], "little")
-    name = head[30 : 30 + length]
-    if name and not name.endswith(b".npy"):
-        what = "is an office document or another zip archive, not text"
-        raise InputError(what, where=path, hint="save what it holds as text, or a table as CSV")
 
 
 def is_mail(path: str) -> bool:

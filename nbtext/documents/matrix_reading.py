@@ -19,9 +19,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.formats import check_archive
 from nbtext.documents.matrix import FORMAT, VERSION, Matrix
 from nbtext.documents.names import unpacked
+from nbtext.documents.recognition import MATRIX, recognize
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError, number_of
 
@@ -66,7 +66,9 @@ def load_matrix(path: str) -> Matrix:
     """
     stream = open_stream(path)
     try:
-        check_archive(stream.path, stream.head())
+        kind = recognize(stream.head())
+        if kind is not None and kind is not MATRIX:
+            raise kind.refuse(stream.path)
         with _seekable(stream) as file:
             return _checked(_read_members(file))
     except _UnfitError as error:

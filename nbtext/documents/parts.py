@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import or_
@@ -47,7 +47,10 @@ class Part:
 class Opener:
     """Finds a reader for each path."""
 
-    def __init__(self, settings: ReadingSettings, encoding: Encoding, span: Span | None) -> None:
+    def __init__(
+        self, settings: ReadingSettings, encoding: Encoding, span: Span | None, outputs: Sequence[str] = ()
+    ) -> None:
+        self.outputs = outputs
         self.settings = settings
         self.encoding = encoding
         self.span = span
@@ -72,14 +75,15 @@ class Opener:
         """The part that a shard is; the opener has its span."""
         if shard.reader == "file":
             return self._file_part(shard.paths[0], shard.labels[0])
-        make = self._mails_part if shard.reader == "mails" else self._files_part
-        return make(list(shard.paths), list(shard.labels))
+        if shard.reader == "mails":
+            return self._mails_part(list(shard.paths), list(shard.labels))
+        return self._files_part(list(shard.paths), list(shard.labels), shard.root)
 
     def _tree_parts(self, root: str) -> list[Part]:
         wanted = self.settings.input_format
         if wanted == "matrix":
             raise InputError("is a directory, not a matrix file", where=root)
-        tree = list_tree(root)
+        tree = list_tree(root, self.outputs)
         self.skipped.update(tree.skipped)
         if wanted == "mbox":
             return [self._mails_part(tree.paths, tree.labels)]
@@ -91,15 +95,15 @@ class Opener:
         parts, start = [], 0
         for are_mail, run in groupby(are_mails):
             stop = start + sum(1 for _ in run)
-            make = self._mails_part if are_mail else self._files_part
-            parts.append(make(tree.paths[start:stop], tree.labels[start:stop]))
+            paths, labels = tree.paths[start:stop], tree.labels[start:stop]
+            parts.append(self._mails_part(paths, labels) if are_mail else self._files_part(paths, labels, root))
             start = stop
         return parts
 
-    def _files_part(self, paths: list[str], labels: list[str | None]) -> Part:
+    def _files_part(self, paths: list[str], labels: list[str | None], root: str | None = None) -> Part:
         self._require_joined(paths[0])
-        whole = Shard("files", tuple(paths), tuple(labels))
-        return Part(lambda: files_chunks(paths, labels, self.encoding, self.settings), whole, "files", len(paths))
+        whole = Shard("files", tuple(paths), tuple(labels), root=root)
+        return Part(lambda: files_chunks(paths, labels, self.encoding, self.settings, root), whole, "files", len(paths))
 
     def _mails_part(self, paths: list[str], labels: list[str | None]) -> Part:
         def chunks() -> Iterator[Chunk]:

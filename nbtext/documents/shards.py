@@ -26,12 +26,14 @@ class Shard:
     paths   as typed
     labels  of each file, where its folder says one
     span    the part of the one file; None: all of it
+    root    the directory that the files are from, if any
     """
 
     reader: str
     paths: tuple[str, ...]
     labels: tuple[str | None, ...]
     span: Span | None = None
+    root: str | None = None
 
 
 def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:

@@ -107,15 +107,18 @@ class Source:
                 yield document
 
 
-def open_source(paths: Sequence[str], settings: ReadingSettings, *, span: Span | None = None) -> Source:
+def open_source(
+    paths: Sequence[str], settings: ReadingSettings, *, span: Span | None = None, outputs: Sequence[str] = ()
+) -> Source:
     """The documents of some paths (`-` is standard input), each read as its name, first bytes or the settings say.
 
-    span    reads only the lines that begin in this part of the one path
+    span     reads only the lines that begin in this part of the one path
+    outputs  files that this run writes, which are no documents of a directory; "-" is standard output
     raises  InputError: a path is missing, cannot be read, or is a directory without files; SettingsError
     """
     if not paths:
         raise InputError("there is nothing to read", hint="name a directory or a file, or - for standard input")
-    opener = Opener(settings, encoding_of(_checked(settings)), span)
+    opener = Opener(settings, encoding_of(_checked(settings)), span, outputs)
     parts = [part for path in paths for part in opener.parts(path)]
     return Source(parts, opener.skipped, settings)
 

@@ -9,15 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpacked_pieces
+from nbtext.documents.recognition import PICKLE_MAGICS, ZIP_MAGIC
 from nbtext.documents.similar import is_broken_link, similar_path
 from nbtext.documents.urls import explained, is_url, open_remote, remote_size, shown
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
-PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # protocols; no text begins so
 PIECE_BYTES = 1 << 21  # read at a time
 HEAD_LIMIT = 1 << 16  # bytes looked at to tell what a file holds
-ZIP_MAGIC = b"PK\x03\x04"  # how a matrix file begins
 
 _opened: dict[str, ByteStream] = {}  # pipes that were looked into, by their path, until they are read
 

@@ -1,0 +1,173 @@
+"""Recognize files that are no text: binary files by their first bytes, and what nbtext itself wrote by its content."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from nbtext.errors import InputError
+
+HEAD_BYTES = 8192  # a NUL among so many first bytes makes a file binary, as git and ripgrep decide it
+ZIP_MAGIC = b"PK\x03\x04"
+PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # protocols; no text begins so
+OFFICE_HINT = "save it as plain text, or a table as CSV"
+
+
+class Kind(NamedTuple):
+    """A kind of file that is no document.
+
+    name  a noun phrase, in the singular
+    hint  how its content can be used; "" where there is no good way
+    """
+
+    name: str
+    hint: str = ""
+
+    def describe(self) -> str:
+        """Return the name with the hint, for a count of skipped files."""
+        return f"{self.name} ({self.hint})" if self.hint else self.name
+
+    def refuse(self, where: str = "") -> InputError:
+        """Return the error for a file of this kind that was named as a SOURCE."""
+        article = "" if self.name.startswith("nbtext") else "an " if self.name[0] in "aeiou" else "a "
+        return InputError(f"is {article}{self.name}, not text", where=where, hint=self.hint)
+
+
+PDF = Kind("PDF file", "extract its text first, for example with pdftotext")
+OFFICE = Kind("office document", OFFICE_HINT)
+IMAGE = Kind("image")
+SOUND = Kind("sound or video file")
+ARCHIVE = Kind("archive", "unpack it first")
+PROGRAM = Kind("program")
+BINARY = Kind("binary file", "if it is text, name its --encoding")
+MODEL = Kind("nbtext model")
+MATRIX = Kind("nbtext matrix")
+REPORT = Kind("nbtext report")
+RESULTS = Kind("nbtext results")
+EXPORTED = Kind("exported nbtext model")
+
+MAGICS = {
+    b"%PDF-": PDF,
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OFFICE,
+    b"{\\rtf": OFFICE,
+    b"\x89PNG\r\n\x1a\n": IMAGE,
+    b"\xff\xd8\xff": IMAGE,
+    b"GIF87a": IMAGE,
+    b"GIF89a": IMAGE,
+    b"II*\0": IMAGE,
+    b"MM\0*": IMAGE,
+    b"ID3\x03": SOUND,
+    b"ID3\x04": SOUND,
+    b"OggS": SOUND,
+    b"fLaC": SOUND,
+    b"7z\xbc\xaf\x27\x1c": ARCHIVE,
+    b"Rar!\x1a\x07": ARCHIVE,
+    b"!<arch>\n": ARCHIVE,
+    b"\x7fELF": PROGRAM,
+    b"PAR1": Kind("Parquet file", "convert it to CSV or JSON lines"),
+    b"ARROW1\0\0": Kind("Arrow file", "convert it to CSV or JSON lines"),
+    b"SQLite format 3\0": Kind("SQLite database", "export a table as CSV: sqlite3 -csv -header FILE 'select ...'"),
+    b"\x93NUMPY": Kind("NumPy array"),
+    b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),
+}
+OFFICE_MEMBERS = (b"[Content_Types].xml", b"mimetype", b"_rels/", b"docProps/", b"word/", b"xl/", b"ppt/")
+
+OUTPUT_BEGINNINGS = (
+    b"<!doctype html>",
+    b"export const model",
+    b"/* A text classifier",
+    b'{"id"',
+    b"[\n",
+    b"id,",
+    b"| id |",
+)
+UNUSUAL_BEGINNINGS = (*MAGICS, ZIP_MAGIC, *PICKLE_MAGICS, *OUTPUT_BEGINNINGS)
+
+_result = re.compile(
+    rb'(?:\[\n)?\{"id": (?P<json>"(?:[^"\\\n]|\\.)*+"), "'
+    rb"|id,[^\n]*+\n(?P<csv>\"(?:[^\"]|\"\")*+\"|[^,\n]*+),"
+    rb"|\| id \|[^\n]*+\n[^\n]*+\n\| (?P<markdown>[^|\n]*+)\|"
+    rb"|(?:id\t[^\n]*+\n)?(?P<tsv>[^\t\n]++)\t[^\t\n]*+\t(?:[01]\.\d|[\t\n]|[^\t\n]++\tprior\t)"
+)
+_line_number = re.compile(r":\d+\Z")
+
+
+def recognize(head: bytes) -> Kind | None:
+    """Return what kind of binary file begins with these bytes, or None where it may be text.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of the file, unpacked where it is compressed; at least 200 of a longer file.
+    """
+    if head.startswith(PICKLE_MAGICS):
+        return MODEL if b"nbtext model" in head[:200] else Kind("pickle file")
+    if head.startswith(ZIP_MAGIC):
+        name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+        if name.endswith(b".npy") or not name:
+            return MATRIX
+        return OFFICE if name.startswith(OFFICE_MEMBERS) else Kind("zip archive", "unpack it first")
+    return next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), None)
+
+
+def recognize_output(content: bytes, root: str) -> Kind | None:
+    """Return what of nbtext's outputs a text file in a directory is, or None where it is none of them.
+
+    Records are recognized by the id of the first one, which names a file of this directory.
+
+    Parameters
+    ----------
+    content : bytes
+        The file, or its first bytes.
+    root : str
+        The directory, as a SOURCE on the command line.
+    """
+    if content.startswith(b"<!doctype html>"):
+        return REPORT if b'<meta name="generator" content="nbtext' in content[:4096] else None
+    if content.startswith(b'export const model = {"labels": [') or content.startswith(
+        b"/* A text classifier, written by nbtext."
+    ):
+        return EXPORTED
+    found = _result.match(content)
+    if found is None or found.lastgroup is None:
+        return None
+    identity = found[found.lastgroup].decode("utf-8", "replace").strip()
+    if found.lastgroup == "json":
+        from json import loads  # only needed here: json is slow to import
+
+        try:
+            identity = str(loads(identity))
+        except ValueError:
+            return None
+    elif identity.startswith('"'):
+        identity = identity[1:-1].replace('""', '"')
+    return RESULTS if _names_file_of(_line_number.sub("", identity), root) else None
+
+
+def is_own_output(path: str) -> bool:
+    """Whether a file was written by nbtext: a model, a matrix, a report, an exported model, or results.
+
+    Results are recognized where the first id names a file below one of the folders that the file is in.
+    """
+    try:
+        with open(path, "rb") as file:
+            content = file.read(HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+    if (kind := recognize(content)) is not None:
+        return kind in (MODEL, MATRIX)
+    folder = os.path.realpath(os.path.dirname(path))
+    while recognize_output(content, folder) is None:
+        if folder == (folder := os.path.dirname(folder)):
+            return False
+    return True
+
+
+def _names_file_of(path: str, root: str) -> bool:
+    """Whether a path, without some of its first folders, leads from `root` to a file."""
+    names = [name for name in path.split("/") if name]
+    try:
+        return any(os.path.isfile(os.path.join(root, *names[start:])) for start in range(len(names)))
+    except ValueError:  # a NUL
+        return False

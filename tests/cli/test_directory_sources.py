@@ -1,0 +1,151 @@
+"""What of a directory is a document and what is not: outputs of nbtext, binary files, and files that cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def fruit(tmp_path: Path) -> Path:
+    """A folder with a tree of four texts, two of each label."""
+    for name, text in {
+        "a/1.txt": "red apple sweet",
+        "a/2.txt": "green apple",
+        "b/1.txt": "yellow banana",
+        "b/2.txt": "curved banana",
+    }.items():
+        (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "td" / name).write_text(text)
+    return tmp_path
+
+
+def ids_of(result: Any) -> list[str]:
+    """The ids of tab-separated records; a header is none."""
+    return [line.split("\t")[0] for line in result.out.splitlines() if not line.startswith("id\t")]
+
+
+def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
+    """Training twice into the tree gives the same model, and says what was skipped."""
+    first = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
+    model = (fruit / "td/a/model.joblib").read_bytes()
+    second = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
+    third = nbtext("train", "td", "-o", "other.joblib", cwd=fruit)
+    assert (first.status, second.status, third.status) == (0, 0, 0)
+    assert (fruit / "td/a/model.joblib").read_bytes() == model == (fruit / "other.joblib").read_bytes()
+    assert "4 documents" in second.err
+    assert "skipped: " in second.err
+    assert "skipped: nbtext model: 1" in third.err
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json", "markdown"])
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_results_in_the_tree_are_no_documents(nbtext: Any, fruit: Path, form: str, command: str) -> None:
+    """Records of an earlier run are recognized by their ids, from whichever folder and however the tree is named."""
+    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
+    answers = nbtext(command, "td", "-m", "m.joblib", "--to", form, cwd=fruit).out
+    (fruit / "td" / "b" / f"out.{form}").write_text(answers)
+    for where, source, model in (
+        (fruit, "td", "m.joblib"),
+        (fruit, f"{fruit}/td", "m.joblib"),
+        (fruit / "td", ".", "../m.joblib"),
+    ):
+        again = nbtext("predict", source, "-m", model, "--to", "tsv", cwd=where)
+        assert [Path(identity).name for identity in ids_of(again)] == ["1.txt", "2.txt", "1.txt", "2.txt"]
+        assert "skipped: nbtext results: 1" in again.err
+
+
+def test_other_outputs_in_the_tree_are_no_documents(nbtext: Any, fruit: Path) -> None:
+    """Matrices, pages and exported models are recognized by what they hold."""
+    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
+    assert nbtext("vectorize", "td", "-q", "-o", "td/a/matrix", cwd=fruit).status == 0
+    assert nbtext("evaluate", "td", "-q", "-m", "m.joblib", "--report", "td/a/page", cwd=fruit).status == 0
+    for form in ("c", "js"):
+        assert nbtext("export", "m.joblib", "--to", form, "-o", f"td/b/model.{form}", cwd=fruit).status == 0
+    answers = nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", cwd=fruit)
+    assert len(ids_of(answers)) == 4
+    assert "skipped: nbtext matrix: 1" in answers.err
+    assert "skipped: nbtext report: 1" in answers.err
+    assert "skipped: exported nbtext model: 2" in answers.err
+
+
+def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
+    """Neither at first, nor when it is resumed; nor is the file that a shell writes standard output to."""
+    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
+    arguments = ("predict", "td", "-m", "m.joblib", "-o", "td/out.tsv", "--to", "tsv", "--resume")
+    assert nbtext(*arguments, cwd=fruit).status == 0
+    whole = (fruit / "td/out.tsv").read_bytes()
+    n_lines = whole.count(b"\n")
+    lines = whole.splitlines(keepends=True)
+    (fruit / "td/out.tsv").write_bytes(b"".join(lines[:-2]))
+    assert nbtext(*arguments, cwd=fruit).status == 0
+    assert (fruit / "td/out.tsv").read_bytes() == whole
+    assert nbtext(*arguments, cwd=fruit).status == 0
+    assert (fruit / "td/out.tsv").read_bytes().count(b"\n") == n_lines
+
+
+def test_a_record_that_names_no_file_of_the_tree_is_a_document(nbtext: Any, fruit: Path) -> None:
+    """What only looks like a result stays a document."""
+    (fruit / "td/a/3.jsonl").write_text('{"id": "apple-7", "text": "red apple"}\n')
+    (fruit / "td/a/4.tsv").write_text("apple\tred\t0.5\n")
+    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit)
+    assert "6 documents" in result.err
+
+
+BINARY = {
+    "report.pdf": (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj << >> endobj stream\n", "PDF file"),
+    "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "office document"),
+    "picture.png": (b"\x89PNG\r\n\x1a\n" + bytes(20), "image"),
+    "photo": (b"\xff\xd8\xff\xe0 JFIF endobj", "image"),
+    "program": (b"\x7fELF\x02\x01\x01" + bytes(20), "program"),
+    "data": (b"words and\0 zeros", "binary file"),
+    "rich.rtf": (b"{\\rtf1\\ansi Hello}", "office document"),
+    "table.parquet": (b"PAR1\x15\x04", "Parquet file"),
+    "base.db": (b"SQLite format 3\0" + bytes(20), "SQLite database"),
+}
+
+
+def test_binary_files_are_skipped_and_counted(nbtext: Any, fruit: Path) -> None:
+    """Their bytes are not learned; a line for each kind says how many, and what would help."""
+    for name, (content, _) in BINARY.items():
+        (fruit / "td/a" / name).write_bytes(content)
+    for name, member in (("letter.docx", "[Content_Types].xml"), ("letter.odt", "mimetype"), ("some.zip", "a.txt")):
+        with zipfile.ZipFile(fruit / "td/b" / name, "w") as archive:
+            archive.writestr(member, "endobj endstream")
+    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit)
+    assert result.status == 0
+    assert "4 documents" in result.err
+    counted = dict.fromkeys(kind for _, kind in BINARY.values())
+    assert all(f"skipped: {kind}" in result.err for kind in counted)
+    assert "pdftotext" in result.err
+    assert "skipped: zip archive" in result.err
+    words = nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).out
+    assert "endobj" not in words
+
+
+def test_a_binary_file_by_name_is_refused(nbtext: Any, fruit: Path) -> None:
+    """Named by itself it is an error of one line, also as a whole file."""
+    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
+    (fruit / "report.pdf").write_bytes(BINARY["report.pdf"][0])
+    plain = nbtext("predict", "report.pdf", "-m", "m.joblib", cwd=fruit)
+    assert plain.status == 1
+    assert "report.pdf: is a PDF file, not text" in plain.err
+    whole = nbtext("predict", "report.pdf", "--input-format", "files", "-m", "m.joblib", "--to", "jsonl", cwd=fruit)
+    assert "is a PDF file, not text" in json.loads(whole.out)["reason"]
+
+
+def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> None:
+    """Pipes, devices, loops, and links to what gives no bytes are skipped, and the run goes on."""
+    os.mkfifo(fruit / "td/a/fifo")
+    for name, target in {"memory": "/proc/self/mem", "full": "/dev/full", "pipe": "fifo", "loop": "loop"}.items():
+        (fruit / "td/a" / name).symlink_to(target)
+    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit)
+    assert result.status == 0
+    assert "4 documents" in result.err
+    assert "skipped: symbolic link to a file that cannot be read: 1" in result.err
+    assert len(ids_of(nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", cwd=fruit))) == 4
