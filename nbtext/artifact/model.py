@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 
 from nbtext import __version__
 from nbtext.artifact import audit
-from nbtext.artifact.choices import choice_of
-from nbtext.artifact.record import narrowed
-from nbtext.artifact.samples import sample_of, sample_record
-from nbtext.artifact.storage import FORMAT, VERSION, load, naming, save
-from nbtext.artifact.terms import check_terms
-from nbtext.artifact.unlabeled import unlabeled_of, unlabeled_record
+from nbtext.artifact.record import choice_of, narrowed, sample_of, sample_record, unlabeled_of, unlabeled_record
+from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
 from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics
 from nbtext.bayes.event_models import derivation_of
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import SettingsError
 from nbtext.features.document_counts import concatenate
 from nbtext.features.plain_settings import misfit
@@ -51,7 +48,7 @@ def save_model(classifier: TextClassifier, path: str) -> None:
             "features": asdict(replace(classifier.features, vocabulary=None)),
             "given": _vocabulary_record(_given(classifier.features)),
             "model": asdict(classifier.modelling),
-            "labels": list(tally.labels),
+            "labels": _vocabulary_record(Vocabulary.from_terms(tally.labels)),
             "class_documents": statistics.class_documents,
             "vocabulary": _vocabulary_record(tally.vocabulary),
             "statistics": {
@@ -85,7 +82,7 @@ def load_model(path: str) -> TextClassifier:
     raises  ArtifactError, which names the file: it is no model, is damaged, or cannot be right
     """
     record = load(path)
-    with naming(path):
+    with name_errors(path):
         audit.section(record, "", KEYS)
         audit.require(record, "nbtext", str)
         given = _vocabulary(record, "given")
@@ -93,17 +90,28 @@ def load_model(path: str) -> TextClassifier:
         if given is not None:
             features = replace(features, vocabulary=tuple(given.terms))
         modelling = _settings(record, "model", ModelSettings)
-        labels = tuple(audit.texts(record, "labels", distinct=True))
+        labels = _labels(record)
         if (audit.optional(record, "sample", dict) is None) != (modelling.keep_sample is None):
             raise audit.wrong("sample", "should be there where one is kept, and only there")
         reading = _reading(record, features, modelling, len(labels))
 
     def tally() -> CorpusCounts:
-        with naming(path):
+        with name_errors(path):
             known = reading.features if record["selected"] is None else None  # audited already
             return _with_sample(_corpus_counts(record, features, labels, known), record, features, modelling)
 
     return TextClassifier.of(features, modelling).restore(labels, reading, tally)
+
+
+def _labels(record: Record) -> tuple[str, ...]:
+    labels = _vocabulary(record, "labels")
+    if labels is None or not len(labels):
+        raise audit.wrong("labels", "should hold at least one label")
+    if (longest := max(map(len, labels.terms))) > MAX_LABEL_CHARACTERS:
+        raise audit.wrong(
+            "labels", f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}"
+        )
+    return tuple(labels.terms)
 
 
 def _given(features: FeatureSettings) -> Vocabulary | None:
@@ -132,7 +140,7 @@ def _vocabulary(record: Record, key: str) -> Vocabulary | None:
     audit.section(record, key, ("blob", "offsets"))
     blob = audit.array(record, f"{key}.blob", "uint8", shape=(None,))
     offsets = audit.whole_numbers(record, f"{key}.offsets")
-    check_terms(key, blob, offsets)
+    audit.check_terms(key, blob, offsets)
     return Vocabulary(blob, offsets)
 
 

@@ -1,76 +1,117 @@
-"""What an artifact may hold: plain data, in the one form that makes equal records equal bytes."""
+"""The sections of a model's record: plain data made of a trained model, and read back with an audit of every value."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from struct import pack
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nbtext.artifact import refusals
-from nbtext.artifact.arrays import ITEM_BYTES
-from nbtext.artifact.interpreter import MAX_INTEGER_BYTES
-from nbtext.artifact.tokens import Token
-from nbtext.errors import ArtifactError
+from nbtext.artifact import audit
+from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.confusion import MOST_PAIRS, Confused
+from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
+from nbtext.bayes.smoothing import Choice, LeaveOneOutEstimate
+from nbtext.bayes.unlabeled import METHODS, Unlabeled
+from nbtext.errors import ModelError
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.reservoir import ALL_HASHES
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MAX_DEPTH = 16
-MAX_VALUES = 300_000  # a model of 100,000 labels has hardly more than one for each
-ARRAY_VALUES = 16
-MAX_CHARACTERS = 1 << 26  # of all texts together, each as often as it occurs
-
-_NUMBERS = {bool, int, float, type(None)}
-_CONTAINERS = {list, tuple, dict, np.ndarray}
-_EMPTY_TUPLE = ()  # there is only one
-
-
-def canonical(record: dict[str, Any]) -> dict[str, Any]:
-    """A copy in which equal texts are one object and every container is one of its own.
-
-    Pickle writes an object that it has met before as a reference to it, so the bytes of a record depend on which of
-    its parts are the same object, unless that is settled first. Arrays become little-endian and C-ordered (and are
-    copied only where they are not yet), NumPy's scalars become Python's.
-
-    raises  TypeError: something in it is no plain data
-    """
-    copy: dict[str, Any] = _canonical(record, {})
-    return copy
+Record = dict[str, Any]
+CHOICE_KEYS = (
+    "smoothing",
+    "calibration",
+    "expectation",
+    "outlier_threshold",
+    "likelihoods",
+    "nonconformity",
+    "prior_adjustment",
+    "shift",
+    "C",
+    "approximate",
+)
 
 
-def _canonical(value: Any, known: dict[bytes, bytes]) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    kind = type(value)
-    if kind in _NUMBERS:
-        return value
-    if kind is str:
-        return sys.intern(value)
-    if kind is bytes:
-        return known.setdefault(value, value)
-    if kind is dict:
-        return {_canonical_key(key): _canonical(item, known) for key, item in value.items()}
-    if kind is list or kind is tuple:
-        return kind([_canonical(item, known) for item in value])
-    if isinstance(value, np.ndarray) and _item_code(value) in ITEM_BYTES:
-        return _canonical_array(value)
-    raise TypeError(f"an artifact holds plain data, not {kind.__qualname__}")
+def choice_of(record: Record, n_classes: int) -> Choice:
+    """The smoothing, calibration and expectation in the record, each of them possible."""
+    audit.section(record, "choice", CHOICE_KEYS)
+    calibration = threshold = None
+    if audit.optional(record, "choice.calibration", dict) is not None:
+        audit.section(record, "choice.calibration", ("a", "b", "noise"))
+        calibration = Calibration(
+            audit.number(record, "choice.calibration.a", least=1e-300, most=1e300),
+            audit.number(record, "choice.calibration.b", least=-1e3, most=1e3),
+            audit.number(record, "choice.calibration.noise", least=0, most=1 - 1e-9),
+        )
+    if audit.optional(record, "choice.outlier_threshold", float) is not None:
+        threshold = audit.number(record, "choice.outlier_threshold")
+    smoothing = audit.number(record, "choice.smoothing", least=0)
+    likelihoods, nonconformity = _quantiles(record, "choice.likelihoods"), _quantiles(record, "choice.nonconformity")
+    prior_adjustment, shift = (
+        _shift(record, "choice.prior_adjustment", n_classes),
+        _shift(record, "choice.shift", n_classes),
+    )
+    C = None
+    if audit.optional(record, "choice.C", float) is not None:
+        C = audit.number(record, "choice.C", least=0)
+    approximate = tuple(audit.texts(record, "choice.approximate", distinct=True))
+    expectation = _expectation(record, n_classes)
+    return Choice(
+        smoothing,
+        calibration,
+        expectation,
+        threshold,
+        likelihoods,
+        nonconformity,
+        prior_adjustment,
+        shift,
+        C,
+        approximate,
+    )
 
 
-def _canonical_key(key: object) -> str:
-    if type(key) is not str:
-        raise TypeError(f"an artifact's keys are texts, not {type(key).__qualname__}")
-    return sys.intern(key)
+def _expectation(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
+    if audit.optional(record, "choice.expectation", dict) is None:
+        return None
+    audit.section(record, "choice.expectation", ("documents", "accuracy", "log_loss", "confused"))
+    documents = audit.whole_number(record, "choice.expectation.documents")
+    pairs = audit.require(record, "choice.expectation.confused", tuple)
+    confused = tuple(_confused(pair, n_classes) for pair in pairs)
+    are_distinct = len({(pair.first, pair.second) for pair in confused}) == len(confused)
+    if not are_distinct or len(confused) > MOST_PAIRS or sum(pair.together for pair in confused) > documents:
+        raise audit.wrong("choice.expectation.confused", "should be a few pairs of labels, of the documents left out")
+    return LeaveOneOutEstimate(
+        documents,
+        audit.number(record, "choice.expectation.accuracy", least=0, most=1),
+        audit.number(record, "choice.expectation.log_loss", least=0),
+        confused,
+    )
 
 
-def _canonical_array(array: NDArray[Any]) -> NDArray[Any]:
-    """The array with NumPy's own object for its dtype, of which there may be several that are equal."""
-    item_type = np.dtype(f"<{_item_code(array)}")
-    return np.asarray(array, dtype=item_type, order="C").view(item_type)
+def _confused(pair: Any, n_classes: int) -> Confused:
+    record = {"confused": pair}
+    audit.section(record, "confused", tuple(field.name for field in fields(Confused)))
+    first = audit.whole_number(record, "confused.first", most=n_classes - 2)
+    second = audit.whole_number(record, "confused.second", least=first + 1, most=n_classes - 1)
+    ways = (audit.whole_number(record, f"confused.{way}") for way in ("first_as_second", "second_as_first"))
+    return Confused(first, second, *ways)
+
+
+def _shift(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:
+    return None if audit.optional(record, key, np.ndarray) is None else audit.real_numbers(record, key, n_classes)
+
+
+def _quantiles(record: Record, key: str) -> Quantiles | None:
+    if audit.optional(record, key, dict) is None:
+        return None
+    audit.section(record, key, ("points", "numbers"))
+    points, numbers = audit.real_numbers(record, f"{key}.points"), audit.whole_number(record, f"{key}.numbers")
+    if len(points) != min(numbers, MOST_POINTS) or numbers < 1 or (np.diff(points) < 0).any():
+        raise audit.wrong(f"{key}.points", "should be ascending numbers, one for each or a thousand and one")
+    return Quantiles(points, numbers)
 
 
 def narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -78,100 +119,68 @@ def narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
     return numbers if numbers.dtype.kind == "f" else numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
-def _item_code(array: NDArray[Any]) -> str:
-    return f"{array.dtype.kind}{array.dtype.itemsize}"
+def sample_record(tally: CorpusCounts, keep_sample: int | None) -> Record | None:
+    """What is kept of a tally's sample: its documents' counts and classes, none of their texts."""
+    if keep_sample is None:
+        return None
+    sample = tally.sample.smallest(keep_sample)
+    return {
+        "indptr": narrowed(sample.indptr),
+        "indices": narrowed(sample.indices),
+        "counts": narrowed(sample.counts),
+        "classes": narrowed(sample.classes),
+        "hashes": sample.hashes,
+        "below": None if tally.below == ALL_HASHES else tally.below,
+    }
 
 
-def check_plain(record: object) -> None:
-    """Raise ArtifactError unless this is plain data, of sensible size, in which no part occurs in two places.
+def sample_of(record: Record, statistics: ClassStatistics) -> tuple[DocumentCounts, int]:
+    """The sample in the record, and the bound of hashes below which it is complete.
 
-    What is referred to from two places can be made to look huge, or to contain itself. `canonical` leaves no such
-    thing: only texts are shared.
+    raises  ArtifactError: it is not of documents that the statistics count
     """
-    seen: set[int] = set()
-    n_values = n_characters = 0
-    pending: list[tuple[Any, int]] = [([record], 0)]
-    while pending:
-        container, depth = pending.pop()
-        _check_container(container, depth, seen)
-        items = _items(container)
-        n_values += len(items)
-        for item in items:
-            if type(item) in _CONTAINERS:
-                pending.append((item, depth + 1))
-            else:
-                n_characters += _scalar_length(item)
-        if n_values > MAX_VALUES or n_characters > MAX_CHARACTERS:
-            raise ArtifactError(f"holds over {MAX_VALUES:,} values or {MAX_CHARACTERS:,} characters; no model does")
+    audit.section(record, "sample", ("indptr", "indices", "counts", "classes", "hashes", "below"))
+    hashes = audit.array(record, "sample.hashes", "uint64", shape=(None,))
+    classes = audit.whole_numbers(record, "sample.classes", len(hashes))
+    indptr = audit.whole_numbers(record, "sample.indptr", len(hashes) + 1)
+    indices = audit.whole_numbers(record, "sample.indices")
+    counts = audit.whole_numbers(record, "sample.counts", len(indices))
+    audit.check_ascending("sample.hashes", hashes)
+    audit.check_rows("sample.indices", indptr, indices, n_columns=statistics.n_features)
+    audit.check_within("sample.classes", classes, 0, statistics.n_classes - 1)
+    audit.check_within("sample.counts", counts, 1, 2**31 - 1)
+    sample = DocumentCounts(indptr, indices.astype(np.int32), counts.astype(np.int32), classes.astype(np.int32), hashes)
+    try:
+        statistics - count_classes(sample, statistics.n_features, statistics.n_classes)
+    except ModelError:
+        raise audit.wrong("sample", "should hold documents that the statistics count") from None
+    if record["sample"]["below"] is None:
+        return sample, ALL_HASHES
+    return sample, audit.whole_number(record, "sample.below", most=ALL_HASHES - 1)
 
 
-def _check_container(container: Any, depth: int, seen: set[int]) -> None:
-    if depth > MAX_DEPTH:
-        raise refusals.foreign(f"is nested more than {MAX_DEPTH} deep")
-    if id(container) in seen and container is not _EMPTY_TUPLE:
-        raise refusals.foreign("holds one part in two places")
-    seen.add(id(container))
+def unlabeled_record(how: Unlabeled | None) -> Record | None:
+    """What is said of it; the unlabeled documents' counts are in the scorer alone."""
+    if how is None:
+        return None
+    return {
+        "method": how.method,
+        "documents": how.documents,
+        "weight": how.weight,
+        "log_prior": np.array(how.log_prior, dtype=np.float64),
+        "log_likelihoods": np.array(how.log_likelihoods, dtype=np.float64),
+    }
 
 
-def _items(container: Any) -> Sequence[Any]:
-    """What a container holds, the keys of a dictionary included; for an array as much as the record of one holds."""
-    if type(container) is dict:
-        return [*container, *container.values()]
-    if type(container) is np.ndarray:
-        return (None,) * ARRAY_VALUES
-    items: Sequence[Any] = container
-    return items
-
-
-def _scalar_length(value: object) -> int:
-    """How many characters a value has, 0 where it is no text; ArtifactError where it is no plain value."""
-    if type(value) is str or type(value) is bytes:
-        return len(value)
-    if isinstance(value, int) and value.bit_length() >= 8 * MAX_INTEGER_BYTES:
-        raise ArtifactError(f"holds a number of more than {MAX_INTEGER_BYTES} bytes")
-    if type(value) not in _NUMBERS:
-        raise refusals.code(value.name if isinstance(value, Token) else "an object that is not complete")
-    return 0
-
-
-def checksum(record: dict[str, Any]) -> str:
-    """SHA-256 over every key, type, value, shape and byte of a plain record, in its order; 64 hexadecimal digits.
-
-    It tells damage, not malice: whoever changes a record can compute it anew.
-    """
-    from hashlib import sha256
-
-    digest = sha256()
-    for piece in _pieces(record):
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-def _pieces(value: Any) -> Iterator[bytes | memoryview]:
-    """The value as bytes that no other value has: a letter for its type, its length, and then its content."""
-    if isinstance(value, np.ndarray):
-        yield f"a{value.dtype.str}{value.shape};".encode()
-        if value.nbytes:
-            yield value.reshape(-1).view(np.uint8).data
-    elif isinstance(value, dict):
-        yield b"d%d;" % len(value)
-        for item in chain.from_iterable(value.items()):
-            yield from _pieces(item)
-    elif isinstance(value, (list, tuple)):
-        yield b"%c%d;" % (b"l" if isinstance(value, list) else b"t", len(value))
-        for item in value:
-            yield from _pieces(item)
-    else:
-        yield _scalar_piece(value)
-
-
-def _scalar_piece(value: bool | int | float | str | bytes | None) -> bytes:
-    match value:
-        case str():
-            content = value.encode("utf-8", "surrogatepass")
-            return b"s%d;" % len(content) + content
-        case bytes():
-            return b"b%d;" % len(value) + value
-        case float():
-            return b"f" + pack("<d", value)
-    return b"%r;" % value  # None, True, False, or the digits of a whole number
+def unlabeled_of(record: Record, n_classes: int) -> Unlabeled | None:
+    """What the record says of it."""
+    if audit.optional(record, "unlabeled", dict) is None:
+        return None
+    audit.section(record, "unlabeled", ("method", "documents", "weight", "log_prior", "log_likelihoods"))
+    return Unlabeled(
+        audit.choice(record, "unlabeled.method", METHODS),
+        audit.whole_number(record, "unlabeled.documents", least=1),
+        audit.number(record, "unlabeled.weight", least=0, most=1),
+        tuple(audit.real_numbers(record, "unlabeled.log_prior", n_classes).tolist()),
+        tuple(audit.real_numbers(record, "unlabeled.log_likelihoods", None).tolist()),
+    )

@@ -1,99 +1,161 @@
-"""Models as files: a record of plain data is saved by joblib, and loaded by nothing that could run it."""
+"""Model files: a record of plain data, saved by joblib, and loaded by a reader that runs nothing.
+
+The file is a pickle of the record, as `joblib.dump` writes it, and after it the SHA-256 digest of its bytes. The
+digest detects damage, not malice: whoever changes a file can compute it anew.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
+from hashlib import sha256
 from typing import Any, BinaryIO
 
-from nbtext.artifact import refusals
-from nbtext.artifact.interpreter import run
-from nbtext.artifact.machine import Machine
-from nbtext.artifact.record import canonical, check_plain, checksum
-from nbtext.artifact.stream import open_stream
-from nbtext.artifact.tokens import is_exactly
+import numpy as np
+
+from nbtext.artifact.reader import ITEM_BYTES, MAX_TEXT_BYTES, Name, Reader, is_exactly
+from nbtext.artifact.stream import code, foreign, open_stream
 from nbtext.errors import ArtifactError
 
 FORMAT = "nbtext model"
-VERSION = 1  # raise it when an older nbtext would misread the record, and keep the reader of each version before it
-PICKLE_PROTOCOL = 4  # the oldest with frames; Python 3.4 reads it
+VERSION = 2  # raise it whenever the record changes
+PICKLE_PROTOCOL = 4  # Python 3.4 and later read it
+
+MAX_DEPTH = 16
+MAX_VALUES = 300_000
+ARRAY_VALUES = 16  # an array takes the reader as long as so many other values
+MAX_CHARACTERS = MAX_TEXT_BYTES  # of all texts together, each as often as it occurs
+MIN_INTEGER, MAX_INTEGER = -(1 << 63), (1 << 64) - 1
 
 
 def save(record: dict[str, Any], path: str) -> None:
-    """Write a record to `path`, "-" being standard output: whole or not at all, equal records as equal bytes.
+    """Write a record to `path`, completely or not at all; equal records give equal bytes.
 
-    record  begins with the keys `format` and `version`; a `checksum` is added
-    raises  ArtifactError: the record is larger than `load` would read; OutputError: it cannot be written;
-            TypeError, ValueError: it is no plain data, or does not say what it is
+    Parameters
+    ----------
+    record
+        Plain data that begins with the keys `format` and `version`.
+    path
+        The file; "-" is standard output.
+
+    Raises
+    ------
+    ArtifactError
+        The record is larger than `load` accepts.
+    OutputError
+        The file cannot be written.
+    TypeError, ValueError
+        The record is no plain data, or lacks format or version.
     """
     import joblib
 
     from nbtext.output import atomic_output
 
-    if list(record.items())[:2] != [("format", FORMAT), ("version", VERSION)] or "checksum" in record:
-        raise ValueError("a record begins with format and version, and has no checksum yet")
-    content = canonical(record)
+    if list(record.items())[:2] != [("format", FORMAT), ("version", VERSION)]:
+        raise ValueError("a record begins with its format and version")
+    content = copy_canonically(record)
     check_plain(content)
-    content["checksum"] = checksum(content)
     with atomic_output(path) as file:
-        joblib.dump(content, _Positioned(file), compress=0, protocol=PICKLE_PROTOCOL)
+        hashing = _HashingFile(file)
+        joblib.dump(content, hashing, compress=0, protocol=PICKLE_PROTOCOL)
+        file.write(hashing.digest.digest())
 
 
 def load(path: str) -> dict[str, Any]:
-    """The record in the file at `path`, "-" being standard input, as it was given to `save`; arrays are read-only.
+    """Return the record that `save` wrote to `path`, "-" for standard input; its arrays are read-only.
 
-    It is read by an interpreter that knows plain data only, and audited: plain values, format and version, checksum.
-    What the record must hold beyond that is for its reader to check, with `audit`. A compressed file is unpacked,
-    within the bounds of `compression`.
+    The values are plain, and format, version and digest are right. The caller checks the rest with `audit`.
 
-    raises  ArtifactError, which names the file: it cannot be read, is something else, holds more than plain data, was
-            written by a newer nbtext, or is damaged
+    Raises
+    ------
+    ArtifactError
+        The file cannot be read, is no model, holds code, has another version, or is damaged.
     """
-    with naming(path):
-        record = _read(path)
+    with name_errors(path), open_stream(path) as stream:
+        reader = Reader(stream)
+        try:
+            record = reader.read()
+        except ArtifactError:
+            _check_version(reader.first_items())  # the best explanation of what cannot be read
+            raise
         check_plain(record)
-        items = list(chain.from_iterable(record.items())) if isinstance(record, dict) else []
-        if not isinstance(record, dict) or not _is_model(items):
-            raise refusals.foreign("holds data, but no nbtext model")
-        _check_version(items[3])
-        found = record.pop("checksum", None)
-        if not is_exactly((found,), (checksum(record),)):
-            raise refusals.damaged("its checksum does not match")
+        items = [item for pair in record.items() for item in pair] if isinstance(record, dict) else []
+        if not isinstance(record, dict) or not _check_version(items):
+            raise foreign("holds data, but no nbtext model")
+        stream.check_end()
         return record
 
 
-def _read(path: str) -> object:
-    """The value in a file; where it cannot be read because a newer nbtext wrote it, the error says that instead."""
-    with open_stream(path) as stream:
-        machine = Machine(stream)
-        try:
-            return run(machine)
-        except ArtifactError as error:
-            if _is_model(machine.begun()):
-                _check_version(machine.begun()[3])
-            if isinstance(error, refusals.Damage) and stream.position > 0 and not machine.is_announced:
-                raise refusals.foreign("is no model: it does not begin as one") from error
-            raise
-
-
-def _is_model(items: list[Any]) -> bool:
-    """Whether the keys and values of a record, one after the other, begin as those of a model."""
-    return is_exactly(tuple(items[:3]), ("format", FORMAT, "version")) and len(items) > 3
-
-
-def _check_version(version: object) -> None:
+def _check_version(items: list[Any]) -> bool:
+    """Return whether these keys and values begin a model; raise ArtifactError where its version is another one."""
+    if len(items) < 4 or not is_exactly(tuple(items[:3]), ("format", FORMAT, "version")):
+        return False
+    version = items[3]
     if type(version) is not int or version < 1:
-        raise ArtifactError("does not say which version of the model format it has", hint="train the model again")
+        raise foreign("does not state the version of its format")
     if version > VERSION:
-        raise ArtifactError(
-            f"was written in version {version} of the model format, and this nbtext reads no newer one than {VERSION}",
-            hint="update nbtext: pip install --upgrade nbtext",
-        )
+        what = f"was written in version {version} of the model format, and this nbtext reads version {VERSION}"
+        raise ArtifactError(what, hint="update nbtext: pip install --upgrade nbtext")
+    if version < VERSION:
+        what = f"was written by an older nbtext, in version {version} of the model format; this one reads {VERSION}"
+        raise ArtifactError(what, hint="train the model again")
+    return True
+
+
+def copy_canonically(value: Any) -> Any:
+    """Return a copy of plain data in which equal texts are one object and each container is an object of its own.
+
+    Pickle writes an object that it has written before as a reference. Without this copy the bytes would depend on
+    which parts of a record happen to be the same object. Arrays become little-endian and C-contiguous (copied only
+    where they are not), NumPy scalars become Python's. TypeError where the value is no plain data.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    kind = type(value)
+    if value is None or kind in (bool, int, float):
+        return value
+    if kind is str:
+        return sys.intern(value)
+    if kind is dict and all(type(key) is str for key in value):
+        return {sys.intern(key): copy_canonically(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return kind([copy_canonically(item) for item in value])
+    if isinstance(value, np.ndarray) and (item := f"{value.dtype.kind}{value.dtype.itemsize}") in ITEM_BYTES:
+        dtype = np.dtype(f"<{item}")  # NumPy's own object, where several are equal
+        return np.asarray(value, dtype=dtype, order="C").view(dtype)
+    raise TypeError(f"a model file holds plain data with texts as keys, not {kind.__qualname__}")
+
+
+def check_plain(record: object) -> None:
+    """Raise ArtifactError unless this is plain data within the bounds of the reader."""
+    n_values = n_characters = 0
+    pending: list[tuple[Any, int]] = [(record, 0)]
+    while pending:
+        value, depth = pending.pop()
+        kind = type(value)
+        if kind is dict or kind is list or kind is tuple:
+            n_values += len(value)
+            if depth == MAX_DEPTH:
+                raise foreign(f"is nested more than {MAX_DEPTH} deep")
+            pending += [(item, depth + 1) for item in value]
+            if kind is dict:
+                n_values += len(value)
+                pending += [(item, depth + 1) for item in value.values()]
+        elif kind is str:
+            n_characters += len(value)
+        elif kind is np.ndarray:
+            n_values += ARRAY_VALUES
+        elif kind is int and not MIN_INTEGER <= value <= MAX_INTEGER:
+            raise foreign("holds an integer of more than 64 bits")
+        elif value is not None and kind not in (bool, int, float):
+            raise code(value.name if isinstance(value, Name) else "an object that is not complete")
+        if n_values > MAX_VALUES or n_characters > MAX_CHARACTERS:
+            raise foreign(f"holds more than {MAX_VALUES:,} values or {MAX_CHARACTERS:,} characters of text")
 
 
 @contextmanager
-def naming(path: str) -> Iterator[None]:
+def name_errors(path: str) -> Iterator[None]:
     """Name the file in each ArtifactError that is raised inside."""
     try:
         yield
@@ -102,15 +164,17 @@ def naming(path: str) -> Iterator[None]:
         raise
 
 
-class _Positioned:
-    """A file that knows how far it has been written, even where it is a pipe: joblib aligns arrays by it."""
+class _HashingFile:
+    """A file that hashes what is written to it, and knows its position even if it is a pipe: joblib aligns by it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._position = 0
+        self.digest = sha256()
 
     def write(self, data: bytes) -> int:
         self._position += len(data)
+        self.digest.update(data)
         return self._file.write(data)
 
     def tell(self) -> int:

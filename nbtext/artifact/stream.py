@@ -1,4 +1,4 @@
-"""Where an artifact's bytes come from: a file, a pipe, or either of them compressed, each with a bound."""
+"""The bytes of a model file: read once, in order, and hashed; memory is allocated only for bytes that can follow."""
 
 from __future__ import annotations
 
@@ -8,172 +8,173 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from hashlib import sha256
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nbtext.artifact import refusals
-from nbtext.artifact.compression import PackedFile, unpacked, unpacked_limit, unpacks_too_far
-from nbtext.artifact.memory import Memory
-from nbtext.artifact.recognition import HEAD_BYTES, compression_of, refuse_foreign
 from nbtext.documents.similar import is_broken_link, similar_path
 from nbtext.errors import ArtifactError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-PIPE_BYTES = 4 << 30  # what is read from a pipe at most
+MAX_PIPE_BYTES = 4 << 30  # a pipe does not tell its length
 BUFFER_BYTES = 1 << 16
+HEAD_BYTES = 64  # of a file that is no model, to name its kind
+DIGEST_BYTES = 32  # SHA-256
+TRAIN_HINT = "give the file that nbtext train wrote"
+
+KNOWN_FILES = (  # first bytes, what the file is, hint
+    (b"\x1f\x8b", "is compressed by gzip", "decompress it with gunzip"),
+    (b"BZh", "is compressed by bzip2", "decompress it with bunzip2"),
+    (b"\xfd7zXZ\x00", "is compressed by xz", "decompress it with unxz"),
+    (b"\x28\xb5\x2f\xfd", "is compressed by zstd", "decompress it with zstd -d"),
+    (b"PK\x03\x04", "looks like a matrix file (.npz) or another zip archive, not a model", "train a model on it first"),
+    (b"version https://git-lfs", "is a Git LFS pointer, not the model itself", "fetch the model with git lfs pull"),
+    (b"{", "looks like JSON, not a model", TRAIN_HINT),
+    (b"<", "looks like a web page or XML, not a model", "check that the download did not stop at a login page"),
+)
+
+
+class DamagedError(ArtifactError):
+    """The file is not as it was written."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"is damaged: {what}", hint="copy it again, or train the model again")
+
+
+def foreign(what: str) -> ArtifactError:
+    """Return the error for content that `save_model` does not write."""
+    return ArtifactError(what, hint=TRAIN_HINT)
+
+
+def code(name: str) -> ArtifactError:
+    """Return the error for content that would look up or call `name`."""
+    short = name if len(name) <= 80 else f"{name[:77]}..."
+    return foreign(f"holds code ({short}); nbtext never runs what it loads")
 
 
 class Stream:
-    """Bytes that are read once, in order, and known to be there (or possible) before memory is asked for.
+    """A file or pipe that is read forwards.
 
-    They are read, not mapped: what has been audited must not change afterwards, and truncating a mapped file
-    kills whoever reads it.
+    The content is read, not memory-mapped: it cannot change after it has been audited, and truncating the file does
+    not kill the process that reads it.
 
-    position  how many bytes have been read
-    limit     how many there are; where `excess` is given, how many there may be, and that is the error of more
+    Attributes
+    ----------
+    position : int
+        The number of bytes read.
+    limit : int
+        The number of bytes of a file, or `MAX_PIPE_BYTES` for a pipe.
     """
 
-    __slots__ = ("_excess", "_file", "_memory", "limit", "position")
-
-    def __init__(self, file: Any, limit: int, *, excess: ArtifactError | None = None) -> None:
+    def __init__(self, file: Any) -> None:
+        n_bytes = _file_size(file)
         self._file = file
-        self._memory = Memory(0 if excess else limit)
-        self._excess = excess
+        self._is_pipe = n_bytes == 0
+        self._digest = sha256()
         self.position = 0
-        self.limit = limit
+        self.limit = n_bytes or MAX_PIPE_BYTES
 
-    def expect(self, n_bytes: int) -> None:
-        """Raise ArtifactError unless `n_bytes` more bytes can be there."""
+    def check_start(self, expected: bytes) -> None:
+        """Raise ArtifactError, which names the kind of file, unless the file begins with these bytes."""
+        head: bytes = self._file.read(len(expected)) or b""
+        if head != expected:
+            raise _name_content(head + (self._file.read(HEAD_BYTES) or b""))
+        self._advance(head, len(expected))
+
+    def require(self, n_bytes: int) -> None:
+        """Raise ArtifactError unless `n_bytes` more bytes can follow."""
         n_left = self.limit - self.position
+        if n_bytes > n_left and self._is_pipe:
+            hint = "give the model as a file, not through a pipe"
+            raise ArtifactError(f"is larger than {MAX_PIPE_BYTES >> 30} GiB", hint=hint)
         if n_bytes > n_left:
-            raise self._excess or refusals.damaged(f"{n_bytes:,} bytes are announced, {n_left:,} are left")
+            raise DamagedError(f"{n_bytes:,} bytes should follow, and {n_left:,} do")
 
     def take(self, n_bytes: int) -> bytes:
-        """The next `n_bytes` bytes; ArtifactError where they are not there."""
+        """Return the next `n_bytes` bytes; raise ArtifactError where there are fewer."""
         if n_bytes > self.limit - self.position:
-            self.expect(n_bytes)
+            self.require(n_bytes)
         data: bytes = self._file.read(n_bytes) or b""
-        if len(data) != n_bytes:
-            raise self._ends_early(len(data))
-        self.position += n_bytes
+        self._advance(data, n_bytes)
         return data
 
-    def line(self, n_bytes: int) -> bytes:
-        """The next line without its end; ArtifactError where it is longer than `n_bytes` or has no end."""
-        data: bytes = self._file.readline(n_bytes + 1)
-        self.position += len(data)
-        if not data.endswith(b"\n"):
-            raise refusals.damaged("a line has no end")
-        return data[:-1]
-
-    def items(self, n_bytes: int) -> NDArray[np.uint8]:
-        """The next `n_bytes` bytes as an array of their own; ArtifactError where they are not there."""
-        self.expect(n_bytes)
-        items = self._memory.items(n_bytes)
+    def take_array(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Return the next `n_bytes` bytes as a new array; raise ArtifactError where there are fewer."""
+        self.require(n_bytes)
+        items = np.empty(n_bytes, dtype=np.uint8)
         n_read = 0
         while n_read < n_bytes and (n_more := self._file.readinto(items[n_read:].data)):
             n_read += n_more
-        if n_read != n_bytes:
-            raise self._ends_early(n_read)
-        self.position += n_bytes
+        self._advance(items[:n_read].data, n_bytes)
         return items
 
-    def is_at_end(self) -> bool:
-        """Whether no byte follows."""
-        return not self._file.read(1)
+    def _advance(self, data: bytes | memoryview, n_bytes: int) -> None:
+        self.position += len(data)
+        self._digest.update(data)
+        if len(data) != n_bytes:
+            raise DamagedError(f"it ends early, after {self.position:,} bytes")
 
-    def _ends_early(self, n_read: int) -> ArtifactError:
-        return refusals.damaged(f"it ends early, after {self.position + n_read:,} bytes")
+    def check_end(self) -> None:
+        """Raise ArtifactError unless only the digest of all bytes before it follows."""
+        expected = self._digest.digest()
+        if self.take(DIGEST_BYTES) != expected:
+            raise DamagedError("its checksum does not match")
+        if self._file.read(1):
+            raise DamagedError("bytes follow its end")
 
 
-@contextmanager
-def open_stream(path: str) -> Iterator[Stream]:
-    """The bytes of the artifact at `path`, "-" being standard input, unpacked where they are compressed.
-
-    raises  ArtifactError: it cannot be read, or it is something else that has a name
-    """
+def _name_content(head: bytes) -> ArtifactError:
+    """Return the error for a file that begins with `head`, as no model does."""
+    if not head:
+        return ArtifactError("is empty", hint="the command that should have written it may have failed")
+    for magic, what, hint in KNOWN_FILES:
+        if head.startswith(magic):
+            return ArtifactError(what, hint=hint)
+    is_text = not any((byte < 32 and byte not in b"\t\n\r") or byte == 127 for byte in head)
     try:
-        with _opened(path) as file:
-            yield _stream(file)
-    except OSError as error:
-        raise _unreadable(error) from error
-    except MemoryError:
-        raise ArtifactError("needs more memory than there is") from None
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[Any]:
-    if path != "-":
-        with open(path, "rb", buffering=BUFFER_BYTES) as file:
-            yield file
-    elif sys.stdin is None:
-        raise ArtifactError("is closed", hint="name the model's file instead of -")
-    else:
-        yield sys.stdin.buffer
-
-
-def _stream(file: BinaryIO) -> Stream:
-    n_bytes = _file_size(file)
-    head = file.read(HEAD_BYTES)
-    refuse_foreign(head)
-    whole = io.BufferedReader(_Rejoined(head, file), BUFFER_BYTES)
-    if compression := compression_of(head):
-        return _unpacked_stream(whole, compression, n_bytes or PIPE_BYTES)
-    return Stream(whole, n_bytes) if n_bytes else Stream(whole, PIPE_BYTES, excess=_too_long())
-
-
-def _unpacked_stream(packed: PackedFile, compression: str, n_packed: int) -> Stream:
-    file = unpacked(packed, compression)
-    refuse_foreign(file.peek(HEAD_BYTES)[:HEAD_BYTES])
-    return Stream(file, unpacked_limit(n_packed), excess=unpacks_too_far())
-
-
-def _too_long() -> ArtifactError:
-    return ArtifactError(f"is larger than {PIPE_BYTES >> 30} GiB", hint="give the model as a file, not through a pipe")
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        is_text = is_text and error.start > len(head) - 4  # the last character may be cut
+    return foreign("looks like text, not a model" if is_text else "is not a model")
 
 
 def _file_size(file: BinaryIO) -> int:
-    """How many bytes a regular file still has, 0 where it is something else."""
+    """Return the number of bytes that follow in a regular file, 0 for anything else."""
     try:
         status = os.fstat(file.fileno())
-    except io.UnsupportedOperation:  # a stand-in for standard input
+    except io.UnsupportedOperation:  # standard input may be replaced by an object without a descriptor
         return 0
     return status.st_size - file.tell() if stat.S_ISREG(status.st_mode) else 0
 
 
-class _Rejoined(io.RawIOBase):
-    """A file whose first bytes have been looked at already."""
-
-    def __init__(self, head: bytes, rest: Any) -> None:
-        super().__init__()
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, memory: Any) -> int:
-        if not self._head:
-            return self._rest.readinto(memory) or 0
-        n_bytes = min(len(self._head), len(memory))
-        memory[:n_bytes], self._head = self._head[:n_bytes], self._head[n_bytes:]
-        return n_bytes
+@contextmanager
+def open_stream(path: str) -> Iterator[Stream]:
+    """Open the file at `path`, "-" for standard input; raise ArtifactError where it cannot be read."""
+    try:
+        if path != "-":
+            with open(path, "rb", buffering=BUFFER_BYTES) as file:
+                yield Stream(file)
+        elif sys.stdin is None:
+            raise ArtifactError("is closed", hint="name the model's file instead of -")
+        else:
+            yield Stream(sys.stdin.buffer)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except MemoryError:
+        raise ArtifactError("needs more memory than there is") from None
 
 
-def _unreadable(error: OSError) -> ArtifactError:
+def _unreadable(path: str, error: OSError) -> ArtifactError:
     match error:
         case FileNotFoundError():
-            path = os.fsdecode(error.filename or "")
             if is_broken_link(path):
-                return ArtifactError("is a symbolic link to what does not exist", hint="see where it leads: ls -l")
+                return ArtifactError("is a symbolic link to a missing file", hint="ls -l shows its target")
             similar = similar_path(path) if path else None
             hint = f"did you mean {similar}?" if similar is not None else "nbtext train SOURCE -o MODEL writes a model"
             return ArtifactError("does not exist", hint=hint)
         case IsADirectoryError():
-            return refusals.foreign("is a directory, not a model")
+            return foreign("is a directory, not a model")
         case PermissionError():
             return ArtifactError("cannot be read: permission denied")
     return ArtifactError(f"cannot be read: {(error.strerror or str(error)).lower()}")

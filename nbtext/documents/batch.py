@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from nbtext.errors import InputError
 
+MAX_LABEL_CHARACTERS = 1000
+
 
 class Document(NamedTuple):
     """One text with its name and, where it is known, its label."""
@@ -99,6 +101,13 @@ def unlabeled(identity: str) -> InputError:
             "where its name does not; take lines out that have none"
         )
     return InputError("the document has no label", where=identity, hint=hint)
+
+
+def check_label(label: str, *, where: str = "") -> None:
+    """Raise InputError, located at `where`, if a label has more than `MAX_LABEL_CHARACTERS` characters."""
+    if len(label) > MAX_LABEL_CHARACTERS:
+        what = f"the label {label[:20]}... has {len(label):,} characters; {MAX_LABEL_CHARACTERS:,} are the most"
+        raise InputError(what, where=where, hint="check which column or key holds the labels: --label-field")
 
 
 def as_columns(fields: Sequence[list[str]], *, are_separate: bool) -> tuple[list[str], ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
-from nbtext.documents.batch import Batch, unlabeled
+from nbtext.documents.batch import Batch, check_label, unlabeled
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, arrange, counter, merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -214,7 +214,7 @@ class CorpusCounter:
 
     def add(self, batch: Batch) -> None:
         """Count these documents; InputError where one has no label or could not be read."""
-        classes = np.array([self._code(label) for label in batch.labels], dtype=np.int32)
+        classes = np.array([self._code(*each) for each in zip(batch.labels, batch.ids, strict=True)], dtype=np.int32)
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first of them is said, into whatever batches the documents are cut
             raise batch.problems.get(min(unusable)) or unlabeled(batch.ids[min(unusable)])
@@ -227,11 +227,12 @@ class CorpusCounter:
         documents = DocumentCounts(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks)
         self._reservoir.keep(documents)
 
-    def _code(self, label: str | None) -> int:
+    def _code(self, label: str | None, identity: str) -> int:
         if label is None:
             return -1
         code = self._codes.setdefault(label, len(self._codes))
         if code == len(self._class_documents):
+            check_label(label, where=identity)
             self._class_documents.append(0)
         return code
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import MOST_COUNTED, count_classes
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, NbtextError
 from nbtext.features.analyzer import TOO_LONG
@@ -93,6 +93,8 @@ def tally_of(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | No
     """
     if None in matrix.labels:
         raise InputError("the document has no label", where=matrix.ids[matrix.labels.index(None)])
+    for label, identity in zip(matrix.labels, matrix.ids, strict=True):
+        check_label(label or "", where=identity)
     labels, classes = np.unique(np.array(matrix.labels, dtype=object), return_inverse=True)
     if matrix.data.min(initial=0) < 0:
         raise InputError("the matrix holds negative numbers, which no count or weight is")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,14 +61,15 @@ def test_each_is_refused_in_one_line(outcomes: list[dict[str, Any]], folder: Pat
 
 
 def test_no_code_runs(outcomes: list[dict[str, Any]], folder: Path) -> None:
-    """No canary was made, and where a name would have been looked up, the message says which."""
+    """No canary was made, and the message says what was refused: code, a compressed file, or another protocol."""
     assert outcomes
     assert not list(folder.glob("canary-*"))
     messages = {outcome["name"]: outcome["message"] for outcome in outcomes}
     for name in live_attacks(folder):
         if not name.startswith("object-"):
-            assert "holds code (" in messages[name], name
-    assert "holds code (posix.system); nbtext never runs what it loads" in messages["system-behind-xz"]
+            assert re.search(r"holds code \(|is compressed by|is not a model|looks like text", messages[name]), name
+    assert "holds code (posix.system); nbtext never runs what it loads" in messages["system-protocol-4"]
+    assert "is compressed by xz" in messages["system-behind-xz"]
 
 
 def test_time_and_memory_are_bounded(outcomes: list[dict[str, Any]]) -> None:

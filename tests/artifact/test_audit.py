@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from nbtext.artifact import audit
-from nbtext.artifact.terms import check_terms
+from nbtext.artifact.audit import check_terms
 from nbtext.errors import ArtifactError
 from nbtext.features.vocabulary import Vocabulary
 

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
-import pickle
 import random
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbtext.artifact.record import checksum
-from nbtext.artifact.storage import load
+from nbtext.artifact.storage import load, save
 from nbtext.errors import ArtifactError
 
 RECORD = {
     "format": "nbtext model",
-    "version": 1,
+    "version": 2,
     "labels": ["ham", "spam"],
     "settings": {"ngrams": (1, 2), "smoothing": 0.5, "lowercase": True, "stem": None, "minimum": -1, "large": 1 << 40},
     "blob": np.frombuffer(b"freemoney", dtype=np.uint8),
@@ -34,13 +31,11 @@ OPERATIONS = list(
 
 
 @pytest.fixture(scope="module")
-def honest() -> bytes:
+def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A small model, as it is written."""
-    import io
-
-    file = io.BytesIO()
-    joblib.dump({**RECORD, "checksum": checksum(RECORD)}, file, protocol=4)
-    return file.getvalue()
+    path = tmp_path_factory.mktemp("honest") / "model"
+    save(RECORD, str(path))
+    return path.read_bytes()
 
 
 @pytest.fixture
@@ -66,7 +61,7 @@ def outcome(tmp_path: Path) -> Callable[[bytes], Any]:
 
 def is_honest(record: Any) -> bool:
     """Whether the record is the one that was saved."""
-    return checksum(record) == checksum(RECORD) and repr(record) == repr(RECORD)
+    return repr(record) == repr(RECORD)
 
 
 def test_the_honest_one_loads(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
@@ -75,34 +70,27 @@ def test_the_honest_one_loads(honest: bytes, outcome: Callable[[bytes], Any]) ->
 
 
 def test_cut_at_every_byte(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """A model that is cut anywhere is refused, compressed or not."""
-    packed = gzip.compress(honest)
+    """A model that is cut anywhere is refused."""
     assert all(outcome(honest[:length]) is None for length in range(len(honest)))
-    assert all(outcome(packed[:length]) is None for length in range(len(packed)))
 
 
 def test_every_bit_flipped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """With any one bit flipped, a model is refused, or loads as the very same record."""
-    n_harmless = 0
+    """With any one bit flipped, a model is refused."""
     for position in range(8 * len(honest)):
         flipped = bytearray(honest)
         flipped[position // 8] ^= 1 << position % 8
-        record = outcome(bytes(flipped))
-        assert record is None or is_honest(record), position
-        n_harmless += record is not None
-    assert n_harmless < 8 * len(honest) / 4  # paddings, frame lengths and unused places of the memo
+        assert outcome(bytes(flipped)) is None, position
 
 
 def test_every_byte_repeated_or_left_out(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """With any byte twice or missing, too."""
+    """With any byte twice or missing, it is refused, or the same bytes as before."""
     for position in range(len(honest)):
         for damaged in (honest[:position] + honest[position + 1 :], honest[: position + 1] + honest[position:]):
-            record = outcome(damaged)
-            assert record is None or is_honest(record), position
+            assert outcome(damaged) is None or damaged == honest, position
 
 
 def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """With pieces overwritten by other pieces of itself, too."""
+    """With pieces overwritten by other pieces of itself, it is refused, or the same bytes as before."""
     chance = random.Random(1)
     for _ in range(2000):
         damaged = bytearray(honest)
@@ -110,8 +98,18 @@ def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
             length = chance.randint(1, 40)
             source, target = (chance.randrange(len(honest)) for _ in range(2))
             damaged[target : target + length] = honest[source : source + length]
-        record = outcome(bytes(damaged))
-        assert record is None or is_honest(record)
+        assert outcome(bytes(damaged)) is None or damaged == honest
+
+
+def test_damage_with_a_right_checksum(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
+    """Where the checksum is computed anew, the reader itself refuses what is no plain data, and never crashes."""
+    chance = random.Random(2)
+    for _ in range(2000):
+        damaged = bytearray(honest[:-32])
+        for _ in range(chance.randint(1, 3)):
+            damaged[chance.randrange(len(damaged))] = chance.choice(OPERATIONS)
+        record = outcome(bytes(damaged) + sha256(damaged).digest())
+        assert record is None or record["format"] == "nbtext model"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=500)
@@ -123,38 +121,3 @@ def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
 def test_any_bytes(data: bytes, outcome: Callable[[bytes], Any]) -> None:
     """Whatever the bytes are, no error but ArtifactError is raised."""
     assert outcome(data) is None
-
-
-@pytest.mark.parametrize("protocol", [3, 4, 5])
-@pytest.mark.parametrize("pickler", [pickle._Pickler, pickle.Pickler])  # type: ignore[attr-defined]
-def test_other_picklers(protocol: int, pickler: Any, outcome: Callable[[bytes], Any]) -> None:
-    """What Python's two picklers write of the same data, framed in other ways and with long texts, reads the same."""
-    import io
-
-    record = {
-        "format": "nbtext model",
-        "version": 1,
-        "long": ["x" * n for n in (255, 256, 65_535, 65_536, 200_000)],
-        "bytes": [b"x" * n for n in (0, 255, 256, 200_000)],
-        "numbers": [
-            0,
-            255,
-            256,
-            65_535,
-            65_536,
-            2**31 - 1,
-            2**31,
-            -1,
-            -(2**31),
-            -(2**31) - 1,
-            2**254,
-            -(2**255) + 1,
-            1e300,
-            -0.0,
-        ],
-        "many": {str(i): [i, (i,), (i, i), (i, i, i), (i, i, i, i)] for i in range(2500)},
-    }
-    file = io.BytesIO()
-    pickler(file, protocol).dump({**record, "checksum": checksum(record)})
-    loaded = outcome(file.getvalue())
-    assert loaded == record and repr(loaded) == repr(record)

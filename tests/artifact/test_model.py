@@ -55,7 +55,8 @@ def test_opens_without_nbtext(tmp_path: Path) -> None:
     save_model(TextClassifier().fit(TEXTS, LABELS), str(path))
     record = joblib.load(path)
     assert record["format"] == "nbtext model"
-    assert record["labels"] == ["apple", "banana", "city\n"]
+    assert bytes(record["labels"]["blob"]) == b"applebananacity\n"
+    assert record["labels"]["offsets"].tolist() == [0, 5, 11, 16]
     assert bytes(record["vocabulary"]["blob"]).startswith(b"curvedgreen")
 
 
@@ -68,14 +69,24 @@ def set_at(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def packed(*labels: str) -> dict[str, Any]:
+    offsets = np.cumsum([0, *map(len, labels)])
+    return {"blob": np.frombuffer("".join(labels).encode("ascii"), dtype=np.uint8), "offsets": offsets}
+
+
 def pair(first: int, second: int, documents: int = 1) -> dict[str, int]:
     return {"first": first, "second": second, "first_as_second": documents, "second_as_first": 0}
 
 
 LEARNED = {"method": "em", "documents": 1, "weight": 1.0, "log_prior": np.zeros(3), "log_likelihoods": np.zeros(2)}
 WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
-    ("labels", set_at("labels", value=["a", "a", "b"])),
-    ("scorer.classes", set_at("labels", value=["a"])),
+    ("labels", set_at("labels", value=packed("a", "a", "b"))),
+    ("labels", set_at("labels", value=packed("b", "a", "c"))),
+    ("labels", set_at("labels", value=packed("a", "b", "c" * 1001))),
+    ("labels", set_at("labels", value=packed())),
+    ("labels", set_at("labels", value=["a", "b", "c"])),
+    ("labels", set_at("labels", value=None)),
+    ("scorer.classes", set_at("labels", value=packed("a"))),
     ("features.analyzer", set_at("features", "analyzer", value="sound")),
     ("features.min_df", set_at("features", "min_df", value="2")),
     ("features.ngrams", set_at("features", "ngrams", value=(1, 2, 3))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -17,13 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbtext.artifact import interpreter
-from nbtext.artifact import record as record_module
-from nbtext.artifact.record import MAX_VALUES, checksum
-from nbtext.artifact.storage import load, save
+from nbtext.artifact import reader, storage
+from nbtext.artifact.storage import MAX_VALUES, load, save
 from nbtext.errors import ArtifactError, OutputError
 
-HEADER = {"format": "nbtext model", "version": 1}
+HEADER = {"format": "nbtext model", "version": 2}
 ITEM_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
 numeric_arrays = st.sampled_from(ITEM_TYPES).flatmap(
@@ -33,10 +32,9 @@ any_text = st.text(st.characters(), max_size=12)  # lone surrogates included
 scalars = (
     st.none()
     | st.booleans()
-    | st.integers(-(2**254), 2**254)
+    | st.integers(-(2**63), 2**64 - 1)
     | st.floats()
     | any_text
-    | st.binary(max_size=12)
     | st.sampled_from(["C", "<", "dtype", "numpy", "joblib.numpy_pickle", "shape", "i4"])
 )
 plain_values = st.recursive(
@@ -77,8 +75,6 @@ def apart(value: Any) -> Any:
     """A copy in which no two texts are one object, as far as Python allows it."""
     if isinstance(value, str):
         return ("x" + value)[1:]
-    if isinstance(value, bytes):
-        return (b"x" + value)[1:]
     if isinstance(value, dict):
         return {apart(key): apart(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -87,12 +83,12 @@ def apart(value: Any) -> Any:
 
 
 def together(value: Any, known: dict[Any, Any]) -> Any:
-    """A copy in which equal texts, bytes, lists, tuples and dictionaries are one object each."""
+    """A copy in which equal texts, lists, tuples and dictionaries are one object each."""
     if isinstance(value, dict):
         value = {together(key, known): together(item, known) for key, item in value.items()}
     elif isinstance(value, list | tuple):
         value = type(value)([together(item, known) for item in value])
-    return known.setdefault(checksum({"": value}), value)
+    return known.setdefault(pickle.dumps(value), value)
 
 
 @in_one_folder
@@ -106,10 +102,9 @@ def test_load_returns_what_was_saved(record: dict[str, Any], tmp_path: Path) -> 
 @in_one_folder
 @given(record=records)
 def test_joblib_opens_it(record: dict[str, Any], tmp_path: Path) -> None:
-    """joblib.load gives the same plain data, and beside it only the checksum."""
+    """joblib.load gives the same plain data."""
     save(record, str(tmp_path / "model"))
     opened = joblib.load(tmp_path / "model")
-    assert len(opened.pop("checksum")) == 64
     assert same(opened, record)
 
 
@@ -162,7 +157,7 @@ def test_one_form_for_arrays_and_scalars(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", ["0", "1", "12345"])
 def test_hash_seed_leaves_no_trace(seed: str, tmp_path: Path) -> None:
     """Another hash seed in another process gives the same bytes."""
-    record = "{'format': 'nbtext model', 'version': 1, 'labels': ['a', 'b'], 'x': numpy.arange(9), 'y': numpy.ones(2)}"
+    record = "{'format': 'nbtext model', 'version': 2, 'labels': ['a', 'b'], 'x': numpy.arange(9), 'y': numpy.ones(2)}"
     code = f"import sys, numpy; from nbtext.artifact.storage import save; save({record}, sys.argv[1])"
     path = tmp_path / "model"
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
@@ -186,46 +181,6 @@ def test_what_is_loaded_does_not_change_with_the_file(tmp_path: Path) -> None:
     loaded = load(str(path))
     path.write_bytes(b"")
     assert loaded["a"].sum() == 99_999 * 100_000 // 2
-
-
-@pytest.mark.parametrize("compression", ["zlib", "gzip", "bz2", "lzma", "xz"])
-@pytest.mark.parametrize("protocol", range(6))
-def test_each_protocol_and_compression_of_joblib_is_read(compression: str, protocol: int, tmp_path: Path) -> None:
-    """What joblib writes of the same record in any protocol, plain or compressed, loads as the same record."""
-    record = {
-        **HEADER,
-        "texts": ["", "é", "\ud800", "a\nb\\u0041", "\U0001f600"],
-        "numbers": (1, 300, -(2**70), 0.1, -0.0, True, None),
-    }
-    record |= {
-        "empty": [(), [], {}],
-        "arrays": {name: np.arange(3).astype(name) for name in ITEM_TYPES},
-        "many": [0, (1, 2, 3, 4)],
-    }
-    joblib.dump({**record, "checksum": checksum(record)}, tmp_path / "plain", protocol=protocol)
-    joblib.dump(
-        {**record, "checksum": checksum(record)}, tmp_path / "packed", compress=(compression, 3), protocol=protocol
-    )
-    assert same(load(str(tmp_path / "plain")), record)
-    assert same(load(str(tmp_path / "packed")), record)
-
-
-def test_arrays_of_older_joblib_are_read(tmp_path: Path) -> None:
-    """Before joblib 1.2, and into files that do not know their position, arrays were written without padding."""
-
-    class Unpositioned:
-        def __init__(self, file: Any) -> None:
-            self.write = file.write
-
-        def tell(self) -> int:
-            from io import UnsupportedOperation
-
-            raise UnsupportedOperation
-
-    record = {**HEADER, "a": np.arange(5), "b": np.ones((2, 2), dtype=np.float32)}
-    with open(tmp_path / "model", "wb") as file:
-        joblib.dump({**record, "checksum": checksum(record)}, Unpositioned(file))
-    assert same(load(str(tmp_path / "model")), record)
 
 
 def test_pipes(tmp_path: Path) -> None:
@@ -271,16 +226,16 @@ def test_loading_imports_neither_joblib_nor_scipy(tmp_path: Path) -> None:
 
 def test_what_is_no_plain_data_is_not_saved(tmp_path: Path) -> None:
     """save takes plain data only, and only what says that it is a model."""
-    for value in (object(), {1}, np.array(["a"]), np.array([None]), {1: 2}, np.zeros(1, dtype=[("a", "i4")]), 1j):
+    for value in (object(), {1}, np.array(["a"]), np.array([None]), {1: 2}, np.zeros(1, dtype=[("a", "i4")]), 1j, b"x"):
         with pytest.raises(TypeError):
             save({**HEADER, "a": value}, str(tmp_path / "model"))
-    for record in ({}, {"a": 1}, {**HEADER, "version": 2}, {**HEADER, "checksum": ""}):
-        with pytest.raises(ValueError, match="begins with format"):
+    for record in ({}, {"a": 1}, {**HEADER, "version": 3}, {"version": 2, "format": "nbtext model"}):
+        with pytest.raises(ValueError, match="begins with its format"):
             save(record, str(tmp_path / "model"))
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("content", [[0] * MAX_VALUES, 2**255, "x" * (1 << 26), [[]]])
+@pytest.mark.parametrize("content", [[0] * MAX_VALUES, 2**64, -(2**63) - 1, "x" * (1 << 26), [[]]])
 def test_what_load_would_refuse_is_not_saved(content: Any, tmp_path: Path) -> None:
     """A record beyond the reader's bounds is refused when it is saved, not a year later when it is loaded."""
     if content == [[]]:
@@ -297,10 +252,10 @@ def test_what_is_saved_is_never_too_long(part: Any, tmp_path: Path, monkeypatch:
 
     The bounds are a fiftieth of what they are, which keeps the test short.
     """
-    monkeypatch.setattr(record_module, "MAX_VALUES", MAX_VALUES // 50)
-    monkeypatch.setattr(interpreter, "MAX_OPERATIONS", interpreter.MAX_OPERATIONS // 50)
+    monkeypatch.setattr(storage, "MAX_VALUES", MAX_VALUES // 50)
+    monkeypatch.setattr(reader, "MAX_OPERATIONS", reader.MAX_OPERATIONS // 50)
     n_parts = 0
-    with pytest.raises(ArtifactError, match="no model does"):
+    with pytest.raises(ArtifactError, match="holds more than"):
         for n_parts in range(0, MAX_VALUES, 100):
             save({**HEADER, "a": [apart(part) for _ in range(n_parts)]}, str(tmp_path / "model"))
     assert len(load(str(tmp_path / "model"))["a"]) == n_parts - 100
@@ -312,7 +267,7 @@ def test_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys, numpy; from nbtext.artifact.storage import save;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
-        "save({'format': 'nbtext model', 'version': 1, 'a': numpy.arange(100_000)}, sys.argv[1])"
+        "save({'format': 'nbtext model', 'version': 2, 'a': numpy.arange(100_000)}, sys.argv[1])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "model")], capture_output=True, text=True, check=False

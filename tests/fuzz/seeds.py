@@ -9,10 +9,10 @@ import lzma
 from pathlib import Path
 from typing import Any
 
-import joblib
 import targets
 
 from nbtext.artifact import model as model_file
+from nbtext.artifact.stream import DIGEST_BYTES
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.features.settings import FeatureSettings
@@ -64,10 +64,10 @@ KERNEL = ["Red ROUND_leaf, x1\n aa bb İΣς\u0307 straße", "a b\n\u2028あい 
 def seeds(target: str) -> list[bytes]:
     """The inputs of a target."""
     if target == "artifact":
-        plain = _artifact(MODELS["plain"], genuine=True)
+        plain = _artifact(MODELS["plain"])
         return [plain, gzip.compress(plain, mtime=0), bz2.compress(plain), lzma.compress(plain)]
     if target == "model":
-        return [_artifact(options, genuine=False) for options in MODELS.values()]
+        return [_artifact(options)[:-DIGEST_BYTES] for options in MODELS.values()]
     if target == "matrix":
         return [_matrix(FeatureSettings()), _matrix(FeatureSettings(hash_bits=3)), _matrix(FeatureSettings(norm="l2"))]
     if target == "kernel":
@@ -78,19 +78,10 @@ def seeds(target: str) -> list[bytes]:
     ]
 
 
-def _artifact(options: dict[str, Any], *, genuine: bool) -> bytes:
-    records: list[dict[str, Any]] = []
-    saved = model_file.save
-    model_file.save = lambda record, _: records.append(record)
-    try:
-        model_file.save_model(TextClassifier(**options).fit(TEXTS, LABELS), "")
-    finally:
-        model_file.save = saved
-    content = targets.storage.canonical(records[0])
-    content["checksum"] = targets.storage.checksum(content) if genuine else targets.CHECKSUM
-    file = io.BytesIO()
-    joblib.dump(content, file, protocol=4)
-    return file.getvalue()
+def _artifact(options: dict[str, Any]) -> bytes:
+    with targets.file_of(b"") as path:
+        model_file.save_model(TextClassifier(**options).fit(TEXTS, LABELS), path)
+        return Path(path).read_bytes()
 
 
 def _matrix(settings: FeatureSettings) -> bytes:

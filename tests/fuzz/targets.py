@@ -10,6 +10,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +30,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.text_classifier import TextClassifier
 
-CHECKSUM = "fuzz"  # what every record's checksum is, where what comes after it is to be reached
 ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-32", "shift_jis", "utf-7", "gb18030", "cp1252")
 QUESTIONS = ["red round leaf", "green", "", "yellow yellow \udcff İ"]
 ANALYZERS = ("word", "char", "char_wb", "word")
@@ -49,7 +49,7 @@ def file_of(data: bytes) -> Iterator[str]:
 
 
 def artifact(data: bytes) -> None:
-    """FittedModel an artifact, up to its checksum."""
+    """Read a model file, up to its checksum."""
     with file_of(data) as path:
         try:
             storage.load(path)
@@ -58,21 +58,16 @@ def artifact(data: bytes) -> None:
 
 
 def model(data: bytes) -> None:
-    """What comes behind the checksum: the audit of a model, and all that is done with one that passes."""
-    genuine = storage.checksum
-    storage.checksum = lambda _: CHECKSUM
-    try:
-        with file_of(data) as path, suppress(NbtextError):
-            classifier = load_model(path)
-            columns = tuple(QUESTIONS for _ in range(len(classifier.features.fields) or 1))
-            classifier.predict_batch(Batch(list("1234"), columns, [None] * 4))
-            _ = classifier.counts_
-    finally:
-        storage.checksum = genuine
+    """Load a model with the right checksum: its audit, and predictions by a model that passes."""
+    with file_of(data + sha256(data).digest()) as path, suppress(NbtextError):
+        classifier = load_model(path)
+        columns = tuple(QUESTIONS for _ in range(len(classifier.features.fields) or 1))
+        classifier.predict_batch(Batch(list("1234"), columns, [None] * 4))
+        _ = classifier.counts_
 
 
 def matrix(data: bytes) -> None:
-    """FittedModel a matrix file, whatever the sums of its zip file say, and learning from it."""
+    """Read a matrix file, whatever the sums of its zip file say, and learning from it."""
     genuine = zipfile.ZipExtFile._update_crc
     zipfile.ZipExtFile._update_crc = lambda *_: None
     try:
@@ -221,4 +216,4 @@ def run(name: str, data: bytes) -> None:
         TARGETS[name](data)
 
 
-__all__ = ["CHECKSUM", "TARGETS", "InputError", "run"]
+__all__ = ["TARGETS", "InputError", "run"]

@@ -30,8 +30,6 @@ def attacked(folder: Path) -> dict[str, Any]:
 def flipped(folder: Path, step: int = 1) -> dict[str, int]:
     """Flip every bit of a model (every `step`-th): how many, how many loaded the same, or anything else."""
     from nbtext.artifact.model import load_model, save_model
-    from nbtext.artifact.record import checksum
-    from nbtext.artifact.storage import load
     from nbtext.errors import ArtifactError
     from nbtext.model.text_classifier import TextClassifier
 
@@ -39,7 +37,7 @@ def flipped(folder: Path, step: int = 1) -> dict[str, int]:
     texts = ["red round leaf", "green round", "yellow long", "yellow curved long"]
     save_model(TextClassifier(smoothing=1.0).fit(texts, ["apple", "apple", "banana", "banana"]), str(path))
     honest = path.read_bytes()
-    expected, record = load_model(str(path)).predict_proba(texts).tolist(), load(str(path))
+    expected = load_model(str(path)).predict_proba(texts).tolist()
     figures = {"tried": 0, "same": 0, "wrong": 0}
     for bit in range(0, 8 * len(honest), step):
         damaged = bytearray(honest)
@@ -47,11 +45,8 @@ def flipped(folder: Path, step: int = 1) -> dict[str, int]:
         path.write_bytes(damaged)
         figures["tried"] += 1
         try:
-            found = load(str(path))
+            found = load_model(str(path)).predict_proba(texts).tolist()
         except ArtifactError:
             continue
-        is_same = (
-            checksum(found) == checksum(record) and load_model(str(path)).predict_proba(texts).tolist() == expected
-        )
-        figures["same" if is_same else "wrong"] += 1
+        figures["same" if found == expected else "wrong"] += 1
     return figures

@@ -39,7 +39,7 @@ def _calls(command: Callable[[str], str]) -> Iterator[Attack]:
     yield Attack("system-in-depth", dumped([1, {"a": (Evil(os.system, command("system-in-depth")),)}]), is_live=True)
     yield Attack("system-as-key", dumped({Evil(os.system, command("system-as-key")): 1}), is_live=True)
     yield Attack("system-alone", pickle.dumps(Evil(os.system, command("system-alone"))), is_live=True)
-    yield Attack("system-in-newer-version", model(name("os", "system")).replace(b"K\x01", b"K\x09"))
+    yield Attack("system-in-newer-version", model(name("os", "system")).replace(b"K\x02", b"K\x09"))
 
 
 def _calls_of_python(command: Callable[[str], str]) -> Iterator[Attack]:

@@ -19,6 +19,7 @@ from spelling import (
     integer,
     model,
     name,
+    sealed,
     text,
 )
 
@@ -80,9 +81,9 @@ def _arrays() -> Iterator[Attack]:
         "no-padding": array(data=b""),
     }.items():
         yield Attack(label, model(poison))
-    yield Attack("format-an-array", PROTOCOL + b"}(" + text("format") + array() + text("version") + b"K\x01u.")
-    yield Attack("version-an-array", model(b"N").replace(b"K\x01", array()))
-    yield Attack("checksum-an-array", model(b"N" + text("checksum") + array()))
+    yield Attack("format-an-array", PROTOCOL + b"}(" + text("format") + array() + text("version") + b"K\x02u.")
+    yield Attack("version-an-array", model(b"N").replace(b"K\x02", array()))
+    yield Attack("checksum-an-array", model(b"N")[:-32] + array())
 
 
 def _dtypes() -> Iterator[Attack]:
@@ -176,7 +177,7 @@ def _nonsense() -> Iterator[Attack]:
         "protocol-255": b"\x80\xff.",
         "two-programs": b"N." + PROTOCOL + b"N.",
     }.items():
-        yield Attack(label, PROTOCOL + program)
+        yield Attack(label, sealed(PROTOCOL + program))
 
 
 def _oddities() -> Iterator[Attack]:
@@ -186,9 +187,11 @@ def _oddities() -> Iterator[Attack]:
     for label, data in {
         "matrix-for-model": matrix.getvalue(),
         "matrix-behind-model": model(b"N") + matrix.getvalue(),
-        "checksum-missing": model(b"N"),
-        "checksum-false": model(b"N" + text("checksum") + text("0" * 64)),
+        "checksum-missing": model(b"N")[:-32],
+        "checksum-cut": model(b"N")[:-1],
+        "checksum-false": model(b"N")[:-32] + bytes(32),
+        "checksum-twice": sealed(model(b"N")),
         "zfile": b"ZF0x" + bytes(30),
-        "version-of-256-bits": model(b"N").replace(b"K\x01", b"\x8a\x20" + b"\x7f" * 32),
+        "version-of-256-bits": model(b"N").replace(b"K\x02", b"\x8a\x20" + b"\x7f" * 32),
     }.items():
         yield Attack(label, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import joblib
@@ -44,7 +45,7 @@ def name(module: str, attribute: str) -> bytes:
 
 
 PROTOCOL = b"\x80\x04"
-HEADER = text("format") + text("nbtext model") + text("version") + b"K\x01"
+HEADER = text("format") + text("nbtext model") + text("version") + b"K\x02"
 ALLOW_MMAP = text("allow_mmap") + b"\x88"
 ALIGNMENT = text("numpy_array_alignment_bytes")
 DTYPE_END = b"\x89\x88\x87"
@@ -54,14 +55,19 @@ MUCH = (1 << 60).to_bytes(8, "little")
 
 def model(poison: bytes) -> bytes:
     """A model that is honest up to one value."""
-    return PROTOCOL + b"}(" + HEADER + text("x") + poison + b"u."
+    return sealed(PROTOCOL + b"}(" + HEADER + text("x") + poison + b"u.")
+
+
+def sealed(data: bytes) -> bytes:
+    """The data and its right checksum."""
+    return data + sha256(data).digest()
 
 
 def dumped(value: Any, **options: Any) -> bytes:
     """What joblib writes for a model with this value in it."""
     file = io.BytesIO()
-    joblib.dump({"format": "nbtext model", "version": 1, "x": value}, file, **options)
-    return file.getvalue()
+    joblib.dump({"format": "nbtext model", "version": 2, "x": value}, file, **{"protocol": 4, **options})
+    return file.getvalue() if "compress" in options else sealed(file.getvalue())
 
 
 def array(

@@ -1,0 +1,63 @@
+"""Labels: at most 1,000 characters each, and as many as anybody has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier, load_model, save_model
+from nbtext.artifact.storage import load, save
+from nbtext.errors import ArtifactError, InputError
+
+
+def run(*arguments: str, text: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nbtext", *arguments]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+
+def test_a_long_label_is_refused_at_training(tmp_path: Path) -> None:
+    """A label of 1,000 characters is learned, one of 1,001 is an error that names its line."""
+    lines = f"__label__a red\n__label__{'b' * 1000} green\n"
+    arguments = ("train", "-", "--input-format", "fasttext", "-o", str(tmp_path / "m"))
+    assert run(*arguments, text=lines).returncode == 0
+    done = run(*arguments, text=f"{lines}__label__{'c' * 1001} blue\n")
+    assert done.returncode == 1
+    assert "3: the label cccc" in done.stderr and "has 1,001 characters; 1,000 are the most" in done.stderr
+
+
+def test_a_long_label_is_refused_by_the_library() -> None:
+    """So it is in Python, in training and in growing."""
+    with pytest.raises(InputError, match="10,000,000 characters"):
+        TextClassifier().fit(["red", "green"], ["a", "b" * 10_000_000])
+    with pytest.raises(InputError, match="1,001 characters"):
+        TextClassifier().fit(["red", "green"], ["a", "b"]).partial_fit(["blue"], ["c" * 1001])
+
+
+def test_a_long_label_is_refused_in_a_model(tmp_path: Path) -> None:
+    """A stranger's model with a label of 10 MB is refused at once."""
+    path = str(tmp_path / "m")
+    save_model(TextClassifier().fit(["red", "green"], ["a", "b"]), path)
+    blob = np.frombuffer(b"a" + b"b" * 10_000_000, dtype=np.uint8)
+    record: dict[str, Any] = {**load(path), "labels": {"blob": blob, "offsets": np.array([0, 1, len(blob)])}}
+    save(record, path)
+    with pytest.raises(ArtifactError, match=r'"labels" .* at most 1,000 characters'):
+        load_model(path)
+
+
+def test_as_many_labels_as_documents(tmp_path: Path) -> None:
+    """310,000 labels, more than the values that a model file may hold, are trained, saved, loaded and predicted."""
+    path = str(tmp_path / "m")
+    lines = "".join(f"__label__{number} w{number % 5000} more\n" for number in range(310_000))
+    trained = run(
+        "train", "-", "--input-format", "fasttext", "--no-calibrate", "--smoothing", "1", "-o", path, text=lines
+    )
+    assert trained.returncode == 0, trained.stderr
+    assert len(load_model(path).classes_) == 310_000
+    answered = run("predict", "-", "-m", path, text="w7 more\n")
+    assert answered.returncode == 0, answered.stderr
+    assert int(answered.stdout.split("\t")[1]) % 5000 == 7
