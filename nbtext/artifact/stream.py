@@ -24,10 +24,10 @@ DIGEST_BYTES = 32  # SHA-256
 TRAIN_HINT = "give the file that nbtext train wrote"
 
 KNOWN_FILES = (  # first bytes, what the file is, hint
-    (b"\x1f\x8b", "is compressed by gzip", "decompress it with gunzip"),
-    (b"BZh", "is compressed by bzip2", "decompress it with bunzip2"),
-    (b"\xfd7zXZ\x00", "is compressed by xz", "decompress it with unxz"),
-    (b"\x28\xb5\x2f\xfd", "is compressed by zstd", "decompress it with zstd -d"),
+    (b"\x1f\x8b", "is compressed by gzip, and models are not", TRAIN_HINT),
+    (b"BZh", "is compressed by bzip2, and models are not", TRAIN_HINT),
+    (b"\xfd7zXZ\x00", "is compressed by xz, and models are not", TRAIN_HINT),
+    (b"\x28\xb5\x2f\xfd", "is compressed by zstd, and models are not", TRAIN_HINT),
     (b"PK\x03\x04", "looks like a matrix file (.npz) or another zip archive, not a model", "train a model on it first"),
     (b"version https://git-lfs", "is a Git LFS pointer, not the model itself", "fetch the model with git lfs pull"),
     (b"{", "looks like JSON, not a model", TRAIN_HINT),
@@ -169,7 +169,7 @@ def _unreadable(path: str, error: OSError) -> ArtifactError:
     match error:
         case FileNotFoundError():
             if is_broken_link(path):
-                return ArtifactError("is a symbolic link to a missing file", hint="ls -l shows its target")
+                return ArtifactError("is a symbolic link to what does not exist", hint="see where it leads: ls -l")
             similar = similar_path(path) if path else None
             hint = f"did you mean {similar}?" if similar is not None else "nbtext train SOURCE -o MODEL writes a model"
             return ArtifactError("does not exist", hint=hint)
