@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import SettingsError
+from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.model.decisions import decided
 from nbtext.model.folding import OnBatch, answered
 from nbtext.model.predictions import Predictions
@@ -42,6 +43,7 @@ def by_model(
         decisions.cost.check(classifier.labels)
 
     def ask(batch: Batch) -> Seen:
+        refuse_long_texts(batch, classifier.features)
         found = classifier.counted(batch.columns)
         return Seen(classifier.answers(batch, found, decisions), batch.columns, found[0])
 

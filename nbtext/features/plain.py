@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nbtext.features.analyzer import Analyzer, has_own_pattern
 from nbtext.features.csr import run_starts, running_sums
 from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, term_hashes
-from nbtext.features.patience import patience
+from nbtext.features.regex_timeout import regex_timeout
 from nbtext.features.rows import ClassCounts, Kept, Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.sparse_weights import SparseWeights
@@ -95,7 +95,7 @@ class PlainCounter:
 
     def _rows(self, columns: Columns) -> Rows:
         """The rows of documents, each in the order in which its features were seen."""
-        with patience(columns) if self._has_pattern else nullcontext():
+        with regex_timeout(columns) if self._has_pattern else nullcontext():
             return self._counted_rows(columns)
 
     def _counted_rows(self, columns: Columns) -> Rows:

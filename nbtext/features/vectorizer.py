@@ -14,6 +14,7 @@ from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import Counter, arrange, counter
 from nbtext.features.plain import ClassTally
 from nbtext.features.plain_settings import as_settings
+from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.rows import ClassCounts, Rows, joined
 from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings
@@ -77,7 +78,7 @@ class Vectorizer:
         """
         features = self._given_vocabulary()
         counting = counter(self.settings, features)
-        rows, labels = _counted(counting, raw_documents)
+        rows, labels = _counted(counting, raw_documents, self.settings)
         self.n_too_long_ = counting.take_too_long()
         if len(rows) == 0:
             raise InputError("there is no document to learn from")
@@ -98,7 +99,7 @@ class Vectorizer:
         self._require_fit()
         if self._counter is None:
             self._counter = counter(self.settings, self.features_)
-        rows, _ = _counted(self._counter, raw_documents)
+        rows, _ = _counted(self._counter, raw_documents, self.settings)
         return self._matrix(rows)
 
     @property
@@ -188,23 +189,26 @@ def _class_counts(rows: Rows, classes: NDArray[np.int32], n_features: int, rank:
     return tally.class_counts(n_features, rank)
 
 
-def _counted(counting: Counter, raw_documents: Documents) -> tuple[Rows, list[str | None]]:
+def _counted(counting: Counter, raw_documents: Documents, settings: FeatureSettings) -> tuple[Rows, list[str | None]]:
     """The rows of all documents, and the labels that came with them."""
     parts: list[Rows] = []
     labels: list[str | None] = []
-    for columns, batch_labels in _columns(raw_documents):
+    for columns, batch_labels in _columns(raw_documents, settings):
         parts.append(counting.rows(columns))
         labels += batch_labels
     return joined(parts), labels
 
 
-def _columns(raw_documents: Documents) -> Iterator[tuple[Sequence[list[str]], list[str | None]]]:
+def _columns(
+    raw_documents: Documents, settings: FeatureSettings
+) -> Iterator[tuple[Sequence[list[str]], list[str | None]]]:
     """Documents as columns of texts, some at a time, with their labels."""
     if isinstance(raw_documents, str | bytes):
         raise InputError("a list of texts is wanted, not one text")
     waiting: list[Sequence[str]] = []
     for document in [raw_documents] if isinstance(raw_documents, Batch) else raw_documents:
         if isinstance(document, Batch):
+            refuse_long_texts(document, settings)
             for problem in document.problems.values():
                 raise problem
             yield document.columns, document.labels

@@ -12,6 +12,7 @@ from nbtext.documents.batch import Batch, check_label, unlabeled
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, arrange, counter, merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
@@ -207,6 +208,7 @@ class CorpusCounter:
     ) -> None:
         self._counter: Counter = counter(settings)
         self._is_hashed = settings.hash_bits is not None
+        self._settings = settings
         self._sample_size = sample_size
         self._codes: dict[str, int] = {}
         self._class_documents: list[int] = []
@@ -214,6 +216,7 @@ class CorpusCounter:
 
     def add(self, batch: Batch) -> None:
         """Count these documents; InputError where one has no label or could not be read."""
+        refuse_long_texts(batch, self._settings)
         classes = np.array([self._code(*each) for each in zip(batch.labels, batch.ids, strict=True)], dtype=np.int32)
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first of them is said, into whatever batches the documents are cut

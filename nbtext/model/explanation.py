@@ -18,6 +18,7 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
+from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.rows import Rows
 from nbtext.model.folding import OnBatch, answered
 from nbtext.model.inspection import class_of
@@ -93,6 +94,7 @@ class Explainer:
 
     def explain(self, batch: Batch) -> list[Explanation]:
         """Explain every document of a batch."""
+        refuse_long_texts(batch, self._classifier.features)
         found = self._classifier.counted(batch.columns)
         scores, _, n_known = found
         answers = _Answers(

@@ -11,6 +11,7 @@ import numpy as np
 from nbtext.errors import SettingsError
 from nbtext.features.counting import counter
 from nbtext.features.hashing import buckets
+from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.folding import OnBatch, check_fields
 
@@ -38,6 +39,7 @@ def words_behind(classifier: TextClassifier, source: Source, *, on_batch: OnBatc
     counting = counter(replace(settings, hash_bits=None))
     for chunk in source.chunks():
         batch = chunk.batch()
+        refuse_long_texts(batch, settings)
         counting.tally(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
         if on_batch is not None:
             on_batch(chunk, batch)

@@ -21,6 +21,7 @@ from nbtext.errors import InputError
 from nbtext.features.counting import Counter, counter
 from nbtext.features.csr import running_sums
 from nbtext.features.plain_settings import as_settings
+from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.conventions import (
@@ -245,6 +246,7 @@ class TextClassifier:
 
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
         """Answer every document of a batch, in order; one that cannot be answered says why."""
+        refuse_long_texts(batch, self.features)
         return self.answers(batch, self.counted(batch.columns), decisions)
 
     def answers(self, batch: Batch, found: Counted, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:

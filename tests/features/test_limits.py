@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nbtext.errors import InputError, SettingsError
-from nbtext.features import patience
+from nbtext.features import regex_timeout
 from nbtext.features.analyzer import LONGEST_TOKEN
 from nbtext.features.counting import counter
 from nbtext.features.plain import PlainCounter
@@ -91,19 +91,19 @@ HOPELESS = [r"(?:\w+)+x", r"(?:\w+\s?)+x", r"(\w|\w\w)+!", r"(?:a|a)+b", r"(?:\w
 @pytest.mark.parametrize("pattern", HOPELESS)
 def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it backtracks over, one error says so, and signals are as they were."""
-    monkeypatch.setattr(patience, "LEAST_SECONDS", 0.2)
+    monkeypatch.setattr(regex_timeout, "MIN_SECONDS", 0.2)
     counting = counter(FeatureSettings(token_pattern=pattern))
     start = time.monotonic()
     with pytest.raises(InputError, match="takes too long"):
         counting.rows([["a" * 60]])
     assert time.monotonic() - start < 10
-    assert patience.signal.getsignal(patience.signal.SIGVTALRM) is patience.signal.SIG_DFL
-    assert patience.signal.getitimer(patience.signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert regex_timeout.signal.getsignal(regex_timeout.signal.SIGVTALRM) is regex_timeout.signal.SIG_DFL
+    assert regex_timeout.signal.getitimer(regex_timeout.signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
 def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     """A matcher's memory grows with the text; the default tokens have no such limit."""
-    monkeypatch.setattr(patience, "LONGEST_TEXT", 100)
+    monkeypatch.setattr(regex_timeout, "MAX_CHARACTERS", 100)
     with pytest.raises(InputError, match="too long for a token pattern"):
         counter(FeatureSettings(token_pattern=r"\w+")).rows([["short", "x" * 101]])
     assert counter(FeatureSettings()).rows([["x" * 101]]).n_tokens.tolist() == [1]

@@ -1,0 +1,47 @@
+"""Commands with a token pattern meet a text that is too long for one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LONG = "word " * 1_040_000  # 5.2 million characters
+
+
+@pytest.fixture
+def source(nbtext: Any, tmp_path: Path) -> Path:
+    """A model with a token pattern, and documents whose second one is too long."""
+    rows = [{"label": label, "text": f"{label} text number {n}"} for n in range(4) for label in ("a", "b")]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = nbtext("train", "train.jsonl", "--token-pattern", r"[a-z]+", "-o", "m.joblib", cwd=tmp_path)
+    assert result.status == 0, result.err
+    rows = [{"label": "a", "text": text} for text in ("a text", LONG, "a text number")]
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_one_long_text_has_its_own_record(nbtext: Any, source: Path, jobs: str) -> None:
+    """The documents before and after it are labeled."""
+    result = nbtext("predict", "new.jsonl", "-m", "m.joblib", "--to", "jsonl", "-j", jobs, cwd=source)
+    records = [json.loads(line) for line in result.out.splitlines()]
+    assert [record["label"] for record in records] == ["a", None, "a"]
+    assert "too long for a token pattern" in records[1]["reason"]
+    assert result.status == 0, result.err
+
+
+def test_explain_goes_on_after_it(nbtext: Any, source: Path) -> None:
+    """As predict does."""
+    result = nbtext("explain", "new.jsonl", "-m", "m.joblib", "--to", "jsonl", cwd=source)
+    assert len(result.out.splitlines()) == 3, result.err
+
+
+@pytest.mark.parametrize("command", [["train"], ["vectorize", "--min-df", "1"]], ids=lambda command: str(command[0]))
+def test_what_learns_names_it(nbtext: Any, source: Path, command: list[str]) -> None:
+    """Training stops, as for any document that cannot be used, and names the document."""
+    result = nbtext(command[0], "new.jsonl", "--token-pattern", "[a-z]+", *command[1:], "-o", "out.npz", cwd=source)
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert "new.jsonl:2: a text of more than 5,000,000 characters is too long for a token pattern" in result.err
