@@ -51,7 +51,9 @@ def selected_columns(
     low, high = document_frequency_limits(settings, int(class_documents.sum()))
     columns = np.flatnonzero((low <= frequencies) & (frequencies <= high))
     if len(columns) == 0:
-        raise ModelError("no feature is left", hint="lower --min-df or raise --max-df")
+        has_upper_limit = isinstance(settings.max_df, int) or settings.max_df != 1
+        hint = "lower --min-df or raise --max-df" if has_upper_limit else "lower --min-df"
+        raise ModelError("every feature is in too few or too many documents", hint=hint)
     occurrences = counts.documents if settings.tf == "binary" else counts.occurrences
     if settings.max_features is not None:
         columns = _best(columns, feature_sums(counts, occurrences), settings.max_features)
@@ -66,11 +68,17 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
 
     raises  SettingsError: limits that leave nothing between them
     """
-    limits = settings.min_df, settings.max_df
-    low, high = (limit if isinstance(limit, int) else limit * n_documents for limit in limits)
+    low, high = (
+        limit if isinstance(limit, int) else limit * n_documents for limit in (settings.min_df, settings.max_df)
+    )
+    if high < low and low > n_documents:
+        raise SettingsError(
+            f"{settings.min_df:,} is more than the number of documents, {n_documents:,}", where="--min-df"
+        )
     if high < low:
         raise SettingsError(
-            f"{settings.max_df} of {n_documents} documents is less than --min-df {settings.min_df}", where="--max-df"
+            f"with {n_documents:,} documents, --max-df {settings.max_df} is less than --min-df {settings.min_df}",
+            where="--max-df",
         )
     return low, high
 
