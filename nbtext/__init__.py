@@ -15,16 +15,15 @@ __version__ = "0.1.0"
 __all__ = ["TextClassifier", "Vectorizer", "__version__", "load_model", "save_model"]
 
 _HOMES = {  # imported when they are asked for: the command line starts without NumPy
-    "TextClassifier": "nbtext.model.text_classifier",
+    "TextClassifier": "nbtext.text_classifier",
     "Vectorizer": "nbtext.features.vectorizer",
-    "load_model": "nbtext.artifact.model",
-    "save_model": "nbtext.artifact.model",
+    "load_model": "nbtext.text_classifier",
+    "save_model": "nbtext.text_classifier",
 }
 
 if TYPE_CHECKING:
-    from nbtext.artifact.model import load_model, save_model
     from nbtext.features.vectorizer import Vectorizer
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.text_classifier import TextClassifier, load_model, save_model
 else:
 
     def __getattr__(name: str) -> object:

@@ -16,8 +16,8 @@ HOUSE = TOP / "nbtext"
 PAGE = HOUSE / "README.md"
 PICTURE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
 ROOMS = (
-    "__init__", "errors", "output", "documents", "features", "bayes", "linear", "model", "export",
-    "estimators", "artifact", "evaluation", "report", "cluster", "cli", "__main__",
+    "__init__", "errors", "output", "parallel", "documents", "features", "bayes", "linear", "model", "export",
+    "estimators", "artifact", "text_classifier", "evaluation", "report", "cluster", "cli", "__main__",
 )  # fmt: skip
 HOMES = {
     "click": {"cli"},

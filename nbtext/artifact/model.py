@@ -1,4 +1,4 @@
-"""A trained classifier as plain data, and back: what the record of a model holds."""
+"""A trained model as plain data, and back: what the record of a model holds."""
 
 from __future__ import annotations
 
@@ -14,41 +14,44 @@ from nbtext.artifact.record import choice_of, narrowed, sample_of, sample_record
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
 from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics
 from nbtext.bayes.event_models import derivation_of
+from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
-from nbtext.errors import SettingsError
+from nbtext.errors import NbtextError, SettingsError
 from nbtext.features.document_counts import concatenate
 from nbtext.features.plain_settings import misfit
 from nbtext.features.settings import NORMS, TERM_FREQUENCIES, FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitting import FittedModel, sample_size
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import LABEL_TYPES, FittedModel, TrainedModel, are_labels_of
+from nbtext.model.fitting import sample_size
 
 Record = dict[str, Any]
 Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
-    "format", "version", "nbtext", "features", "given", "model", "labels", "class_documents", "vocabulary",
-    "statistics", "selected", "weighting", "scorer", "choice", "sample",
+    "format", "version", "nbtext", "features", "given", "model", "labels", "label_type", "class_documents",
+    "vocabulary", "statistics", "selected", "weighting", "scorer", "choice", "sample",
     "unlabeled",
 )  # fmt: skip
 
 
-def save_model(classifier: TextClassifier, path: str) -> None:
-    """Write a trained classifier to `path` ("-": standard output), whole or not at all; equal ones as equal bytes."""
-    tally, reading = classifier.counts_, classifier.fitted_
+def save_model(model: TrainedModel, path: str) -> None:
+    """Write a trained model to `path` ("-": standard output), whole or not at all; equal ones as equal bytes."""
+    tally, reading = model.counts, model.fitted
     statistics, scorer, weighting = tally.statistics, reading.scorer, reading.weighting
     save(
         {
             "format": FORMAT,
             "version": VERSION,
             "nbtext": __version__,
-            "features": asdict(replace(classifier.features, vocabulary=None)),
-            "given": _vocabulary_record(_given(classifier.features)),
-            "model": asdict(classifier.modelling),
+            "features": asdict(replace(model.fitted.feature_settings, vocabulary=None)),
+            "given": _vocabulary_record(_given(model.fitted.feature_settings)),
+            "model": asdict(model.fitted.model_settings),
             "labels": _vocabulary_record(Vocabulary.from_terms(tally.labels)),
+            "label_type": reading.label_type,
             "class_documents": statistics.class_documents,
             "vocabulary": _vocabulary_record(tally.vocabulary),
             "statistics": {
@@ -57,7 +60,7 @@ def save_model(classifier: TextClassifier, path: str) -> None:
                 "documents": narrowed(statistics.documents),
                 "occurrences": narrowed(statistics.occurrences),
             },
-            "selected": None if reading.features == tally.vocabulary else _vocabulary_record(reading.features),
+            "selected": None if reading.vocabulary == tally.vocabulary else _vocabulary_record(reading.vocabulary),
             "weighting": {"tf": weighting.tf, "norm": weighting.norm, "idf": weighting.idf},
             "scorer": {
                 "bias": scorer.bias,
@@ -69,14 +72,14 @@ def save_model(classifier: TextClassifier, path: str) -> None:
                 "base_scale": scorer.base_scale,
             },
             "choice": asdict(reading.choice),
-            "sample": sample_record(tally, classifier.modelling.keep_sample),
+            "sample": sample_record(tally, model.fitted.model_settings.keep_sample),
             "unlabeled": unlabeled_record(reading.unlabeled),
         },
         path,
     )
 
 
-def load_model(path: str) -> TextClassifier:
+def load_model(path: str) -> TrainedModel:
     """The classifier that was saved at `path` ("-": standard input).
 
     raises  ArtifactError, which names the file: it is no model, is damaged, or cannot be right
@@ -93,14 +96,14 @@ def load_model(path: str) -> TextClassifier:
         labels = _labels(record)
         if (audit.optional(record, "sample", dict) is None) != (modelling.keep_sample is None):
             raise audit.wrong("sample", "should be there where one is kept, and only there")
-        reading = _reading(record, features, modelling, len(labels))
+        reading = _reading(record, features, modelling, labels)
 
     def tally() -> CorpusCounts:
         with name_errors(path):
-            known = reading.features if record["selected"] is None else None  # audited already
+            known = reading.vocabulary if record["selected"] is None else None  # audited already
             return _with_sample(_corpus_counts(record, features, labels, known), record, features, modelling)
 
-    return TextClassifier.of(features, modelling).restore(labels, reading, tally)
+    return TrainedModel(reading, tally)
 
 
 def _labels(record: Record) -> tuple[str, ...]:
@@ -160,7 +163,10 @@ def _check_width(
         raise audit.wrong(key, f"should be of {expected:,} columns, and is of {n_columns:,}")
 
 
-def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings, n_classes: int) -> FittedModel:
+def _reading(
+    record: Record, features: FeatureSettings, modelling: ModelSettings, labels: tuple[str, ...]
+) -> FittedModel:
+    n_classes = len(labels)
     selected = _vocabulary(record, "selected" if record["selected"] is not None else "vocabulary")
     audit.section(record, "scorer", ("bias", "default", "indptr", "classes", "deltas", "base", "base_scale"))
     derivation = derivation_of(modelling.model, n_values=modelling.values)
@@ -180,7 +186,28 @@ def _reading(record: Record, features: FeatureSettings, modelling: ModelSettings
         derivation,
     )
     weighting, choice = _weighting(record, scorer.n_features), choice_of(record, n_classes)
-    return FittedModel(selected, None, weighting, scorer, choice, unlabeled_of(record, n_classes))
+    unlabeled = unlabeled_of(record, n_classes)
+    return FittedModel(
+        labels, features, modelling, selected, None, weighting, scorer, _log_prior(record, modelling, unlabeled),
+        choice, unlabeled, _label_type(record, labels),
+    )  # fmt: skip
+
+
+def _log_prior(record: Record, modelling: ModelSettings, unlabeled: Unlabeled | None) -> NDArray[np.float64]:
+    """Return the class priors that the settings and the documents of each class give."""
+    if unlabeled is not None:
+        return np.array(unlabeled.log_prior)
+    try:
+        return log_prior(_counts(record, "class_documents"), modelling.effective_prior)
+    except NbtextError as error:
+        raise audit.wrong("class_documents", f"and the settings do not fit together: {error}") from error
+
+
+def _label_type(record: Record, labels: tuple[str, ...]) -> str:
+    label_type = audit.choice(record, "label_type", tuple(LABEL_TYPES))
+    if not are_labels_of(label_type, labels):
+        raise audit.wrong("label_type", "is not the type of the labels")
+    return label_type
 
 
 def _weighting(record: Record, n_features: int) -> Weighting:

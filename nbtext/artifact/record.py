@@ -17,8 +17,7 @@ from nbtext.bayes.smoothing import Choice, LeaveOneOutEstimate
 from nbtext.bayes.unlabeled import METHODS, Unlabeled
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.reservoir import ALL_HASHES
+from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts
 
 Record = dict[str, Any]
 CHOICE_KEYS = (

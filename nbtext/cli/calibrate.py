@@ -8,7 +8,7 @@ from nbtext.cli.rewriting import rewriting_command
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
 
 
 @rewriting_command(
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     "What was set by --smoothing or --no-calibrate stays as it was set.\n\n"
     "Memory holds the model, and the counts of 16,384 texts at most, by which it is fitted.",
 )
-def calibrate(classifier: TextClassifier, source: Source, **running: Any) -> None:
+def calibrate(trained: TrainedModel, source: Source, **running: Any) -> TrainedModel:
     """Fit a model's smoothing and calibration to labelled texts, of which it learns nothing else.
 
     They may be texts that it has learned, which are left out of its counts one by one, or others.
@@ -24,4 +24,4 @@ def calibrate(classifier: TextClassifier, source: Source, **running: Any) -> Non
     """
     from nbtext.model.growth import calibrate_source
 
-    calibrate_source(classifier, source, **running)
+    return calibrate_source(trained, source, **running)

@@ -117,7 +117,7 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     """Learning curves of models that are trained for them."""
     from nbtext.evaluation.learning_curves import learning_curves
     from nbtext.model.fitting import check_hashing
-    from nbtext.model.folding import threads
+    from nbtext.model.source_counting import thread_run
     from nbtext.report.curves import format_learning_curves
     from nbtext.report.progress import watched
 
@@ -128,7 +128,7 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     tally, features = _counts(sources, jobs, options)
     others = _counts((test,), jobs, options)[0] if test is not None else None
     is_wanted = not (options["quiet"] or options["no_progress"])
-    with threads(jobs) as run:
+    with thread_run(jobs) as run:
         comparison = learning_curves(
             tally,
             curves,
@@ -148,15 +148,15 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
 def _counts(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tuple[CorpusCounts, FeatureSettings]:
     """The counts of some sources, and how they were made."""
     from nbtext.documents.matrix_reading import load_matrix
-    from nbtext.model.folding import tally_source
-    from nbtext.model.matrices import features_of, tally_of
+    from nbtext.model.matrices import matrix_counts, matrix_features
+    from nbtext.model.source_counting import count_source
 
     settings, features = collected(ReadingSettings, options), collected(FeatureSettings, options)
     if is_matrix_alone(sources, settings):
         refuse_for_matrix(options)
         matrix = load_matrix(sources[0])
-        features = features_of(matrix)
-        return tally_of(matrix, features), features
+        features = matrix_features(matrix)
+        return matrix_counts(matrix, features), features
     with reading(sources, settings, quiet=options["quiet"], no_progress=options["no_progress"]) as (source, on_batch):
         features = collected(FeatureSettings, options, fields=source.field_names)
-        return tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch), features
+        return count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch), features

@@ -27,7 +27,7 @@ def labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
     from nbtext.artifact.model import load_model
 
     try:
-        known = load_model(model).labels
+        known = load_model(model).fitted.labels
     except (NbtextError, OSError):  # while somebody types, nothing is wrong yet
         return []
     return [CompletionItem(label) for label in known if label.startswith(incomplete) and label.isprintable()]

@@ -32,9 +32,9 @@ def diff(before: str, after: str, n_features: int, form: str | None) -> None:
     From A to B: sizes, settings, labels, features that are new or lost, and those whose log-odds have moved most.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.model.difference import difference
+    from nbtext.model.difference import compare_models
     from nbtext.report.difference import format_difference
 
     form = form_or_default(form)
-    found = difference(load_model(before), load_model(after), n_features=n_features)
+    found = compare_models(load_model(before), load_model(after), n_features=n_features)
     print_result(format_difference(found, output_format=form, screen=screen()), form)

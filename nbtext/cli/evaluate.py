@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nbtext.cli.reporting import Asked
     from nbtext.documents.source import Source
     from nbtext.evaluation.seen import Seen
-    from nbtext.model.folding import OnBatch
+    from nbtext.model.source_counting import OnBatch
 
 
 @click.command(
@@ -125,7 +125,7 @@ def _asked(model_file: str | None, dealing: FoldSettings, options: dict[str, Any
 def _seen(source: Source, asked: Asked, on_batch: OnBatch, options: dict[str, Any]) -> Iterator[Seen]:
     """What it answers to each batch of a source."""
     from nbtext.evaluation import seen
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
 
     jobs, decisions = jobs_or_all(options["jobs"]), collected(DecisionSettings, options)
     if asked is None:
@@ -134,6 +134,6 @@ def _seen(source: Source, asked: Asked, on_batch: OnBatch, options: dict[str, An
         return seen.by_folds(
             source, dealing, features=features, modelling=modelling, decisions=decisions, jobs=jobs, on_batch=on_batch
         )
-    if isinstance(asked, TextClassifier):
-        return seen.by_model(asked, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
+    if isinstance(asked, TrainedModel):
+        return seen.by_model(asked.fitted, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
     return seen.by_file(asked, source, decisions)

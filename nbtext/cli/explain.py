@@ -64,19 +64,22 @@ def explain(sources: tuple[str, ...], model: str, html: str | None, **options: A
     speaks for the label, yellow or orange against it.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.model.explanation import Explainer, explain_source
+    from nbtext.model.source_prediction import explain_source
 
     output = _checked(html, options)
-    classifier = load_model(model)
-    explainer = Explainer(classifier, label=options["label"], against=options["against"])
+    trained = load_model(model)
     settings, jobs = collected(ReadingSettings, options), jobs_or_all(options["jobs"])
     no_progress = options["no_progress"] or (html is None and is_watched(output))
     with reading(sources, settings, quiet=options["quiet"], no_progress=no_progress) as (source, on_batch):
-        explanations = explain_source(explainer.explain, classifier, source, jobs=jobs, on_batch=on_batch)
+        explanations = explain_source(
+            trained.fitted, source, label=options["label"], against=options["against"], jobs=jobs, on_batch=on_batch
+        )
         if html is None:
-            _print(explanations, classifier.features, output, options)
+            _print(explanations, trained.fitted.feature_settings, output, options)
         else:
-            _write_page(explanations, classifier.features, html, sources=sources, n_features=options["n_features"])
+            _write_page(
+                explanations, trained.fitted.feature_settings, html, sources=sources, n_features=options["n_features"]
+            )
 
 
 def _checked(html: str | None, options: dict[str, Any]) -> str:

@@ -37,4 +37,4 @@ def export(model: str, form: str, output: str | None) -> None:
     from nbtext.export import formats
 
     target = output_or_pipe(output)
-    formats.export(load_model(model), form, target)
+    formats.export(load_model(model).fitted, form, target)

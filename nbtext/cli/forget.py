@@ -8,7 +8,7 @@ from nbtext.cli.rewriting import rewriting_command
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
 
 
 @rewriting_command(
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "fits them afresh.\n\n"
     "Memory holds the model, and the counts of the texts; of a model with a sample, those of each text.",
 )
-def forget(classifier: TextClassifier, source: Source, **running: Any) -> None:
+def forget(trained: TrainedModel, source: Source, **running: Any) -> TrainedModel:
     """Take texts out of a model, as if it had never learned them.
 
     They must be the texts that were learned, with the same labels; where counts show that one was not, the model
@@ -27,4 +27,4 @@ def forget(classifier: TextClassifier, source: Source, **running: Any) -> None:
     """
     from nbtext.model.growth import forget_source
 
-    forget_source(classifier, source, **running)
+    return forget_source(trained, source, **running)

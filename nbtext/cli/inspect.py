@@ -16,8 +16,8 @@ from nbtext.documents.streams import is_matrix
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from nbtext.model.naming import Names
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.inspector import Names
 
 CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
 
@@ -88,18 +88,18 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as looked_into
 
-    classifier = load_model(model)
+    trained = load_model(model)
     asked = {name: options[name] for name in ("n_features", "by", "labels", "words")}
-    found = looked_into(classifier, **asked, names=_names(classifier, options))
+    found = looked_into(trained, **asked, names=_names(trained, options))
     print_result(format_inspection(found, output_format=form, screen=screen()), form)
 
 
-def _names(classifier: TextClassifier, options: dict[str, Any]) -> Names | None:
+def _names(trained: TrainedModel, options: dict[str, Any]) -> Names | None:
     """The words behind hashed features, if they are asked for."""
     if options["words_from"] is None:
         return None
-    from nbtext.model.naming import words_behind
+    from nbtext.model.inspector import words_behind
 
     settings, progress = collected(ReadingSettings, options), {name: options[name] for name in ("quiet", "no_progress")}
     with reading((options["words_from"],), settings, **progress) as (source, on_batch):
-        return words_behind(classifier, source, on_batch=on_batch)
+        return words_behind(trained, source, on_batch=on_batch)

@@ -28,8 +28,8 @@ def merge(models: tuple[str, ...], output: str | None, jobs: int | None, quiet: 
     """
     from nbtext.artifact.model import load_model
     from nbtext.model import growth
-    from nbtext.model.folding import threads
+    from nbtext.model.source_counting import thread_run
 
-    with model_output(output) as target, threads(jobs_or_all(jobs)) as run:
+    with model_output(output) as target, thread_run(jobs_or_all(jobs)) as run:
         merged = growth.merge([load_model(model) for model in models], names=models, run=run)
         save(merged, target, quiet=quiet)

@@ -27,10 +27,9 @@ from nbtext.errors import SettingsError
 from nbtext.model.settings import DecisionSettings
 
 if TYPE_CHECKING:
-    from nbtext.documents.batch import Batch
     from nbtext.documents.source import Source
-    from nbtext.model.predictions import Predictions
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.predictor import Predictions
 
 
 @click.command(
@@ -77,7 +76,7 @@ def predict(
     so does one about which the model is less sure than --min-probability asks for.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.model.folding import predict_source
+    from nbtext.model.source_prediction import predict_source
     from nbtext.report.records import write_predictions
 
     settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
@@ -87,19 +86,19 @@ def predict(
         running = {"form": form, "jobs": jobs, "quiet": quiet, "no_progress": no_progress}
         answer_by_workers(sources, model, output, options | running)
         return
-    classifier = load_model(model)
+    trained = load_model(model)
     no_progress |= is_watched(output) and options["rank"] is None
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
         form = form_or_default(form, output)
         if options["resume"] and options["rank"] is not None:
             raise SettingsError("what is ranked comes at the end, all at once", where="--resume", hint="leave it out")
         with (
-            _resumed(source, output, form, classifier, decisions)
+            _resumed(source, output, form, trained, decisions)
             if options["resume"]
             else _begun(source, output, form) as (rest, file)
         ):
             predictions = predict_source(
-                classifier, rest, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch
+                trained.fitted, rest, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch
             )
             if options["rank"] is not None:
                 predictions = _ranked(predictions)
@@ -108,9 +107,9 @@ def predict(
 
 def _ranked(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
     """All of them at the end, those of which the model is least sure first."""
-    from nbtext.model.ranking import most_uncertain_first
+    from nbtext.model.source_prediction import rank_by_uncertainty
 
-    ranked = most_uncertain_first(predictions)
+    ranked = rank_by_uncertainty(predictions)
     return iter(() if ranked is None else (ranked,))
 
 
@@ -123,19 +122,18 @@ def _begun(source: Source, output: str, form: str) -> Iterator[tuple[Source, Bin
 
 @contextmanager
 def _resumed(
-    source: Source, output: str, form: str, classifier: TextClassifier, decisions: DecisionSettings
+    source: Source, output: str, form: str, trained: TrainedModel, decisions: DecisionSettings
 ) -> Iterator[tuple[Source, BinaryIO]]:
     """The documents that have no record in the file yet, and the file."""
     from nbtext.documents.remainder import Remainder
+    from nbtext.model.source_prediction import batch_predictor
     from nbtext.output import resumed_output
     from nbtext.report.resumption import WrittenRecords
 
     if form not in ("jsonl", "tsv"):
         raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="give --to jsonl")
 
-    def predict(batch: Batch) -> Predictions:
-        return classifier.predict_batch(batch, decisions)
-
+    predict = batch_predictor(trained.fitted, decisions)
     with resumed_output(output) as file:
         with_sets = decisions.coverage is not None
         yield Remainder(source, WrittenRecords(file, predict, form=form, with_sets=with_sets, path=output)), file

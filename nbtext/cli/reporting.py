@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from nbtext.evaluation.metrics import Evaluation
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.evaluation.seen import Seen
-    from nbtext.model.predictions import Predictions
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.predictor import Predictions
 
-    Asked = TextClassifier | PredictionsFile | None
+    Asked = TrainedModel | PredictionsFile | None
 
 # they change nothing in the page
 OF_THE_RUN = ("--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--report", "--fail-under")
@@ -64,14 +64,14 @@ class Reporter:
             return
         from nbtext.evaluation.diagnosis import diagnosed
         from nbtext.features.occurrences import Locator
-        from nbtext.model.text_classifier import TextClassifier
+        from nbtext.model.fitted_model import TrainedModel
         from nbtext.report.evaluation_page import evaluation_page
         from nbtext.report.page.rendering import write_page
 
-        classifier = asked if isinstance(asked, TextClassifier) else None
-        has_all = asked is None or isinstance(asked, TextClassifier) or asked.has_all_probabilities
-        diagnosis = diagnosed(self._witness, evaluation, classifier, has_all_probabilities=has_all)
-        locate = Locator(classifier.features) if classifier is not None else None
+        trained = asked if isinstance(asked, TrainedModel) else None
+        has_all = asked is None or isinstance(asked, TrainedModel) or asked.has_all_probabilities
+        diagnosis = diagnosed(self._witness, evaluation, trained, has_all_probabilities=has_all)
+        locate = Locator(trained.fitted.feature_settings) if trained is not None else None
         subject = ", ".join(self._sources)
         page = evaluation_page(diagnosis, subject=subject, settings=self._settings(), locate=locate)
         write_page(self._path, page)

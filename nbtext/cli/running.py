@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -14,18 +14,19 @@ from nbtext.documents.source import Chunk, Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, SettingsError, number_of, printable
 from nbtext.output import STANDARD_OUTPUT
+from nbtext.parallel import available_cpus
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Batch
     from nbtext.documents.settings import ReadingSettings
-    from nbtext.model.folding import OnBatch
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.source_counting import OnBatch
     from nbtext.report.terminal import Screen
 
 
 def jobs_or_all(jobs: int | None) -> int:
     """As many threads as asked for, else as many as there are cores that this process may use."""
-    return jobs if jobs is not None else len(os.sched_getaffinity(0))
+    return jobs if jobs is not None else available_cpus()
 
 
 def say(sentence: str, *, quiet: bool = False) -> None:
@@ -109,18 +110,17 @@ def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool
     return settings.input_format == "matrix" or is_matrix(sources[0])
 
 
-@contextmanager
-def rewriting(model: str, output: str | None, *, quiet: bool) -> Iterator[TextClassifier]:
-    """The classifier in a model file, which is saved at the end: in its place, or where the output goes.
+def rewrite_model(
+    model: str, output: str | None, change: Callable[[TrainedModel], TrainedModel], *, quiet: bool
+) -> None:
+    """Change the model of a file, and save it: in its place, or where the output goes.
 
     Meanwhile nobody else can rewrite the file; reading it goes on.
     """
     from nbtext.artifact.model import load_model
 
     with model_output(output if output is not None or model == "-" else model) as target:
-        classifier = load_model(model)
-        yield classifier
-        save(classifier, target, quiet=quiet)
+        save(change(load_model(model)), target, quiet=quiet)
 
 
 @contextmanager
@@ -133,14 +133,14 @@ def model_output(output: str | None) -> Iterator[str]:
         yield target
 
 
-def save(classifier: TextClassifier, target: str, *, quiet: bool) -> None:
-    """Save a classifier, and say what it has learned."""
+def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
+    """Save a model, and say what it has learned."""
     from nbtext.artifact.model import save_model
     from nbtext.report.training import approximated, trained
 
-    save_model(classifier, target)
-    say(trained(classifier), quiet=quiet)
-    if note := approximated(classifier):
+    save_model(model, target)
+    say(trained(model), quiet=quiet)
+    if note := approximated(model):
         say(note, quiet=quiet)
 
 

@@ -45,11 +45,11 @@ def sample(
     word; a categorical one draws how often each occurs. Models without such a story are refused.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.model.generation import sampled
+    from nbtext.model.generation import generate_documents
     from nbtext.report.samples import write_samples
 
-    classifier = load_model(model)
-    documents = sampled(classifier, number, label=label, length=length, seed=seed)
+    trained = load_model(model)
+    documents = generate_documents(trained, number, label=label, length=length, seed=seed)
     form = form_or_default(form, output, piped="jsonl")
     with result_file(output, form) as file:
-        write_samples(documents, file, output_format=form, fields=classifier.features.fields)
+        write_samples(documents, file, output_format=form, fields=trained.fitted.feature_settings.fields)

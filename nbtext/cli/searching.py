@@ -25,7 +25,7 @@ def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> 
 
     from nbtext.evaluation.search import list_candidates, search_settings
     from nbtext.model.corpus_counts import SAMPLE_SIZE
-    from nbtext.model.folding import tally_source, threads
+    from nbtext.model.source_counting import count_source, thread_run
     from nbtext.report.search import format_search
 
     settings, searching = collected(ReadingSettings, options), collected(SearchSettings, options)
@@ -36,7 +36,7 @@ def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> 
     def tally_of(features: FeatureSettings) -> CorpusCounts:
         with reading(sources, settings, quiet=True, no_progress=True) as (source, on_batch):
             features = replace(features, fields=source.field_names)
-            return tally_source(source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
+            return count_source(source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
 
     given = {name for name, value in options.items() if value is not None}
     modelling = collected(ModelSettings, options, model=ModelSettings().model)
@@ -44,7 +44,7 @@ def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> 
         collected(FeatureSettings, options), modelling, given=given, with_linear=options["model"] == "best"
     )
     stop = monotonic() + searching.budget
-    with threads(jobs) as run:
+    with thread_run(jobs) as run:
         found = search_settings(listed, tally_of, has_time=lambda: monotonic() < stop, run=run, jobs=jobs)
     if not options["quiet"]:
         sys.stderr.write(format_search(found, screen=screen()))

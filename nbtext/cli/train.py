@@ -29,7 +29,7 @@ from nbtext.evaluation.settings import SEARCHES, SearchSettings
 from nbtext.features.settings import FeatureSettings
 
 if TYPE_CHECKING:
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
 
 
 @click.command(
@@ -60,15 +60,16 @@ def train(
     SOURCE may also be a model, whose counts are read again without any text.
     """
     with model_output(output) as target:
-        classifier = _trained(sources, options | {"jobs": jobs, "quiet": quiet, "no_progress": no_progress})
-        save(classifier, target, quiet=quiet)
+        trained = _trained(sources, options | {"jobs": jobs, "quiet": quiet, "no_progress": no_progress})
+        save(trained, target, quiet=quiet)
 
 
-def _trained(sources: tuple[str, ...], options: dict[str, Any]) -> TextClassifier:
+def _trained(sources: tuple[str, ...], options: dict[str, Any]) -> TrainedModel:
     from nbtext.artifact.model import load_model
     from nbtext.documents.matrix_reading import load_matrix
-    from nbtext.model.growth import read_again
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitting import train_on_source
+    from nbtext.model.growth import refit
+    from nbtext.model.matrices import train_on_matrix
 
     jobs, quiet, no_progress = options["jobs"], options["quiet"], options["no_progress"]
     settings = collected(ReadingSettings, options)
@@ -82,19 +83,16 @@ def _trained(sources: tuple[str, ...], options: dict[str, Any]) -> TextClassifie
         if options["model"] in SEARCHES:
             hint = "name a model, or train on the texts"
             raise SettingsError("the texts would be needed, and a model keeps none", where="--model", hint=hint)
-        return read_again(load_model(sources[0]), given(ModelSettings, options))
+        return refit(load_model(sources[0]), given(ModelSettings, options))
     if options["model"] in SEARCHES:
         features, modelling = looked_for(sources, jobs_or_all(jobs), options)
     else:
         features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
-    classifier = TextClassifier.of(features, modelling)
     if is_matrix_alone(sources, settings):
         refuse_for_matrix(options)
-        classifier.fit_matrix(load_matrix(sources[0]))
-    else:
-        with (
-            reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch),
-            workers_if_wanted(sources, options) as workers,
-        ):
-            classifier.fit_source(source, jobs=jobs_or_all(jobs), on_batch=on_batch, executor=workers)
-    return classifier
+        return train_on_matrix(load_matrix(sources[0]), modelling)
+    with (
+        reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch),
+        workers_if_wanted(sources, options) as workers,
+    ):
+        return train_on_source(source, features, modelling, jobs=jobs_or_all(jobs), on_batch=on_batch, executor=workers)

@@ -108,7 +108,7 @@ def _days(text: str) -> float:
 
 
 def _costs(text: str) -> Any:
-    from nbtext.model.costs import read_costs
+    from nbtext.model.settings import read_costs
 
     return read_costs(text)
 

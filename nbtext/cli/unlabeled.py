@@ -18,8 +18,8 @@ from nbtext.model.settings import UnlabeledSettings
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.folding import OnBatch
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.source_counting import OnBatch
 
 
 def unlabeled_options(command: Command) -> Command:
@@ -45,33 +45,34 @@ def wants_unlabeled(options: dict[str, Any]) -> bool:
     return how is not None
 
 
-def learned_from_both(sources: tuple[str, ...], options: dict[str, Any]) -> TextClassifier:
+def learned_from_both(sources: tuple[str, ...], options: dict[str, Any]) -> TrainedModel:
     """What the labelled and the unlabeled documents tell that the options name; says how it goes."""
     from nbtext.model.semi_supervised import (
         Listener,
         check_semi_supervised,
-        fit_source_with_unlabeled,
-        tally_unlabeled,
+        count_unlabeled,
+        train_on_source_with_unlabeled,
     )
-    from nbtext.model.text_classifier import TextClassifier
     from nbtext.report.training import tried
 
     settings, quiet, jobs = collected(ReadingSettings, options), options["quiet"], jobs_or_all(options["jobs"])
     _check(sources, options, settings)
-    classifier = TextClassifier.of(collected(FeatureSettings, options), collected(ModelSettings, options))
+    features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
     how = collected(UnlabeledSettings, options)
-    check_semi_supervised(classifier.features, classifier.modelling, how)
+    check_semi_supervised(features, modelling, how)
     listener = Listener(
         lambda name, choice: say(tried(name, choice), quiet=quiet),
         lambda step, found: say(f"step {step}: log-likelihood {found:,.1f}", quiet=quiet),
     )
     with _documents(options["unlabeled"], options) as (source, on_batch):
-        others = tally_unlabeled(source, classifier.features, how, jobs=jobs, on_batch=on_batch)
+        others = count_unlabeled(source, features, how, jobs=jobs, on_batch=on_batch)
     with _documents(sources, options) as (source, on_batch):
-        fit_source_with_unlabeled(classifier, source, others, how, listener=listener, jobs=jobs, on_batch=on_batch)
-    if classifier.fitted_.unlabeled is None:
+        trained = train_on_source_with_unlabeled(
+            source, others, features, modelling, how, listener=listener, jobs=jobs, on_batch=on_batch
+        )
+    if trained.fitted.unlabeled is None:
         say("the unlabeled documents promise no gain: the labelled ones learn alone", quiet=quiet)
-    return classifier
+    return trained
 
 
 def _documents(sources: tuple[str, ...], options: dict[str, Any]) -> AbstractContextManager[tuple[Source, OnBatch]]:

@@ -10,7 +10,7 @@ from nbtext.model.settings import FadingSettings
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
 
 
 @rewriting_command(
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "nbtext calibrate fits them afresh.\n\n"
     "Memory holds the model, and the counts of the new texts: it grows with words and labels, not with the corpus.",
 )
-def update(classifier: TextClassifier, source: Source, fading: FadingSettings, **running: Any) -> None:
+def update(trained: TrainedModel, source: Source, fading: FadingSettings, **running: Any) -> TrainedModel:
     """Learn more texts, new words and new labels included.
 
     With --half-life, what the model learned before weighs less, by the time that has passed since.
@@ -29,4 +29,4 @@ def update(classifier: TextClassifier, source: Source, fading: FadingSettings, *
     """
     from nbtext.model.growth import update_source
 
-    update_source(classifier, source, factor=fading.factor, **running)
+    return update_source(trained, source, factor=fading.factor, **running)

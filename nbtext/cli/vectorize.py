@@ -44,13 +44,13 @@ def vectorize(
 
     scipy.sparse.load_npz opens the result; nbtext train learns from it.
     """
-    from nbtext.model.matrices import vectorized
+    from nbtext.model.matrices import vectorize_source
     from nbtext.output import atomic_output
     from nbtext.report.matrices import write_matrix
 
     target = output_or_pipe(output)
     settings = collected(ReadingSettings, options)
     with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
-        matrix = vectorized(source, collected(FeatureSettings, options), on_batch=on_batch)
+        matrix = vectorize_source(source, collected(FeatureSettings, options), on_batch=on_batch)
     with atomic_output(target) as file:
         write_matrix(matrix, file, output_format=form)

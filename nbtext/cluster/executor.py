@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from nbtext.documents.source import Source
     from nbtext.model.corpus_counts import CorpusCounts
-    from nbtext.model.folding import Counting, OnBatch
     from nbtext.model.settings import DecisionSettings
+    from nbtext.model.source_counting import CountingTask, OnBatch
 
 ADDED_AT_ONCE = 4  # corpora; a worker has as many in memory
 AHEAD = 4  # shards for each thread of the cluster, whose answers may wait for those before them
@@ -53,12 +53,12 @@ class Workers:
     client: Client
     shard_bytes: int | None
 
-    def tally(self, source: Source, counting: Counting, on_batch: OnBatch | None = None) -> CorpusCounts:
-        """Count every document of a source; see nbtext.model.folding.Executor."""
-        if has_own_pattern(counting.settings):
+    def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
+        """Count every document of a source; see nbtext.model.source_counting.Executor."""
+        if has_own_pattern(task.settings):
             raise SettingsError("a worker could not stop one that takes for ever", where="--token-pattern")
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
-        counted = [self._submit(count_shard, shard, source.settings, counting, TOKENS_BY) for shard in shards]
+        counted = [self._submit(count_shard, shard, source.settings, task, TOKENS_BY) for shard in shards]
         reports = [self._submit(report_of_work, each, priority=1) for each in counted]
         total = self._added_up(counted)
         del counted  # so that each is let go of as soon as it is added

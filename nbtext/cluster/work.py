@@ -24,9 +24,10 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.shards import Shard, count_lines, unnumbered
 from nbtext.documents.source import open_shard
 from nbtext.errors import InputError, ModelError, NbtextError
-from nbtext.model.folding import Counting, predict_source
+from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.source_counting import CountingTask
+from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
 from nbtext.report.records import write_predictions
 
@@ -54,18 +55,18 @@ def stamp_of(path: str) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def count_shard(shard: Shard, reading: ReadingSettings, counting: Counting, tokens_by: tuple[str, ...]) -> Record:
+def count_shard(shard: Shard, reading: ReadingSettings, task: CountingTask, tokens_by: tuple[str, ...]) -> Record:
     """The tally of a shard (None after a problem), and a report."""
     report = Report()
     try:
         _check_alike(tokens_by)
         try:
-            tally = counting.count(open_shard(shard, reading).chunks(), report.add)
+            tally = task.count(open_shard(shard, reading).chunks(), report.add)
         except InputError:
             if shard.span is None:
                 raise
             report = Report()  # once more, with the true numbers of its lines
-            tally = counting.count(open_shard(unnumbered(shard), reading).chunks(), report.add)
+            tally = task.count(open_shard(unnumbered(shard), reading).chunks(), report.add)
     except NbtextError as error:
         report.problem = problem_of(error)
         return {"tally": None, "report": report.plain()}
@@ -101,9 +102,9 @@ def answer_shard(
     report, answers = Report(), io.BytesIO()
     try:
         _check_alike(tokens_by)
-        classifier = _model(answering.model, answering.stamp)
+        model = _model(answering.model, answering.stamp)
         predictions = predict_source(
-            classifier, open_shard(shard, reading), jobs=1, decisions=answering.decisions, on_batch=report.add
+            model.fitted, open_shard(shard, reading), jobs=1, decisions=answering.decisions, on_batch=report.add
         )
         with_sets = answering.decisions.coverage is not None
         with nullcontext(answers) if target is None else atomic_output(target) as file:
@@ -113,17 +114,17 @@ def answer_shard(
     return {"report": report.plain(), "answers": answers.getvalue()}
 
 
-def _model(path: str, stamp: tuple[int, int]) -> TextClassifier:
+def _model(path: str, stamp: tuple[int, int]) -> TrainedModel:
     with _loading:  # of several threads one loads it
         return _loaded(path, stamp)
 
 
 @lru_cache(maxsize=1)
-def _loaded(path: str, stamp: tuple[int, int]) -> TextClassifier:
-    classifier = load_model(path)
+def _loaded(path: str, stamp: tuple[int, int]) -> TrainedModel:
+    model = load_model(path)
     if stamp_of(path) != stamp:
         raise ModelError("is another file here than where the work was ordered", where=path, hint="share one file")
-    return classifier
+    return model
 
 
 def _check_alike(tokens_by: tuple[str, ...]) -> None:

@@ -17,9 +17,10 @@ from nbtext.features.plain_settings import as_settings
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
-from nbtext.model.conventions import classifier_tags, refuse_unfitted
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitting import FittedModel, read, sample_size
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.fitting import fit_model, sample_size
+from nbtext.model.sklearn_compat import classifier_tags, refuse_unfitted
 
 HASHED = FeatureSettings(hash_bits=1)  # columns without names
 LARGEST_COUNT = np.iinfo(np.int32).max
@@ -27,7 +28,7 @@ LARGEST_COUNT = np.iinfo(np.int32).max
 
 @dataclass(eq=False, kw_only=True)
 class MatrixClassifier:
-    """A scikit-learn classifier over a matrix (n_samples, n_features), dense or sparse.
+    """A scikit-learn model over a matrix (n_samples, n_features), dense or sparse.
 
     Its parameters are those fields of ModelSettings that its model has a use for, by the same names; they are checked
     by `fit`.
@@ -80,7 +81,7 @@ class MatrixClassifier:
         size = sample_size(HASHED, modelling) if weighting is None else None
         names = tuple(map(str, self.classes_))
         self._counts = CorpusCounts(names, None, statistics, sample.smallest(size), size, weighting)
-        self.fitted_ = read(self._counts, HASHED, modelling)
+        self.fitted_ = fit_model(self._counts, HASHED, modelling)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

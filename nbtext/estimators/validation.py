@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import InputError
-from nbtext.model.conventions import is_missing, warn_of_column
+from nbtext.model.sklearn_compat import is_missing, warn_of_column
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

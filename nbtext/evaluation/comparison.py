@@ -19,9 +19,10 @@ from nbtext.evaluation.metrics import Judge
 from nbtext.evaluation.outcomes import Outcomes, OutcomesSoFar
 from nbtext.evaluation.resampling import Statistic, bias_corrected, resampled
 from nbtext.features.analyzer import has_own_pattern
-from nbtext.model.folding import OnBatch, answered, check_fields
-from nbtext.model.predictions import Predictions
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.predictor import Predictions, Predictor
+from nbtext.model.source_counting import OnBatch, check_fields
+from nbtext.model.source_prediction import map_batches
 
 FIGURES = ("accuracy", "macro_f1", "log_loss")
 
@@ -30,7 +31,7 @@ class Contestant(NamedTuple):
     """A trained model, and what it is called."""
 
     name: str
-    classifier: TextClassifier
+    model: TrainedModel
     size: int | None = None  # bytes of its file, where it has one
 
 
@@ -102,20 +103,21 @@ def side_by_side(
     if len(contestants) < 2:
         raise SettingsError("one model has nothing to be compared with", where="-m", hint="name another one")
     for contestant in contestants:
-        check_fields(contestant.classifier.features.fields, source.field_names)
+        check_fields(contestant.model.fitted.feature_settings.fields, source.field_names)
     witnesses = [_Witness() for _ in contestants]
+    predictors = [Predictor(contestant.model.fitted) for contestant in contestants]
 
     def ask(batch: Batch) -> list[tuple[Predictions, float]]:
         found = []
-        for contestant in contestants:
+        for predictor in predictors:
             before = clock()
-            found.append((contestant.classifier.predict_batch(batch), clock() - before))
+            found.append((predictor.predict_batch(batch), clock() - before))
         return found
 
-    classifiers = [contestant.classifier for contestant in contestants]
-    jobs = 1 if any(has_own_pattern(classifier.features) for classifier in classifiers) else jobs
-    largest = max(classifiers, key=lambda classifier: len(classifier.labels))
-    for answers in answered(ask, largest, source, jobs=jobs, on_batch=on_batch):
+    models = [contestant.model.fitted for contestant in contestants]
+    jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
+    largest = max(models, key=lambda model: len(model.labels))
+    for answers in map_batches(ask, largest, source, jobs=jobs, on_batch=on_batch):
         for witness, (predictions, seconds) in zip(witnesses, answers, strict=True):
             witness.add(predictions, seconds)
     return _judged(contestants, witnesses, seed)
@@ -157,9 +159,9 @@ def _judged(contestants: Sequence[Contestant], witnesses: Sequence[_Witness], se
     values = np.reshape(statistic(np.arange(n)), (len(outcomes), len(FIGURES)))
     replicates = resampled(n, statistic, np.random.default_rng(seed)).reshape(-1, *values.shape)
     verdicts = []
-    for k, (name, classifier, size) in enumerate(contestants):
-        learned, n_features = classifier.counts_.statistics.n_documents, classifier.fitted_.scorer.n_features
-        about = (name, classifier.modelling.model, learned, n_features, size, witnesses[k].seconds)
+    for k, (name, model, size) in enumerate(contestants):
+        learned, n_features = model.counts.statistics.n_documents, model.fitted.scorer.n_features
+        about = (name, model.fitted.model_settings.model, learned, n_features, size, witnesses[k].seconds)
         verdicts.append(Verdict(*about, *_figures(values[k], replicates[:, k])))
     duels = []
     for a, b in combinations(range(len(outcomes)), 2):

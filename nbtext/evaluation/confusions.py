@@ -15,7 +15,7 @@ from nbtext.model.explanation import Explainer
 from nbtext.model.inspector import read_statistics
 
 if TYPE_CHECKING:
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
 
 MOST_PAIRS = 12  # that are studied
 MOST_DOCUMENTS = 50  # of each way round
@@ -55,20 +55,20 @@ class Pair:
 
 
 def confused_pairs(
-    numbers: dict[Cell, int], studied: dict[Cell, list[Noted]], classifier: TextClassifier | None
+    numbers: dict[Cell, int], studied: dict[Cell, list[Noted]], model: TrainedModel | None
 ) -> tuple[Pair, ...]:
     """The pairs of labels that are confused most often, either way round, with the words that misled.
 
     numbers     documents by their label and their answer
     studied     some documents of each such cell, with their texts
-    classifier  that answered; None: no words
+    model  that answered; None: no words
     """
     both: dict[tuple[str, str], int] = defaultdict(int)
     for (label, answer), number in numbers.items():
         if answer is not None and answer != label:
             both[min(label, answer), max(label, answer)] += number
     most = sorted(both, key=lambda pair: (-both[pair], pair))[:MOST_PAIRS]
-    weigher = _Weigher(classifier) if classifier is not None else None
+    weigher = _Weigher(model) if model is not None else None
     pairs = []
     for one, other in most:
         cells = sorted(((one, other), (other, one)), key=lambda cell: -numbers.get(cell, 0))
@@ -88,23 +88,23 @@ def _mixup(cell: tuple[str, str], number: int, documents: list[Noted], weigher: 
 class _Weigher:
     """Finds the words that speak for a wrong answer in documents that got it."""
 
-    def __init__(self, classifier: TextClassifier) -> None:
-        self._classifier = classifier
-        self._explainer = Explainer(classifier)
-        self._everyday = everyday_words(classifier)
+    def __init__(self, model: TrainedModel) -> None:
+        self._model = model
+        self._explainer = Explainer(model.fitted)
+        self._everyday = everyday_words(model)
 
     def knows(self, labels: Iterable[str]) -> bool:
-        return set(labels) <= set(self._classifier.labels)
+        return set(labels) <= set(self._model.fitted.labels)
 
     def misleading(self, cell: tuple[str, str], documents: Sequence[Noted]) -> tuple[tuple[MisleadingWord, ...], float]:
         """Those that speak most for the answer and against the label, and what everyday words come to."""
-        label, answer = (self._classifier.labels.index(name) for name in cell)
+        label, answer = (self._model.fitted.labels.index(name) for name in cell)
         columns = tuple(map(list, zip(*(noted.texts for noted in documents), strict=True)))
-        rows = self._classifier.rows(columns)
+        rows = self._explainer.count(columns)
         sums: dict[str, float] = defaultdict(float)
         seen: dict[str, int] = defaultdict(int)
         for row, noted in enumerate(documents):
-            parts = self._explainer.parts(rows, row, noted.texts, (answer, label))
+            parts = self._explainer.contributions(rows, row, noted.texts, (answer, label))
             temperature = self._temperature(sum(part.count for part in parts))
             for part in parts:
                 sums[part.feature] += part.log_odds / temperature
@@ -115,16 +115,16 @@ class _Weigher:
         return tuple(MisleadingWord(word, seen[word], sums[word] / n) for word in strongest[:MOST_WORDS]), everyday / n
 
     def _temperature(self, n_known: int) -> float:
-        calibration = self._classifier.fitted_.choice.calibration
+        calibration = self._model.fitted.choice.calibration
         return float(calibration.temperature(np.array([n_known]))[0]) if calibration is not None else 1.0
 
 
-def everyday_words(classifier: TextClassifier) -> frozenset[str]:
+def everyday_words(model: TrainedModel) -> frozenset[str]:
     """The words that a fifth of the documents hold that the model learned from; of hashed ones none."""
-    features = classifier.fitted_.features
+    features = model.fitted.vocabulary
     if features is None:
         return frozenset()
-    statistics = read_statistics(classifier)
+    statistics = read_statistics(model)
     shares = statistics.feature_sums(statistics.documents) / max(1, statistics.n_documents)
     return frozenset(features.term(j) for j in np.flatnonzero(shares > EVERYDAY).tolist())
 

@@ -16,11 +16,12 @@ from nbtext.evaluation.splits import assign_folds
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.decisions import decided
-from nbtext.model.fitting import check_hashing, over_vocabulary, read, sample_size
-from nbtext.model.folding import MOST_PROBABILITIES, OnBatch, in_order, tally_source
-from nbtext.model.predictions import Predictions
-from nbtext.model.settings import MOST_PROBABLE, DecisionSettings
+from nbtext.model.fitting import check_hashing, fit_model, over_vocabulary, sample_size
+from nbtext.model.predictor import MOST_PROBABLE, Predictions, apply_decisions
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.source_counting import OnBatch, count_source
+from nbtext.model.source_prediction import MOST_PROBABILITIES
+from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -66,7 +67,7 @@ def cross_validate(
     if len(folds) * len(tally.labels) > MOST_PROBABILITIES or jobs == 1:  # one after the other, in little memory
         yield from chain.from_iterable(map(of_fold, numbers))
     else:
-        yield from chain.from_iterable(in_order(lambda fold: list(of_fold(fold)), numbers, jobs=jobs))
+        yield from chain.from_iterable(parallel_map(lambda fold: list(of_fold(fold)), numbers, jobs=jobs))
 
 
 def _looked_at(features: FeatureSettings, modelling: ModelSettings, decisions: DecisionSettings) -> int | None:
@@ -91,13 +92,13 @@ def tried(
 
     labels  what the classes of the other documents are called
     """
-    reading = read(training, features, modelling)
+    reading = fit_model(training, features, modelling)
     if reading.columns is not None:
         held_out = held_out.restrict(reading.columns, training.statistics.n_features)
     for part in held_out.split(max(1, MOST_PROBABILITIES // len(training.labels))):
         found = reading.log_probabilities(part)
         answers = _predictions(found, reading.choice.decided(found), training.labels, [labels[k] for k in part.classes])
-        yield decided(answers, reading.choice, decisions)
+        yield apply_decisions(answers, reading.choice, decisions)
 
 
 def _predictions(
@@ -130,7 +131,7 @@ def cross_validated(
     """Read a source once, deal its documents out to folds, and predict each fold from the others."""
     check_hashing(features, modelling)
     features = replace(features, fields=source.field_names)
-    tally = tally_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
+    tally = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     if decisions.cost is not None:
         decisions.cost.check(tally.labels)
     folds = assign_folds(tally.sample.classes, tally.sample.groups, dealing)

@@ -25,7 +25,7 @@ from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.inspection import Inspection, inspect
 
 if TYPE_CHECKING:
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import TrainedModel
 
 MOST_LABELS = 100  # that are drawn: the most frequent ones
 TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99, 0.995)  # shares of answers that should be right
@@ -110,7 +110,7 @@ class Diagnosis:
 def diagnosed(
     witness: ErrorLog,
     evaluation: Evaluation,
-    classifier: TextClassifier | None = None,
+    model: TrainedModel | None = None,
     *,
     has_all_probabilities: bool = True,
     seed: int = 1,
@@ -118,21 +118,21 @@ def diagnosed(
     """What there is to see of an evaluation.
 
     witness                of the same answers
-    classifier             that gave them; None where there is none, or a different one each time
+    model             that gave them; None where there is none, or a different one each time
     has_all_probabilities  of every label; else only of the answers
     seed                   of the bootstrap
     """
     outcomes, labels = witness.outcomes(evaluation.labels), _most_frequent(evaluation)
-    choice = classifier.fitted_.choice if classifier is not None else None
+    choice = model.fitted.choice if model is not None else None
     return Diagnosis(
         evaluation=evaluation,
         intervals=intervals(outcomes, seed=seed),
-        confusions=_confusions(witness, outcomes, labels, classifier),
+        confusions=_confusions(witness, outcomes, labels, model),
         trust=_trust(witness, outcomes, choice.calibration if choice is not None else None),
-        curves=_curves(witness, outcomes, labels, classifier) if has_all_probabilities else None,
-        mistakes=_mistakes(witness, classifier) if classifier is not None else (),
+        curves=_curves(witness, outcomes, labels, model) if has_all_probabilities else None,
+        mistakes=_mistakes(witness, model) if model is not None else (),
         outliers=_outliers(witness, outcomes),
-        telling=_telling(labels, classifier) if classifier is not None else None,
+        telling=_telling(labels, model) if model is not None else None,
         knows_coverage=choice is not None and choice.nonconformity is not None,
         has_names=witness.listed.numbers.total() > 0,
         has_texts=witness.has_texts,
@@ -145,13 +145,13 @@ def _most_frequent(evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(sorted(score.label for score in by_support[:MOST_LABELS]))
 
 
-def _telling(labels: tuple[str, ...], classifier: TextClassifier) -> Inspection:
-    known = set(classifier.labels)
-    return inspect(classifier, n_features=TELLING, labels=[label for label in labels if label in known])
+def _telling(labels: tuple[str, ...], model: TrainedModel) -> Inspection:
+    known = set(model.fitted.labels)
+    return inspect(model, n_features=TELLING, labels=[label for label in labels if label in known])
 
 
 def _confusions(
-    witness: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], classifier: TextClassifier | None
+    witness: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None
 ) -> Confusions:
     numbers = _numbers(outcomes)
     return Confusions(
@@ -159,7 +159,7 @@ def _confusions(
         side_by_side(labels, _among(numbers, labels)),
         tuple(sorted(numbers.items(), key=str)),
         witness.listed.cells(),
-        confused_pairs(numbers, witness.studied.cells(), classifier),
+        confused_pairs(numbers, witness.studied.cells(), model),
     )
 
 
@@ -183,29 +183,28 @@ def _among(numbers: dict[Cell, int], labels: tuple[str, ...]) -> list[tuple[Cell
     return [(cell, number) for cell, number in numbers.items() if chosen.issuperset(cell)]
 
 
-def _curves(
-    witness: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], classifier: TextClassifier | None
-) -> Curves:
+def _curves(witness: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], model: TrainedModel | None) -> Curves:
     probabilities, step = witness.probabilities(outcomes.labels)
     true = outcomes.true[::step]
     places = {label: place for place, label in enumerate(outcomes.labels)}
     curves = tuple(label_curve(label, probabilities[:, places[label]], true == places[label]) for label in labels)
-    nonconformity = classifier.fitted_.choice.nonconformity if classifier is not None else None
-    columns = np.array([places[label] for label in (classifier.labels if classifier is not None else outcomes.labels)])
+    nonconformity = model.fitted.choice.nonconformity if model is not None else None
+    columns = np.array([places[label] for label in (model.fitted.labels if model is not None else outcomes.labels)])
     own = np.full(len(places), -1)
     own[columns] = np.arange(len(columns))
     return Curves(curves, set_sizes(probabilities[:, columns], own[true], nonconformity), step)
 
 
-def _mistakes(witness: ErrorLog, classifier: TextClassifier) -> tuple[Mistake, ...]:
-    return tuple(_mistake(noted, classifier) for _, noted in witness.mistakes.found())
+def _mistakes(witness: ErrorLog, model: TrainedModel) -> tuple[Mistake, ...]:
+    explainer = Explainer(model.fitted)
+    return tuple(_mistake(noted, explainer) for _, noted in witness.mistakes.found())
 
 
-def _mistake(noted: Noted, classifier: TextClassifier) -> Mistake:
+def _mistake(noted: Noted, explainer: Explainer) -> Mistake:
     """Why the document was taken for what it is not."""
-    against = noted.label if noted.label in classifier.labels else None
+    against = noted.label if noted.label in explainer.model.labels else None
     batch = Batch([noted.id], tuple([text] for text in noted.texts), [noted.label])
-    (explanation,) = Explainer(classifier, label=noted.answer, against=against).explain(batch)
+    (explanation,) = explainer.explain_batch(batch, label=noted.answer, against=against)
     return Mistake(noted, explanation)
 
 

@@ -15,7 +15,7 @@ from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 from nbtext.evaluation.seen import Seen
 from nbtext.evaluation.shelves import Noted, Shelf, Worst
 from nbtext.evaluation.thinning import Thinned
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
 
 MOST_PROBABILITIES = 1 << 23  # kept for curves: 64 MiB; of more, those of every second document, fourth, …
 MOST_LISTED = 10_000  # documents that are named, and the surest of their kind

@@ -15,8 +15,8 @@ from nbtext.errors import InputError
 from nbtext.evaluation.outcomes import LEAST_PROBABILITY
 from nbtext.evaluation.outliers import Likelihoods, auroc
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
-from nbtext.model.costs import Costs
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
+from nbtext.model.settings import Costs
 
 MOST_CONFUSED = 2048  # labels whose confusions are written out as a matrix
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import InputError, SettingsError
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
 
 
 class Likelihoods:

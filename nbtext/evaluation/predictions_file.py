@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nbtext.documents.batch import Batch
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
 
 HINT = "write it with nbtext predict --to jsonl (or tsv, csv)"
 _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}

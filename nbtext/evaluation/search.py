@@ -22,7 +22,7 @@ from nbtext.evaluation.splits import stratified_folds
 from nbtext.features.csr import running_sums
 from nbtext.features.settings import WEIGHTINGS, FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitting import read, sample_size
+from nbtext.model.fitting import fit_model, sample_size
 
 N_FOLDS = 5
 SEED = 1
@@ -196,7 +196,7 @@ def _sample_alone(corpus: CorpusCounts) -> CorpusCounts:
 
 def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, run: Run[Any]) -> Result | None:
     """Estimate by exact leave-one-out; None if every label has a single document."""
-    estimate = read(corpus, candidate.features, candidate.modelling, run=run).choice.expectation
+    estimate = fit_model(corpus, candidate.features, candidate.modelling, run=run).choice.expectation
     return Result(candidate, estimate.accuracy, estimate.log_loss) if estimate is not None else None
 
 

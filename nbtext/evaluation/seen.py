@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import SettingsError
-from nbtext.features.regex_timeout import refuse_long_texts
-from nbtext.model.decisions import decided
-from nbtext.model.folding import OnBatch, answered
-from nbtext.model.predictions import Predictions
-from nbtext.model.settings import MOST_PROBABLE, DecisionSettings
+from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.source_counting import OnBatch
+from nbtext.model.source_prediction import map_batches
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Batch
     from nbtext.documents.source import Source
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.evaluation.settings import FoldSettings
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.model.fitted_model import FittedModel
 
 
 class Seen(NamedTuple):
@@ -31,7 +30,7 @@ class Seen(NamedTuple):
 
 
 def by_model(
-    classifier: TextClassifier,
+    model: FittedModel,
     source: Source,
     *,
     jobs: int,
@@ -40,14 +39,15 @@ def by_model(
 ) -> Iterator[Seen]:
     """What a model answers to every document of a source, in order, a batch at a time, as `predict_source` does it."""
     if decisions.cost is not None:
-        decisions.cost.check(classifier.labels)
+        decisions.cost.check(model.labels)
+
+    predictor = Predictor(model)
 
     def ask(batch: Batch) -> Seen:
-        refuse_long_texts(batch, classifier.features)
-        found = classifier.counted(batch.columns)
-        return Seen(classifier.answers(batch, found, decisions), batch.columns, found[0])
+        scores = predictor.score_batch(batch)
+        return Seen(predictor.predict_batch(batch, decisions, scores), batch.columns, scores.scores)
 
-    return answered(ask, classifier, source, jobs=jobs, on_batch=on_batch)
+    return map_batches(ask, model, source, jobs=jobs, on_batch=on_batch)
 
 
 def by_file(answers: PredictionsFile, source: Source, decisions: DecisionSettings = MOST_PROBABLE) -> Iterator[Seen]:
@@ -60,7 +60,7 @@ def by_file(answers: PredictionsFile, source: Source, decisions: DecisionSetting
         raise SettingsError("predictions made before have their sets already", where="--coverage", hint=hint)
     decisions = replace(decisions, cost=None)
     for batch in source.batches():
-        yield Seen(decided(answers.of(batch), None, decisions), batch.columns)
+        yield Seen(apply_decisions(answers.of(batch), None, decisions), batch.columns)
 
 
 def by_folds(source: Source, dealing: FoldSettings, **settings: Any) -> Iterator[Seen]:

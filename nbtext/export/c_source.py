@@ -13,10 +13,10 @@ from nbtext.errors import ModelError
 from nbtext.export.portable import check_analyzer, named_features
 from nbtext.export.probabilities import probabilities_of
 from nbtext.features.analyzer import LONGEST_TOKEN
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import FittedModel
 
 HEAD = """\
-/* A text classifier, written by nbtext. As a filter:  cc -std=c99 -O2 FILE -lm -o classify && ./classify < texts
+/* A text model, written by nbtext. As a filter:  cc -std=c99 -O2 FILE -lm -o classify && ./classify < texts
    In a program: compile it with -DNBTEXT_NO_MAIN, and call nbtext_classify. */
 #include <math.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ SIGMA, DOTTED_I = "Σ", "İ"  # what becomes of them takes more than a table
 FINAL = "ς"
 
 
-def c_source(classifier: TextClassifier) -> Iterator[bytes]:
+def c_source(model: FittedModel) -> Iterator[bytes]:
     """C99 whose `nbtext_classify` has the labels and probabilities of `predict`; by itself a filter of lines.
 
     Weights are kept as the scorer has them, only where a class has used a feature; what of Unicode is a letter, and
@@ -41,17 +41,17 @@ def c_source(classifier: TextClassifier) -> Iterator[bytes]:
 
     raises  ModelError: characters instead of words, or accents that are stripped, beside what no format can hold
     """
-    names = named_features(classifier).terms
-    check_analyzer(classifier)
-    settings, choice = classifier.features, classifier.fitted_.choice
-    scorer, weighting = classifier.fitted_.scorer, classifier.fitted_.weighting
+    names = named_features(model).terms
+    check_analyzer(model)
+    settings, choice = model.feature_settings, model.choice
+    scorer, weighting = model.scorer, model.weighting
     if settings.analyzer != "word":
         raise ModelError("features of characters cannot be exported to C", hint="use --to js")
     if settings.strip_accents is not None:
         raise ModelError("what strips accents cannot be exported to C", hint="use --to js")
-    if any("\0" in name for name in (*names, *classifier.labels)):
+    if any("\0" in name for name in (*names, *model.labels)):
         raise ModelError("a word or label with a NUL character cannot be exported to C", hint="use --to js")
-    found = probabilities_of(classifier)
+    found = probabilities_of(model)
     constants = {
         "LOWERCASE": int(settings.lowercase), "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
         "TF": f"'{weighting.tf[0]}'", "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
@@ -60,7 +60,7 @@ def c_source(classifier: TextClassifier) -> Iterator[bytes]:
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
     for name, texts in (
-        ("labels", classifier.labels),
+        ("labels", model.labels),
         ("features", names),
         ("stop_words", sorted(word for word in settings.stop_words if "\0" not in word)),  # no token has a NUL
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import FittedModel
 from nbtext.output import atomic_output
 
 # name: the file of this room and its function; each is imported when it is wanted
@@ -18,13 +18,13 @@ FORMATS = {
 }
 
 
-def export(classifier: TextClassifier, form: str, path: str) -> None:
-    """Write a trained classifier in one of FORMATS to `path` ("-": standard output), whole or not at all.
+def export(model: FittedModel, form: str, path: str) -> None:
+    """Write a trained model in one of FORMATS to `path` ("-": standard output), whole or not at all.
 
     raises  ModelError: a model that the format cannot hold; OutputError: the file cannot be written
     """
     module, name = FORMATS[form]
-    written: Callable[[TextClassifier], Iterator[bytes]] = getattr(import_module(f"nbtext.export.{module}"), name)
+    written: Callable[[FittedModel], Iterator[bytes]] = getattr(import_module(f"nbtext.export.{module}"), name)
     with atomic_output(path) as file:
-        for part in written(classifier):
+        for part in written(model):
             file.write(part)

@@ -13,22 +13,22 @@ from typing import Any
 from nbtext.export.portable import check_analyzer, named_features
 from nbtext.export.probabilities import probabilities_of
 from nbtext.features.analyzer import LONGEST_TOKEN
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import FittedModel
 
 NOT_ASCII = r"[^\x00-\x7f]"
 
 
-def javascript(classifier: TextClassifier) -> Iterator[bytes]:
+def javascript(model: FittedModel) -> Iterator[bytes]:
     """An ECMAScript module that exports `classify(text)`, with the labels and probabilities of `predict`.
 
     Weights are kept as the scorer has them, only where a class has used a feature.
     """
-    features = named_features(classifier)
-    check_analyzer(classifier)
-    scorer, settings = classifier.fitted_.scorer, classifier.features
-    weighting = classifier.fitted_.weighting
-    model: dict[str, Any] = {
-        "labels": classifier.labels,
+    features = named_features(model)
+    check_analyzer(model)
+    scorer, settings = model.scorer, model.feature_settings
+    weighting = model.weighting
+    data: dict[str, Any] = {
+        "labels": model.labels,
         "analyzer": settings.analyzer,
         "ngrams": settings.ngrams,
         "lowercase": settings.lowercase,
@@ -46,10 +46,10 @@ def javascript(classifier: TextClassifier) -> Iterator[bytes]:
         "starts": _numbers(scorer.indptr),
         "classes": _numbers(scorer.classes),
         "deltas": _numbers(scorer.deltas),
-        **probabilities_of(classifier),
+        **probabilities_of(model),
     }
     # within a page, no text of the model may end the script
-    yield f"export const model = {json.dumps(model, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
+    yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
     yield files("nbtext.export").joinpath("classify.js").read_bytes()
 
 

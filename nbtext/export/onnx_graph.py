@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nbtext.errors import MissingExtra, ModelError
 from nbtext.export.portable import check_dense, named_features
 from nbtext.export.probabilities import probabilities_of
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import FittedModel
 
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto
@@ -62,7 +62,7 @@ class Graph:
         return self.add(operator, values, self.constant(array, f"{name}_constant"), name=name)
 
 
-def onnx_graph(classifier: TextClassifier) -> Iterator[bytes]:
+def onnx_graph(model: FittedModel) -> Iterator[bytes]:
     """An ONNX model, which says in its documentation what it takes and gives; sums are in double precision.
 
     ONNX has no operator that finds nbtext's tokens (its lower case and its white space depend on the machine), so the
@@ -74,18 +74,18 @@ def onnx_graph(classifier: TextClassifier) -> Iterator[bytes]:
         from onnx import TensorProto, helper
     except ImportError:
         raise MissingExtra("--to onnx", library="onnx", extra="onnx") from None
-    terms = _terms(classifier)
+    terms = _terms(model)
     graph = Graph()
     counts, known = _counts(graph, terms)
-    weights = _weighted(graph, classifier, counts, known)
-    label, probabilities = _answers(graph, classifier, _scores(graph, classifier, weights), known)
+    weights = _weighted(graph, model, counts, known)
+    label, probabilities = _answers(graph, model, _scores(graph, model, weights), known)
     made = helper.make_graph(
         graph.nodes,
         "nbtext",
         [helper.make_tensor_value_info("features", TensorProto.STRING, ["documents", "longest"])],
         [
             helper.make_tensor_value_info(label, TensorProto.STRING, ["documents"]),
-            helper.make_tensor_value_info(probabilities, TensorProto.DOUBLE, ["documents", len(classifier.labels)]),
+            helper.make_tensor_value_info(probabilities, TensorProto.DOUBLE, ["documents", len(model.labels)]),
         ],
         graph.constants,
     )
@@ -93,20 +93,20 @@ def onnx_graph(classifier: TextClassifier) -> Iterator[bytes]:
         made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="nbtext"
     )
     model.doc_string = DOCUMENTATION
-    helper.set_model_props(model, {"labels": json.dumps(classifier.labels)})
+    helper.set_model_props(model, {"labels": json.dumps(model.labels)})
     yield model.SerializeToString(deterministic=True)
 
 
-def _terms(classifier: TextClassifier) -> list[str]:
-    features = named_features(classifier)
-    check_dense(classifier)
-    n_bytes = len(features) * (len(classifier.labels) + 3) * 8 + len(features.blob)
+def _terms(model: FittedModel) -> list[str]:
+    features = named_features(model)
+    check_dense(model)
+    n_bytes = len(features) * (len(model.labels) + 3) * 8 + len(features.blob)
     if n_bytes > MOST_BYTES:
         raise ModelError(f"{n_bytes:,} bytes are more than an ONNX file holds", hint="use --to js")
     if "" in features.terms[:1]:  # sorted, so that it comes first
         hint = "train with another --token-pattern, or use --to csv"
         raise ModelError("ONNX cannot tell an empty word from the end of a document", hint=hint)
-    for text in (*features.terms, *classifier.labels):
+    for text in (*features.terms, *model.labels):
         if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
             raise ModelError("ONNX cannot hold a feature or label that is no Unicode text", hint="use --to js")
     return features.terms
@@ -135,9 +135,9 @@ def _sum(graph: Graph, values: str, *, name: str) -> str:
     return graph.add("ReduceSum", values, axis, name=name, keepdims=1)
 
 
-def _weighted(graph: Graph, classifier: TextClassifier, counts: str, known: str) -> str:
+def _weighted(graph: Graph, model: FittedModel, counts: str, known: str) -> str:
     """norm(tf(count) · idf), (documents, n_features)."""
-    weighting = classifier.fitted_.weighting
+    weighting = model.weighting
     weights = counts
     if weighting.tf == "binary":
         weights = graph.with_constant("Min", counts, 1.0, name="presence")
@@ -166,17 +166,17 @@ def _at_least_one(graph: Graph, known: str) -> str:
     return graph.with_constant("Max", known, 1.0, name="known_or_one")
 
 
-def _scores(graph: Graph, classifier: TextClassifier, weights: str) -> str:
+def _scores(graph: Graph, model: FittedModel, weights: str) -> str:
     """(documents, n_labels)"""
-    scorer = classifier.fitted_.scorer
+    scorer = model.scorer
     matrix: NDArray[np.float64] = np.ascontiguousarray(scorer.weights().T)
     products = graph.with_constant("MatMul", weights, matrix, name="evidence")
     return graph.with_constant("Add", products, scorer.bias[None, :], name="scores")
 
 
-def _answers(graph: Graph, classifier: TextClassifier, scores: str, known: str) -> tuple[str, str]:
+def _answers(graph: Graph, model: FittedModel, scores: str, known: str) -> tuple[str, str]:
     """The names of the labels and of the probabilities."""
-    found = probabilities_of(classifier)
+    found = probabilities_of(model)
     length = graph.with_constant("Max", known, 1.0, name="length")
     power = graph.with_constant("Pow", length, found["b"], name="power")
     temperature = graph.with_constant("Mul", power, found["a"], name="temperature")
@@ -184,7 +184,7 @@ def _answers(graph: Graph, classifier: TextClassifier, scores: str, known: str) 
     logs = graph.add("LogSoftmax", cooled, name="log_shares", axis=1)
     if found["noise"] > 0:
         shares = graph.with_constant("Mul", graph.add("Exp", logs, name="shares"), 1 - found["noise"], name="told")
-        mixed = graph.with_constant("Add", shares, found["noise"] / len(classifier.labels), name="mixed")
+        mixed = graph.with_constant("Add", shares, found["noise"] / len(model.labels), name="mixed")
         logs = graph.add("Log", mixed, name="log_mixed")
     if found["prior_adjustment"] is not None:
         tilted = graph.with_constant("Add", logs, found["prior_adjustment"], name="tilted")
@@ -194,4 +194,4 @@ def _answers(graph: Graph, classifier: TextClassifier, scores: str, known: str) 
     if found["shift"] is not None:
         decisive = graph.with_constant("Add", logs, found["shift"], name="decisive")
     best = graph.add("ArgMax", decisive, name="best", axis=1, keepdims=0)
-    return graph.add("Gather", graph.constant(list(classifier.labels), "labels"), best, name="label"), probabilities
+    return graph.add("Gather", graph.constant(list(model.labels), "labels"), best, name="label"), probabilities

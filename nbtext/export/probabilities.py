@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import FittedModel
 
 
-def probabilities_of(classifier: TextClassifier) -> dict[str, Any]:
+def probabilities_of(model: FittedModel) -> dict[str, Any]:
     """How scores s of a document with L known tokens become probabilities: with p = softmax(s / (a · max(L, 1)^b)),
 
     q = (1 − noise) · p + noise / n_labels, and r = softmax(log q + prior_adjustment), which are the probabilities. The
     answer is the label with the largest log r + shift. Where nothing is calibrated a is 1, b and noise are 0;
     prior_adjustment and shift are None where there is none.
     """
-    choice = classifier.fitted_.choice
+    choice = model.choice
     found = choice.calibration
     return {
         "a": 1.0 if found is None else found.a,

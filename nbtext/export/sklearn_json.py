@@ -13,14 +13,14 @@ from nbtext.errors import ModelError
 from nbtext.export.portable import check_analyzer, check_dense, named_features
 from nbtext.export.probabilities import probabilities_of
 from nbtext.features.analyzer import TOKEN_PATTERN
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import FittedModel
 
 FORMAT = "nbtext scikit-learn pipeline"
 VERSION = 1
 Step = dict[str, Any]
 
 
-def sklearn_json(classifier: TextClassifier) -> Iterator[bytes]:
+def sklearn_json(model: FittedModel) -> Iterator[bytes]:
     """JSON of a pipeline's steps; the class of each is one of scikit-learn's, by its name.
 
     The first step counts features. The last one is the naive Bayes of the same name, where scikit-learn has it with
@@ -29,14 +29,14 @@ def sklearn_json(classifier: TextClassifier) -> Iterator[bytes]:
 
     raises  ModelError: features or a model that scikit-learn does not have
     """
-    named_features(classifier)
-    check_dense(classifier)
-    check_analyzer(classifier, is_own_pattern_known=True)
+    named_features(model)
+    check_dense(model)
+    check_analyzer(model, is_own_pattern_known=True)
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "steps": [_vectorizer(classifier), *_transformers(classifier), _estimator(classifier)],
-        "probabilities": probabilities_of(classifier),
+        "steps": [_vectorizer(model), *_transformers(model), _estimator(model)],
+        "probabilities": probabilities_of(model),
     }
     yield json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
 
@@ -46,8 +46,8 @@ def _step(name: str, params: dict[str, Any], **attributes: NDArray[Any] | int) -
     return {"class": name, "params": params, "attributes": plain}
 
 
-def _vectorizer(classifier: TextClassifier) -> Step:
-    settings, features = classifier.features, named_features(classifier)
+def _vectorizer(model: FittedModel) -> Step:
+    settings, features = model.feature_settings, named_features(model)
     params = {
         "analyzer": settings.analyzer,
         "ngram_range": list(settings.ngrams),
@@ -60,12 +60,12 @@ def _vectorizer(classifier: TextClassifier) -> Step:
     return _step("CountVectorizer", params)
 
 
-def _transformers(classifier: TextClassifier) -> list[Step]:
+def _transformers(model: FittedModel) -> list[Step]:
     """What turns counts into weights; BernoulliNB looks at presence by itself."""
-    weighting, fitted = classifier.fitted_.weighting, {"n_features_in_": classifier.fitted_.scorer.n_features}
+    weighting, fitted = model.weighting, {"n_features_in_": model.scorer.n_features}
     norm = None if weighting.norm == "none" else weighting.norm
     steps = []
-    if weighting.tf == "binary" and classifier.modelling.model != "bernoulli":
+    if weighting.tf == "binary" and model.model_settings.model != "bernoulli":
         steps.append(_step("Binarizer", {}))
     if weighting.tf == "relative":
         steps.append(_step("TfidfTransformer", {"norm": "l1", "use_idf": False}, **fitted))
@@ -77,19 +77,19 @@ def _transformers(classifier: TextClassifier) -> list[Step]:
     return steps
 
 
-def _estimator(classifier: TextClassifier) -> Step:
-    model, scorer = classifier.modelling.model, classifier.fitted_.scorer
+def _estimator(model: FittedModel) -> Step:
+    name, scorer = model.model_settings.model, model.scorer
     weights, n_features = scorer.weights(), scorer.n_features
-    shared: dict[str, Any] = {"classes_": np.array(classifier.labels), "n_features_in_": n_features}
-    if model == "bernoulli":
-        _check_smoothed(classifier)
+    shared: dict[str, Any] = {"classes_": np.array(model.labels), "n_features_in_": n_features}
+    if name == "bernoulli":
+        _check_smoothed(model)
         # of w = log(p / (1 - p)) the log p
-        return _bayes(classifier, "BernoulliNB", {}, feature_log_prob_=-np.logaddexp(0.0, -weights), **shared)
-    if model == "multinomial":
-        return _bayes(classifier, "MultinomialNB", {}, feature_log_prob_=weights, **shared)
-    if model == "complement" and np.ptp(scorer.bias) == 0:  # scikit-learn's has no prior
-        params = {"norm": classifier.modelling.normalize_weights}
-        return _bayes(classifier, "ComplementNB", params, feature_log_prob_=weights, **shared)
+        return _bayes(model, "BernoulliNB", {}, feature_log_prob_=-np.logaddexp(0.0, -weights), **shared)
+    if name == "multinomial":
+        return _bayes(model, "MultinomialNB", {}, feature_log_prob_=weights, **shared)
+    if name == "complement" and np.ptp(scorer.bias) == 0:  # scikit-learn's has no prior
+        params = {"norm": model.model_settings.normalize_weights}
+        return _bayes(model, "ComplementNB", params, feature_log_prob_=weights, **shared)
     bias = scorer.bias
     if len(bias) == 1:
         raise ModelError("scikit-learn has no linear model of one label", hint="train with two labels or more")
@@ -98,12 +98,12 @@ def _estimator(classifier: TextClassifier) -> Step:
     return _step("LogisticRegression", {}, coef_=weights, intercept_=bias, **shared)
 
 
-def _check_smoothed(classifier: TextClassifier) -> None:
-    if classifier.fitted_.choice.smoothing == 0:
+def _check_smoothed(model: FittedModel) -> None:
+    if model.choice.smoothing == 0:
         raise ModelError("scikit-learn has no Bernoulli model without smoothing", hint="train with --smoothing 1e-10")
 
 
-def _bayes(classifier: TextClassifier, name: str, params: dict[str, Any], **attributes: Any) -> Step:
+def _bayes(model: FittedModel, name: str, params: dict[str, Any], **attributes: Any) -> Step:
     """A step of scikit-learn's naive Bayes."""
-    params = {"alpha": classifier.fitted_.choice.smoothing, **params}
-    return _step(name, params, class_log_prior_=classifier.class_log_prior_, **attributes)
+    params = {"alpha": model.choice.smoothing, **params}
+    return _step(name, params, class_log_prior_=model.log_prior, **attributes)

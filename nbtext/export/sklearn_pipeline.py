@@ -17,7 +17,9 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitting import train_on_counts
+from nbtext.model.sklearn_compat import label_texts
 
 MODELS = {"MultinomialNB": "multinomial", "BernoulliNB": "bernoulli", "ComplementNB": "complement"}
 SUPPORTED = (
@@ -25,7 +27,7 @@ SUPPORTED = (
 )
 
 
-def from_sklearn(pipeline: Any) -> TextClassifier:
+def from_sklearn(pipeline: Any) -> TrainedModel:
     """The model that a fitted scikit-learn pipeline of naive Bayes over texts is.
 
     Labels and probabilities are the pipeline's, which are not calibrated; a model file holds labels as texts.
@@ -58,7 +60,9 @@ def from_sklearn(pipeline: Any) -> TextClassifier:
         tuple(labels[k] for k in classes), Vocabulary.from_sorted(features.vocabulary or ()), statistics,
         concatenate(()), 0, weighting,
     )  # fmt: skip
-    return TextClassifier.of(features, modelling).fit_tally(tally).name_labels(estimator.classes_.tolist())
+    trained = train_on_counts(tally, features, modelling)
+    _, label_type = label_texts(estimator.classes_)
+    return replace(trained, fitted=replace(trained.fitted, label_type=label_type))
 
 
 def _require(is_sound: bool, found: str) -> None:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from nbtext.export.portable import check_dense, named_features
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import FittedModel
 
 ROWS = 4096  # that are made at once
 
 
-def table(classifier: TextClassifier) -> Iterator[bytes]:
+def table(model: FittedModel) -> Iterator[bytes]:
     """CSV with a column for each label after `kind`, `feature` and `idf`.
 
     Of kind `bias` is the row of what each label's score begins with, the prior included; of `log_prior` that prior
@@ -22,14 +22,14 @@ def table(classifier: TextClassifier) -> Iterator[bytes]:
     is none), and its weight for each label. The score of a document is the bias plus the weights times its counts,
     weighed by the model's tf, idf and norm. Numbers read back are exact.
     """
-    features = named_features(classifier)
-    check_dense(classifier)
-    reading = classifier.fitted_
+    features = named_features(model)
+    check_dense(model)
+    reading = model
     scorer, idf = reading.scorer, reading.weighting.idf
     idf = np.ones(len(features)) if idf is None else idf
-    yield _lines([["kind", "feature", "idf", *classifier.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
-    if not classifier.modelling.is_linear:
-        yield _lines([["log_prior", "", 1.0, *classifier.class_log_prior_.tolist()]])
+    yield _lines([["kind", "feature", "idf", *model.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
+    if not model.model_settings.is_linear:
+        yield _lines([["log_prior", "", 1.0, *model.log_prior.tolist()]])
     terms, weights = features.terms, scorer.weights().T
     for start in range(0, len(terms), ROWS):
         part = slice(start, start + ROWS)

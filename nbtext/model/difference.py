@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.counting import merge_sorted
+from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.inspection import Inspection, inspect
 from nbtext.model.inspector import Inspector
-
-if TYPE_CHECKING:
-    from nbtext.model.text_classifier import TextClassifier
 
 MOST_MOVES = 1000  # of a label
 SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")
@@ -59,7 +57,7 @@ class Difference:
     moves: tuple[Move, ...]  # by label, then by falling size of the change
 
 
-def difference(before: TextClassifier, after: TextClassifier, *, n_features: int = 10) -> Difference:
+def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int = 10) -> Difference:
     """What has changed from one trained classifier to another.
 
     n_features  how many of the moves of each label, of the new and of the lost features
@@ -70,14 +68,18 @@ def difference(before: TextClassifier, after: TextClassifier, *, n_features: int
     return Difference(
         _sizes(old, new),
         _settings(old, new),
-        tuple(label for label in after.labels if label not in set(before.labels)),
-        tuple(label for label in before.labels if label not in set(after.labels)),
+        tuple(label for label in after.fitted.labels if label not in set(before.fitted.labels)),
+        tuple(label for label in before.fitted.labels if label not in set(after.fitted.labels)),
         len(in_old),
         new.n_features - len(in_new),
         old.n_features - len(in_old),
         _frequent(other, in_new, n_features),
         _frequent(one, in_old, n_features),
-        tuple(move for label in before.labels for move in _moves(label, (one, in_old), (other, in_new))[:n_features]),
+        tuple(
+            move
+            for label in before.fitted.labels
+            for move in _moves(label, (one, in_old), (other, in_new))[:n_features]
+        ),
     )
 
 
@@ -96,12 +98,12 @@ def _settings(old: Inspection, new: Inspection) -> tuple[Change, ...]:
     return tuple(change for change in changes if change.before != change.after)
 
 
-def _common(before: TextClassifier, after: TextClassifier) -> tuple[Columns, Columns]:
+def _common(before: TrainedModel, after: TrainedModel) -> tuple[Columns, Columns]:
     """The columns of the features that both models have, in each of them."""
-    old, new = before.fitted_.features, after.fitted_.features
+    old, new = before.fitted.vocabulary, after.fitted.vocabulary
     if old is None or new is None:
-        is_same = old is new and before.features.hash_bits == after.features.hash_bits
-        columns = np.arange(before.fitted_.scorer.n_features if is_same else 0)
+        is_same = old is new and before.fitted.feature_settings.hash_bits == after.fitted.feature_settings.hash_bits
+        columns = np.arange(before.fitted.scorer.n_features if is_same else 0)
         return columns, columns
     _, _, places_old, places_new = merge_sorted(old.blob, old.offsets, new.blob, new.offsets)
     _, in_old, in_new = np.intersect1d(places_old, places_new, assume_unique=True, return_indices=True)

@@ -1,9 +1,9 @@
-"""FittedModel a tally as a model: which features, how weighted, with which smoothing, calibrated how."""
+"""Training: from a corpus's counts to a fitted model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,50 +12,66 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_models import EVENT_MODELS, EventModel, derivation_of
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.priors import log_prior
-from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Choice, LeaveOneOut
-from nbtext.bayes.unlabeled import Unlabeled
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
+from nbtext.model.fitted_model import FittedModel, TrainedModel, trained_model
+from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor, thread_run
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
 
 MOST_DERIVED = 1 << 27  # columns made of hashed features
 
 
-@dataclass(frozen=True, eq=False)
-class FittedModel:
-    """A tally read as a model.
+def train_on_source(
+    source: Source,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    *,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+    executor: Executor | None = None,
+) -> TrainedModel:
+    """Train on all documents of a source; the result does not depend on the number of threads.
 
-    features   the vocabulary that the scorer's columns stand for; None where they are hashed
-    columns    which of the tally's features (or of the given vocabulary) these are; None: all of them
-    weighting  what a document's counts are turned into before they are scored
-    scorer     of log P(document, class), the prior included
-    choice     the smoothing, and what leave-one-out says of it
-    unlabeled how it has learned from documents without labels too; None: it has not
+    Parameters
+    ----------
+    jobs
+        Number of threads.
+    executor
+        Counts the documents instead of threads; `nbtext.cluster` has one for Dask.
     """
+    check_hashing(features, modelling)
+    features = replace(features, fields=source.field_names)
+    task = CountingTask(features, sample_size(features, modelling))
+    counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
+    if not counts.labels:
+        raise InputError("there is no document to learn from")
+    with thread_run(jobs) as run:
+        return train_on_counts(counts, features, modelling, run=run, jobs=jobs)
 
-    features: Vocabulary | None
-    columns: NDArray[np.int64] | None
-    weighting: Weighting
-    scorer: LinearScorer
-    choice: Choice
-    unlabeled: Unlabeled | None = None
 
-    def log_probabilities(self, documents: DocumentCounts) -> NDArray[np.float64]:
-        """What the model says of documents over its features, shape (n_documents, n_classes)."""
-        weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
-        scores = self.scorer.scores(documents.indptr, documents.indices, weights)
-        lengths = documents.lengths if documents.has_lengths else documents.totals
-        return self.choice.log_posterior(scores, lengths)
+def train_on_counts(
+    counts: CorpusCounts,
+    features: FeatureSettings,
+    modelling: ModelSettings,
+    *,
+    run: Run[Any] = one_by_one,
+    jobs: int = 1,
+) -> TrainedModel:
+    """Train on a corpus that is counted already."""
+    return trained_model(fit_model(counts, features, modelling, run=run, jobs=jobs), counts)
 
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
-    """How many documents a tally must keep to be read like this; None: all of them."""
+    """Return how many documents the counts must retain for such a model to be fitted; None: all of them."""
     return None if needs_all_documents(features, modelling) else modelling.keep_sample or SAMPLE_SIZE
 
 
@@ -83,8 +99,8 @@ def needs_all_documents(features: FeatureSettings, modelling: ModelSettings) -> 
     return event_model.gather is not None or not (features.is_linear or event_model.reads_presence)
 
 
-def read(
-    tally: CorpusCounts,
+def fit_model(
+    counts: CorpusCounts,
     features: FeatureSettings,
     modelling: ModelSettings,
     *,
@@ -93,7 +109,7 @@ def read(
     choice: Choice | None = None,
     is_new: NDArray[np.bool_] | None = None,
 ) -> FittedModel:
-    """Make a model of a tally.
+    """Fit a model to counts.
 
     run     what makes the calls that leave-one-out is cut into
     jobs    threads, for discriminative models
@@ -101,18 +117,18 @@ def read(
     is_new  (n_sampled,), which documents of the sample are not among those counted, if any
     raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
     """
-    if tally.statistics.n_documents == 0:
+    if counts.statistics.n_documents == 0:
         raise ModelError("there is no document to learn from")
-    tally, columns = chosen(over_vocabulary(tally, features), features)
-    statistics, sample = tally.statistics, tally.sample
+    counts, columns = chosen(over_vocabulary(counts, features), features)
+    statistics, sample = counts.statistics, counts.sample
     # of weights, the length of a document cannot be told any more: its temperature is the same at any length
-    lengths = sample.lengths if tally.weighting is None else np.ones(len(sample))
-    n_hapax = _alone(tally, features, is_new)
+    lengths = sample.lengths if counts.weighting is None else np.ones(len(sample))
+    n_hapax = _alone(counts, features, is_new)
     if modelling.is_linear:
-        return _learned(tally, columns, features, modelling, lengths=lengths - n_hapax, jobs=jobs)
+        return _learned(counts, columns, features, modelling, lengths=lengths - n_hapax, jobs=jobs)
     event_model = EVENT_MODELS[modelling.event_model]
-    weighting = _weighting(tally, features, event_model)
-    if weighting is not tally.weighting:
+    weighting = _weighting(counts, features, event_model)
+    if weighting is not counts.weighting:
         statistics, sample = _weighted(statistics, sample, weighting)
     if event_model.gather is not None:
         _check_complete(statistics, sample)
@@ -122,13 +138,15 @@ def read(
         left_out = LeaveOneOut(statistics, sample, lengths, n_hapax, modelling.event_model, prior, run, is_new)
         choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize)
     scorer = event_model.compile(statistics, smoothing=choice.smoothing)
+    log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
-        tally.vocabulary, columns, weighting, scorer.with_prior(log_prior(statistics.class_documents, prior)), choice
-    )
+        counts.labels, features, modelling, counts.vocabulary, columns,
+        weighting, scorer.with_prior(log_priors), log_priors, choice,
+    )  # fmt: skip
 
 
 def _learned(
-    tally: CorpusCounts,
+    counts: CorpusCounts,
     columns: NDArray[np.int64] | None,
     features: FeatureSettings,
     modelling: ModelSettings,
@@ -143,49 +161,53 @@ def _learned(
     from nbtext.linear.learning import learn
     from nbtext.linear.solving import Corpus
 
-    statistics, sample = tally.statistics, tally.sample
+    statistics, sample = counts.statistics, counts.sample
     _check_complete(statistics, sample)
-    weighting = tally.weighting or Weighting.fitted(
+    weighting = counts.weighting or Weighting.fitted(
         features, statistics.document_frequencies, n_documents=statistics.n_documents
     )
-    if tally.weighting is None:
+    if counts.weighting is None:
         weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
         sample = replace(sample, counts=np.asarray(weights, dtype=np.float64))
     corpus = Corpus(sample, statistics.n_features, statistics.n_classes)
     learned = learn(corpus, lengths, modelling, jobs=jobs)
-    return FittedModel(tally.vocabulary, columns, weighting, learned.scorer, learned.choice)
+    log_priors = log_prior(statistics.class_documents, modelling.effective_prior)
+    return FittedModel(
+        counts.labels, features, modelling, counts.vocabulary, columns,
+        weighting, learned.scorer, log_priors, learned.choice,
+    )  # fmt: skip
 
 
-def _alone(tally: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+def _alone(counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None) -> NDArray[np.float64]:
     """The tokens of each document of the sample that no other document holds: none where the vocabulary is given."""
-    if tally.vocabulary is None or tally.weighting is not None or features.vocabulary is not None:
-        return np.zeros(len(tally.sample))
-    n_hapax = tally.sample.sum_features(tally.statistics.document_frequencies == 1)
+    if counts.vocabulary is None or counts.weighting is not None or features.vocabulary is not None:
+        return np.zeros(len(counts.sample))
+    n_hapax = counts.sample.sum_features(counts.statistics.document_frequencies == 1)
     return n_hapax if is_new is None else n_hapax * ~is_new
 
 
-def chosen(tally: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
-    """The tally of the features that the settings choose alone, and their columns (None: all of them)."""
-    if tally.vocabulary is None or not is_selective(features):
-        if tally.statistics.n_features == 0:
+def chosen(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
+    """The counts of the features that the settings choose alone, and their columns (None: all of them)."""
+    if counts.vocabulary is None or not is_selective(features):
+        if counts.statistics.n_features == 0:
             raise ModelError(
                 "the documents hold no feature", hint="a word has two letters at least, see --token-pattern"
             )
-        return tally, None
-    columns = selected_columns(tally.statistics, tally.statistics.class_documents, features)
-    return tally.restricted(columns), columns
+        return counts, None
+    columns = selected_columns(counts.statistics, counts.statistics.class_documents, features)
+    return counts.restricted(columns), columns
 
 
-def over_vocabulary(tally: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
-    """The tally over the vocabulary that the settings give, some of which the documents may not hold."""
-    if tally.vocabulary is None or features.vocabulary is None:
-        return tally
+def over_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
+    """The counts over the vocabulary that the settings give, some of which the documents may not hold."""
+    if counts.vocabulary is None or features.vocabulary is None:
+        return counts
     given = Vocabulary.from_terms(features.vocabulary)
     places = {term: column for column, term in enumerate(given.terms)}
-    columns = np.array([j for j, term in enumerate(tally.vocabulary.terms) if term in places], dtype=np.int64)
-    known = tally.restricted(columns)
+    columns = np.array([j for j, term in enumerate(counts.vocabulary.terms) if term in places], dtype=np.int64)
+    known = counts.restricted(columns)
     goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
-    classes = np.arange(len(tally.labels), dtype=np.int32)
+    classes = np.arange(len(counts.labels), dtype=np.int32)
     return replace(
         known,
         vocabulary=given,
@@ -194,22 +216,22 @@ def over_vocabulary(tally: CorpusCounts, features: FeatureSettings) -> CorpusCou
     )
 
 
-def _weighting(tally: CorpusCounts, features: FeatureSettings, event_model: EventModel) -> Weighting:
+def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: EventModel) -> Weighting:
     """What the settings ask for, or as much of it as the event model can read."""
     if event_model.reads_presence:
-        if not tally.statistics.knows_documents:
+        if not counts.statistics.knows_documents:
             raise ModelError(
                 "the counts tell how often each feature occurs, and not in how many documents",
                 hint="train on the texts",
             )
         return Weighting("binary")
-    if event_model.reads_counts and tally.weighting is not None:
+    if event_model.reads_counts and counts.weighting is not None:
         raise ModelError("a model of counts cannot be made of weights", hint="make the matrix of counts")
     if event_model.reads_counts and not features.is_counting:
         return Weighting("count")
-    statistics = tally.statistics
+    statistics = counts.statistics
     frequencies, n_documents = statistics.document_frequencies, statistics.n_documents
-    return tally.weighting or Weighting.fitted(features, frequencies, n_documents=n_documents)
+    return counts.weighting or Weighting.fitted(features, frequencies, n_documents=n_documents)
 
 
 def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:

@@ -1,4 +1,4 @@
-"""Texts that a classifier would expect: drawn by its event model, and readable by whatever learned from such texts."""
+"""Texts that a model would expect: drawn by its event model, and readable by whatever learned from such texts."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.weights import ClassWeights
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.model.inspection import class_of
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import TrainedModel
 
 REMEMBERED = 32  # labels whose weights are kept at hand
 
 
-class DrawnDocument(NamedTuple):
+class GeneratedDocument(NamedTuple):
     """A text that a model has made up, or one for each of its fields; words in no order that means anything."""
 
     label: str
     texts: tuple[str, ...]
 
 
-def sampled(
-    classifier: TextClassifier, n_documents: int, *, label: str | None = None, length: int | None = None, seed: int = 1
-) -> Iterator[DrawnDocument]:
+def generate_documents(
+    model: TrainedModel, n_documents: int, *, label: str | None = None, length: int | None = None, seed: int = 1
+) -> Iterator[GeneratedDocument]:
     """Documents drawn by the model's generative story; the first ones are the same however many are drawn.
 
     label    of which they are; None draws each document's label from the prior
@@ -38,24 +37,25 @@ def sampled(
     raises   ModelError: the model has no such story, or no words to tell it in; SettingsError: there is no such
              label, or documents whose length comes about by itself
     """
-    story, vocabulary = _story(classifier)
+    story, vocabulary = _story(model)
     if length is not None and not story.has_length:
-        raise SettingsError(f"{classifier.modelling.model} documents are as long as they turn out", where="--length")
-    chosen = None if label is None else class_of(classifier, label)
-    draws = _draws(classifier, story, chosen=chosen, length=length, random=np.random.default_rng(seed))
-    fields = classifier.features.fields
+        name = model.fitted.model_settings.model
+        raise SettingsError(f"the length of {name} documents cannot be chosen", where="--length", hint="leave it out")
+    chosen = None if label is None else model.fitted.class_of(label)
+    draws = _draws(model, story, chosen=chosen, length=length, random=np.random.default_rng(seed))
+    fields = model.fitted.feature_settings.fields
     return (
-        DrawnDocument(classifier.labels[k], _texts(columns, vocabulary, fields))
+        GeneratedDocument(model.fitted.labels[k], _texts(columns, vocabulary, fields))
         for k, columns in islice(draws, n_documents)
     )
 
 
 def _draws(
-    classifier: TextClassifier, story: Story, *, chosen: int | None, length: int | None, random: np.random.Generator
+    model: TrainedModel, story: Story, *, chosen: int | None, length: int | None, random: np.random.Generator
 ) -> Iterator[tuple[int, Columns]]:
     """The class and the features of one document after the other, without end."""
-    statistics, scorer = classifier.counts_.statistics, classifier.fitted_.scorer
-    shares = np.cumsum(np.exp(classifier.class_log_prior_))
+    statistics, scorer = model.counts.statistics, model.fitted.scorer
+    shares = np.cumsum(np.exp(model.fitted.log_prior))
     of_classes = ClassWeights(scorer)
     means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1)).astype(int)
 
@@ -78,16 +78,17 @@ def _texts(columns: Columns, vocabulary: Vocabulary, fields: tuple[str, ...]) ->
     return tuple(" ".join(word[len(p) :] for word in words if word.startswith(p)) for p in prefixes)
 
 
-def _story(classifier: TextClassifier) -> tuple[Story, Vocabulary]:
-    """How the model thinks that documents come about, and the words that they are made of."""
-    model, features, weighting = classifier.modelling.model, classifier.features, classifier.fitted_.weighting
-    hint = "train a multinomial, bernoulli or categorical model of counts of words"
-    if model not in STORIES:
-        raise ModelError(f"{model} tells no story of how a document comes about", hint=hint)
-    if weighting.tf != ("binary" if model == "bernoulli" else "count") or not weighting.is_counting:
-        raise ModelError(f"a {model} model of weights tells no story of how a document comes about", hint=hint)
-    if classifier.fitted_.features is None:
-        raise ModelError("hashed features have no names, of which a text could be made", hint="leave out --hash-bits")
+def _story(model: TrainedModel) -> tuple[Story, Vocabulary]:
+    """Return the generative story of the model, and its vocabulary; ModelError if it has none."""
+    fitted = model.fitted
+    name, features, weighting = fitted.model_settings.model, fitted.feature_settings, fitted.weighting
+    hint = "train a multinomial, bernoulli or categorical model of word counts"
+    if name not in STORIES:
+        raise ModelError(f"a {name} model cannot generate documents", hint=hint)
+    if weighting.tf != ("binary" if name == "bernoulli" else "count") or not weighting.is_counting:
+        raise ModelError(f"a {name} model of weights cannot generate documents", hint=hint)
+    if fitted.vocabulary is None:
+        raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
     if features.analyzer != "word" or features.ngrams != (1, 1):
-        raise ModelError("no text can be made of features that overlap, as pairs of words and characters do", hint=hint)
-    return STORIES[model], classifier.fitted_.features
+        raise ModelError("features that overlap (n-grams) cannot be generated", hint=hint)
+    return STORIES[name], fitted.vocabulary

@@ -1,4 +1,7 @@
-"""Models that learn more, join and forget: their corpora add up, and the sum is read again."""
+"""Models that learn more, forget, merge, and are calibrated or fitted again, all without the earlier texts.
+
+Every function returns a new model and leaves the given one as it is, so that an error changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,288 +20,363 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Choice
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import merge_sorted
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
-from nbtext.model.decay import WHOLE, check_fading, check_whole, faded
-from nbtext.model.fitting import needs_all_documents, read, sample_size
-from nbtext.model.folding import OnBatch, check_fields, tally_source, threads
+from nbtext.model.fitted_model import FittedModel, TrainedModel, are_labels_of, trained_model
+from nbtext.model.fitting import fit_model, needs_all_documents, sample_size
+from nbtext.model.source_counting import OnBatch, check_fields, count_source, thread_run
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.text_classifier import TextClassifier
 
-ADDING = ("multinomial", "bernoulli", "complement", "categorical")  # their smoothing adds sightings, a prior is theirs
-ENOUGH = 0.5  # the share of a sample that must be left for a choice to be made by it
+ADDING = ("multinomial", "bernoulli", "complement", "categorical")  # with additive smoothing and a prior
+ENOUGH = 0.5  # the share of a retained sample that must be left for a choice to be made by it
+NO_DECAY = 1.0
 
 
 def update_source(
-    classifier: TextClassifier,
-    source: Source,
-    *,
-    jobs: int = 1,
-    on_batch: OnBatch | None = None,
-    factor: float = WHOLE,
-) -> TextClassifier:
-    """Learn all documents of a source as well; new words and new labels too.
+    model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None, factor: float = NO_DECAY
+) -> TrainedModel:
+    """Return the model after it has learned all documents of a source too; new words and labels are added.
 
-    factor  what each document learned before weighs from now on, as a share of what it did; see `faded`
-    raises  InputError: a document cannot be read, or has no label; ModelError: the model cannot learn more
+    Parameters
+    ----------
+    factor
+        How much each document that was learned before weighs from now on, from 0 to 1; see `decay_counts`.
+
+    Raises
+    ------
+    InputError
+        A document cannot be read, or has no label.
+    ModelError
+        The model cannot learn more.
     """
-    check_growth(classifier)
-    tally = _counted(classifier, source, jobs=jobs, sample_size=more_sample_size(classifier), on_batch=on_batch)
-    with threads(jobs) as run:
-        return learn(classifier, tally, run=run, factor=factor)
+    check_growth(model)
+    counts = _count(model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch)
+    with thread_run(jobs) as run:
+        return update(model, counts, run=run, factor=factor)
 
 
 def forget_source(
-    classifier: TextClassifier, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
-) -> TextClassifier:
-    """Take all documents of a source out again; words and labels that no other document has vanish.
+    model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> TrainedModel:
+    """Return the model without the documents of a source; words and labels of no other document vanish.
 
-    raises  InputError: a document cannot be read, or has no label; ModelError: one was never learned, as far as
-            counts can show it, or the model cannot forget
+    Raises
+    ------
+    InputError
+        A document cannot be read, or has no label.
+    ModelError
+        A document was never learned, as far as the counts show it, or the model cannot forget.
     """
-    check_growth(classifier)
-    check_whole(classifier)
-    size = None if classifier.counts_.sample_size != 0 else 0
-    tally = _counted(classifier, source, jobs=jobs, sample_size=size, on_batch=on_batch)
-    with threads(jobs) as run:
-        return forget(classifier, tally, run=run)
+    check_growth(model)
+    check_undecayed(model)
+    size = None if model.counts.sample_size != 0 else 0
+    counts = _count(model, source, jobs=jobs, sample_size=size, on_batch=on_batch)
+    with thread_run(jobs) as run:
+        return forget(model, counts, run=run)
 
 
 def calibrate_source(
-    classifier: TextClassifier, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
-) -> TextClassifier:
-    """Choose smoothing and calibration afresh by the documents of a source, which the model may have learned or not.
+    model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> TrainedModel:
+    """Return the model with its smoothing and calibration fitted to the documents of a source; see `calibrate`.
 
-    raises  InputError: a document cannot be read, or has no label; ModelError: the model does not know a label
+    Raises
+    ------
+    InputError
+        A document cannot be read, or has no label.
+    ModelError
+        The model does not know a label.
     """
-    tally = _counted(classifier, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
-    with threads(jobs) as run:
-        return calibrate(classifier, tally, run=run)
+    counts = _count(model, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
+    with thread_run(jobs) as run:
+        return calibrate(model, counts, run=run)
 
 
-def learn(
-    classifier: TextClassifier, tally: CorpusCounts, *, run: Run[Any] = one_by_one, factor: float = WHOLE
-) -> TextClassifier:
-    """Learn what was counted by the same settings as well; what was learned before weighs less by a factor."""
-    check_growth(classifier)
-    if factor != WHOLE:
-        check_fading(classifier)
-    return _become(classifier, faded(classifier.counts_, factor) + tally, classifier, run)
+def update(
+    model: TrainedModel, counts: CorpusCounts, *, run: Run[Any] = one_by_one, factor: float = NO_DECAY
+) -> TrainedModel:
+    """Return the model after it has learned more counts, made by the same settings; see `update_source`."""
+    check_growth(model)
+    if factor != NO_DECAY:
+        check_decay(model)
+    return _fit_again(model, decay_counts(model.counts, factor) + counts, model, run)
 
 
-def forget(classifier: TextClassifier, tally: CorpusCounts, *, run: Run[Any] = one_by_one) -> TextClassifier:
-    """Forget what was counted by the same settings; all its documents are in its sample if the model keeps one."""
-    check_growth(classifier)
-    check_whole(classifier)
-    rest = classifier.counts_ - tally
+def forget(model: TrainedModel, counts: CorpusCounts, *, run: Run[Any] = one_by_one) -> TrainedModel:
+    """Return the model without some counts, made by the same settings; see `forget_source`.
+
+    counts  retain all of their documents if the model retains a sample
+    """
+    check_growth(model)
+    check_undecayed(model)
+    rest = model.counts - counts
     if rest.statistics.n_documents == 0:
         raise ModelError("no document is left to learn from", hint="delete the model instead")
-    return _become(classifier, rest, classifier, run)
+    return _fit_again(model, rest, model, run)
 
 
-def merge(
-    classifiers: Sequence[TextClassifier], *, names: Sequence[str] = (), run: Run[Any] = one_by_one
-) -> TextClassifier:
-    """The first of some classifiers, having learned what all of them learned.
+def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), run: Run[Any] = one_by_one) -> TrainedModel:
+    """Return a model that has learned what all of the models have learned.
 
-    names   what errors call the classifiers, if anything
-    raises  ModelError: they have unlike settings, or cannot learn more
+    Parameters
+    ----------
+    names
+        What error messages call the models.
+
+    Raises
+    ------
+    ModelError
+        The models have different settings, or cannot learn more.
     """
-    first, *others = classifiers
+    first, *others = models
     for number, other in enumerate(others, 1):
         with _located(" and ".join((names[0], names[number])) if names else ""):
             check_settings(first, other)
-    for number, classifier in enumerate(classifiers):
+    for number, model in enumerate(models):
         with _located(names[number] if names else ""):
-            check_growth(classifier)
-            check_whole(classifier)
-    largest = max(classifiers, key=_weight)
-    return _become(first, reduce(add, (each.counts_ for each in classifiers)), largest, run)
+            check_growth(model)
+            check_undecayed(model)
+    largest = max(models, key=_size)
+    return _fit_again(first, reduce(add, (model.counts for model in models)), largest, run)
 
 
 @contextmanager
 def _located(where: str) -> Iterator[None]:
-    """Say of which models an error is."""
+    """Add to a ModelError which models it is about."""
     try:
         yield
     except ModelError as error:
         raise ModelError(error.what, where=where, hint=error.hint) from None
 
 
-def calibrate(classifier: TextClassifier, tally: CorpusCounts, *, run: Run[Any] = one_by_one) -> TextClassifier:
-    """Choose smoothing and calibration by the sample of a tally.
+def calibrate(model: TrainedModel, counts: CorpusCounts, *, run: Run[Any] = one_by_one) -> TrainedModel:
+    """Return the model with its smoothing and calibration fitted to the retained documents of some counts.
 
-    A document that the model's counts could hold is left out of them before it is asked about; one that they cannot
-    hold was never learned, and is asked about as it is. So is each where documents weigh less with age: nobody knows
-    what to leave out.
+    A document that the model may have learned is left out of its counts before it is scored. A document that it
+    cannot have learned is scored as it is. So is every document if older documents weigh less, because it is not
+    known what to leave out.
     """
-    check_growth(classifier)
-    if needs_all_documents(classifier.features, classifier.modelling):
+    check_growth(model)
+    features, settings = model.fitted.feature_settings, model.fitted.model_settings
+    if needs_all_documents(features, settings):
         raise ModelError("only models of counts can be calibrated afterwards", hint="train it again")
-    whole = classifier.counts_
-    judged = replace(whole, sample=_known(tally, whole))
-    is_new = ~whole.statistics.may_contain(judged.sample) | whole.statistics.is_decayed
-    reading = read(judged, classifier.features, classifier.modelling, run=run, is_new=is_new)
-    return classifier.restore(whole.labels, reading, lambda: whole)
+    judged = replace(model.counts, sample=_align_sample(counts, model.counts))
+    is_new = ~model.counts.statistics.may_contain(judged.sample) | model.counts.statistics.is_decayed
+    fitted = fit_model(judged, features, settings, run=run, is_new=is_new)
+    return trained_model(_keep_label_type(fitted, model.fitted), model.counts)
 
 
-def read_again(
-    classifier: TextClassifier, settings: Mapping[str, Any], *, run: Run[Any] = one_by_one
-) -> TextClassifier:
-    """What the classifier has counted, read as another model, without any text.
+def refit(model: TrainedModel, changes: Mapping[str, Any], *, run: Run[Any] = one_by_one) -> TrainedModel:
+    """Return another model that is fitted to the same counts, without any text.
 
-    What it learned from unlabeled documents is left behind. Where it has kept no documents, leave-one-out has none to
-    look at. Then all that was fitted is carried over if nothing that bears on it changes, and else the smoothing alone.
+    What the model learned from unlabeled documents is left behind. If the model retains no documents, leave-one-out
+    has none to score. Then everything that was fitted is kept if no setting that matters to it changes, and otherwise
+    the smoothing alone.
 
-    settings  by the names of ModelSettings' fields; the others stay as they are, as far as they mean the same
-    raises    ModelError: the model is learned from the documents themselves; SettingsError
+    Parameters
+    ----------
+    changes
+        New values of fields of ModelSettings; the others stay as they are, as far as they apply to the new model.
+
+    Raises
+    ------
+    ModelError
+        The new model is fitted to the documents themselves.
+    SettingsError
+        The settings do not fit together.
     """
-    is_semi_supervised = classifier.fitted_.unlabeled is not None
-    tally = classifier.counts_.of_used_features() if is_semi_supervised else classifier.counts_
-    features, before = classifier.features, classifier.modelling
-    modelling = replace(_common(before, str(settings.get("model", before.model))), **settings)
-    if needs_all_documents(features, modelling) and not tally.has_all_documents:
+    is_semi_supervised = model.fitted.unlabeled is not None
+    counts = model.counts.of_used_features() if is_semi_supervised else model.counts
+    features, before = model.fitted.feature_settings, model.fitted.model_settings
+    settings = replace(_applicable(before, str(changes.get("model", before.model))), **changes)
+    if needs_all_documents(features, settings) and not counts.has_all_documents:
         hint = "train it on the texts"
-        raise ModelError(f"{modelling.model} looks at whole documents here, and the model keeps counts only", hint=hint)
-    another = type(classifier).of(features, modelling)
-    if len(tally.sample):
-        return another.fit_tally(tally, run=run)
-    choice = _carried(classifier, tally.labels)
-    smoothing = modelling.smoothing if modelling.smoothing is not None else choice.smoothing
-    is_alike = replace(modelling, smoothing=None) == replace(before, smoothing=None) and not is_semi_supervised
+        raise ModelError(f"{settings.model} needs whole documents here, and the model keeps counts only", hint=hint)
+    if len(counts.sample):
+        return trained_model(_keep_label_type(fit_model(counts, features, settings, run=run), model.fitted), counts)
+    choice = _transfer_choice(model.fitted, counts.labels)
+    smoothing = settings.smoothing if settings.smoothing is not None else choice.smoothing
+    is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None) and not is_semi_supervised
     if not is_alike or smoothing != choice.smoothing:
-        if modelling.optimize is not None:
+        if settings.optimize is not None:
             hint = "train with --keep-sample, or on the texts"
-            raise ModelError("the model has kept no documents to optimize by", hint=hint)
-        has_smoothing = (before.model in ADDING and modelling.model in ADDING) or modelling.smoothing is not None
+            raise ModelError("the model retains no documents to optimize by", hint=hint)
+        has_smoothing = (before.model in ADDING and settings.model in ADDING) or settings.smoothing is not None
         choice = Choice(smoothing if has_smoothing else LAPLACE)
-    reading = read(tally, features, modelling, run=run, choice=choice)
-    reading = replace(reading, choice=replace(choice, approximate=_chosen_by_documents(modelling)))
-    return another.restore(tally.labels, reading, lambda: tally)
+    fitted = fit_model(counts, features, settings, run=run, choice=choice)
+    fitted = _mark_approximate(fitted, _fitted_to_documents(settings))
+    return trained_model(_keep_label_type(fitted, model.fitted), counts)
 
 
-def _common(before: ModelSettings, model: str) -> ModelSettings:
-    """The settings of a model, as far as they mean the same to another one."""
-    if model == before.model:
+def _applicable(before: ModelSettings, name: str) -> ModelSettings:
+    """Return the settings of a model, as far as they apply to the model of another name."""
+    if name == before.model:
         return before
     kept: dict[str, Any] = {
         "calibrate": before.calibrate,
         "optimize": before.optimize,
         "keep_sample": before.keep_sample,
     }
-    if before.model in ADDING and model in ADDING:
-        return ModelSettings(model=model, smoothing=before.smoothing, prior=before.prior, **kept)
-    return ModelSettings(model=model, **kept)
+    if before.model in ADDING and name in ADDING:
+        return ModelSettings(model=name, smoothing=before.smoothing, prior=before.prior, **kept)
+    return ModelSettings(model=name, **kept)
 
 
-def more_sample_size(classifier: TextClassifier) -> int | None:
-    """How many documents a tally must keep to be added to what a classifier learned."""
-    return sample_size(classifier.features, classifier.modelling) if classifier.counts_.sample_size != 0 else 0
+def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
+    """Return the counts with each document weighing `factor` times as much, from 0 to 1.
+
+    All counts are sums over documents, so it is the same to multiply the counts. With the factor 2^(−t / h) for each
+    time t between two updates, where h is the half-life, a document of age a weighs 2^(−a / h) in the end, whenever
+    the updates were. No count falls below 1e-300, so labels and words stay known.
+
+    Source: exponential forgetting; Klinkenberg, Learning Drifting Concepts, 2004, section 3.2 (global weighting).
+    """
+    if factor == NO_DECAY:
+        return counts
+    return replace(counts, statistics=counts.statistics.decayed(factor), sample=concatenate(()), sample_size=0)
 
 
-def check_growth(classifier: TextClassifier) -> None:
-    """Raise ModelError unless what the classifier learned can be added to, and taken from, exactly."""
-    tally, again = classifier.counts_, "train it again on all documents"
-    if classifier.fitted_.unlabeled is not None:
-        hint = f"{again}, or first read its labelled ones alone: nbtext train MODEL -o ANOTHER"
-        raise ModelError("the model has learned from unlabeled documents too, whose counts it has not kept", hint=hint)
-    if classifier.modelling.is_linear:
-        raise ModelError(f"what a {classifier.modelling.model} model learned does not add up", hint=again)
-    if tally.statistics.occurrences.dtype.kind == "f" and not tally.statistics.is_decayed:
-        raise ModelError("the model learned weights from a matrix, which do not add up exactly", hint=again)
-    if needs_all_documents(classifier.features, classifier.modelling) and not tally.has_all_documents:
+def check_decay(model: TrainedModel) -> None:
+    """Raise ModelError unless older documents can weigh less in this model."""
+    if model.fitted.model_settings.keep_sample is not None:
+        hint = "train it without --keep-sample"
+        raise ModelError("the documents that the model retains all weigh the same", where="--half-life", hint=hint)
+    if needs_all_documents(model.fitted.feature_settings, model.fitted.model_settings):
+        raise ModelError("the model is fitted to whole documents, which weigh the same", where="--half-life")
+
+
+def check_undecayed(model: TrainedModel) -> None:
+    """Raise ModelError if documents weigh less than 1, because the weight of each is not known."""
+    if model.counts.statistics.is_decayed:
         raise ModelError(
-            "what is made of whole documents (--norm, --tf relative or log, --model categorical or gaussian) does not "
-            "add up, and the model has not kept all of its documents",
-            hint=f"{again}, with --keep-sample as large as their number is to become",
+            "older documents weigh less in this model (--half-life), and it does not know how much each of them weighs",
+            hint="train it again, on the documents that are wanted",
         )
 
 
-def check_settings(one: TextClassifier, other: TextClassifier) -> None:
-    """Raise ModelError, which names the setting, unless both classifiers count and read in the same way."""
-    for mine, theirs in ((one.features, other.features), (one.modelling, other.modelling)):
+def growth_sample_size(model: TrainedModel) -> int | None:
+    """Return how many documents counts must retain to be added to those of a model."""
+    if model.counts.sample_size == 0:
+        return 0
+    return sample_size(model.fitted.feature_settings, model.fitted.model_settings)
+
+
+def check_growth(model: TrainedModel) -> None:
+    """Raise ModelError unless the model's counts can be added to, and subtracted from, exactly."""
+    counts, settings, again = model.counts, model.fitted.model_settings, "train it again on all documents"
+    if model.fitted.unlabeled is not None:
+        hint = f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER"
+        raise ModelError("the model learned from unlabeled documents too, and did not keep their counts", hint=hint)
+    if settings.is_linear:
+        raise ModelError(f"a {settings.model} model has no additive counts", hint=again)
+    if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_decayed:
+        raise ModelError("the model learned weights from a matrix, which do not add up exactly", hint=again)
+    if needs_all_documents(model.fitted.feature_settings, settings) and not counts.has_all_documents:
+        raise ModelError(
+            "a model of whole documents (--norm, --tf relative or log, --model categorical or gaussian) has no "
+            "additive counts, and this one does not retain all of its documents",
+            hint=f"{again}, with --keep-sample as large as their number will be",
+        )
+
+
+def check_settings(one: TrainedModel, other: TrainedModel) -> None:
+    """Raise ModelError, which names the setting, unless both models have the same settings."""
+    for name in ("feature_settings", "model_settings"):
+        mine, theirs = getattr(one.fitted, name), getattr(other.fitted, name)
         for field in fields(mine):
             values = getattr(mine, field.name), getattr(theirs, field.name)
             if values[0] == values[1] and type(values[0]) is type(values[1]):
                 continue
             option = "separate-fields" if field.name == "fields" else field.name.replace("_", "-")
-            shown = " and ".join(_shown(value) for value in values)
+            shown = " and ".join(_format_setting(value) for value in values)
             raise ModelError(
-                f"the models have unlike settings: --{option} is {shown}", hint="train them with the same options"
+                f"the models have different settings: --{option} is {shown}", hint="train them with the same options"
             )
 
 
-def _shown(value: object) -> str:
+def _format_setting(value: object) -> str:
     text = "not given" if value is None else str(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _weight(classifier: TextClassifier) -> tuple[float, ...]:
-    """Whose smoothing is kept where none can be chosen: that of most documents; of equally many, the largest."""
-    choice = classifier.fitted_.choice
+def _size(model: TrainedModel) -> tuple[float, ...]:
+    """Return the sort key of the model whose smoothing a merged model keeps: most documents, then the largest."""
+    choice = model.fitted.choice
     slope = (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else (0.0, 0.0)
-    return classifier.counts_.statistics.n_documents, choice.smoothing, *slope
+    return model.counts.statistics.n_documents, choice.smoothing, *slope
 
 
-def _counted(
-    classifier: TextClassifier, source: Source, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None
+def _count(
+    model: TrainedModel, source: Source, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None
 ) -> CorpusCounts:
-    """The documents of a source, counted as the classifier counts."""
-    check_fields(classifier.features.fields, source.field_names)
-    tally = tally_source(source, classifier.features, jobs=jobs, sample_size=sample_size, on_batch=on_batch)
-    if not tally.labels:
+    """Return the counts of a source, by the settings of a model."""
+    features = model.fitted.feature_settings
+    check_fields(features.fields, source.field_names)
+    counts = count_source(source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch)
+    if not counts.labels:
         raise InputError("there is no document to learn from")
-    return tally
+    return counts
 
 
-def _become(classifier: TextClassifier, tally: CorpusCounts, earlier: TextClassifier, run: Run[Any]) -> TextClassifier:
-    """Turn the classifier into what the tally says; where it has no sample, with the choice of an earlier one."""
-    approximate = () if tally.has_own_sample else _chosen_by_documents(classifier.modelling)
-    is_too_small = len(tally.sample) < ENOUGH * (tally.sample_size or 1)
-    choice = _carried(earlier, tally.labels) if approximate and is_too_small else None
-    reading = read(tally, classifier.features, classifier.modelling, run=run, choice=choice)
-    reading = replace(reading, choice=replace(reading.choice, approximate=approximate))
-    return classifier.restore(tally.labels, reading, lambda: tally)
+def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel, run: Run[Any]) -> TrainedModel:
+    """Return a model of other counts, by the settings of `model`.
+
+    If the counts do not retain enough documents to choose by, it has the smoothing and calibration of `earlier`.
+    """
+    features, settings = model.fitted.feature_settings, model.fitted.model_settings
+    approximate = () if counts.has_own_sample else _fitted_to_documents(settings)
+    is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
+    choice = _transfer_choice(earlier.fitted, counts.labels) if approximate and is_too_small else None
+    fitted = fit_model(counts, features, settings, run=run, choice=choice)
+    return trained_model(_keep_label_type(_mark_approximate(fitted, approximate), model.fitted), counts)
 
 
-def _chosen_by_documents(modelling: ModelSettings) -> tuple[str, ...]:
-    """What of a choice depends on the documents that leave-one-out looked at."""
-    smoothing = ("smoothing",) if modelling.smoothing is None else ()
-    calibration = ("calibration",) if modelling.calibrate else ()
-    shift = ("shift",) if modelling.optimize is not None else ()
+def _keep_label_type(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
+    """Return the model with the label type of an earlier one; new labels may be of no such type, then it is str."""
+    label_type = earlier.label_type if are_labels_of(earlier.label_type, fitted.labels) else "str"
+    return replace(fitted, label_type=label_type)
+
+
+def _mark_approximate(fitted: FittedModel, approximate: tuple[str, ...]) -> FittedModel:
+    return replace(fitted, choice=replace(fitted.choice, approximate=approximate))
+
+
+def _fitted_to_documents(settings: ModelSettings) -> tuple[str, ...]:
+    """Return what of a model depends on the documents that leave-one-out scored."""
+    smoothing = ("smoothing",) if settings.smoothing is None else ()
+    calibration = ("calibration",) if settings.calibrate else ()
+    shift = ("shift",) if settings.optimize is not None else ()
     return (*smoothing, *calibration, *shift, "outlier_threshold", "nonconformity")
 
 
-def _carried(earlier: TextClassifier, labels: tuple[str, ...]) -> Choice:
-    """What an earlier classifier chose, for other labels; of a new one nothing is known."""
-    choice = earlier.fitted_.choice
+def _transfer_choice(earlier: FittedModel, labels: tuple[str, ...]) -> Choice:
+    """Return the choice of an earlier model for other labels; a new label gets offsets of 0."""
     places = {label: k for k, label in enumerate(earlier.labels)}
 
-    def of_labels(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    def align(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         if values is None:
             return None
         return np.array([values[places[label]] if label in places else 0.0 for label in labels])
 
-    return replace(
-        choice, expectation=None, prior_adjustment=of_labels(choice.prior_adjustment), shift=of_labels(choice.shift)
-    )
+    choice = earlier.choice
+    return replace(choice, expectation=None, prior_adjustment=align(choice.prior_adjustment), shift=align(choice.shift))
 
 
-def _known(tally: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
-    """The sample of a tally among the features and labels of another, features that it lacks left out."""
+def _align_sample(counts: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
+    """Return the retained documents among the features and labels of other counts, without unknown features."""
     places = {label: k for k, label in enumerate(known.labels)}
-    if strangers := [label for label in tally.labels if label not in places]:
-        raise ModelError(f"the model does not know the label {strangers[0]}", hint="learn it first, with nbtext update")
-    classes = np.array([places[label] for label in tally.labels], dtype=np.int32)
-    if tally.vocabulary is None or known.vocabulary is None:
-        return replace(tally.sample, classes=classes[tally.sample.classes])
+    if unknown := [label for label in counts.labels if label not in places]:
+        raise ModelError(f"the model does not know the label {unknown[0]}", hint="learn it first, with nbtext update")
+    classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
+    if counts.vocabulary is None or known.vocabulary is None:
+        return replace(counts.sample, classes=classes[counts.sample.classes])
     _, offsets, theirs, mine = merge_sorted(
-        tally.vocabulary.blob, tally.vocabulary.offsets, known.vocabulary.blob, known.vocabulary.offsets
+        counts.vocabulary.blob, counts.vocabulary.offsets, known.vocabulary.blob, known.vocabulary.offsets
     )
     columns = np.full(len(offsets) - 1, -1, dtype=np.int32)
     columns[mine] = np.arange(len(mine), dtype=np.int32)
     shared = np.flatnonzero(columns[theirs] >= 0)
-    sample = tally.sample.restrict(shared, len(theirs))
+    sample = counts.sample.restrict(shared, len(theirs))
     return sample.renumber(columns[theirs[shared]], classes)

@@ -15,15 +15,13 @@ from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.bayes.weights import bias_of
-from nbtext.errors import SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
-from nbtext.model.inspector import FeatureView, Inspector
-from nbtext.model.naming import Names
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.inspector import FeatureView, Inspector, Names
 
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
-    from nbtext.model.text_classifier import TextClassifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class MatrixInspection:
 
 
 def inspect(
-    classifier: TextClassifier,
+    model: TrainedModel,
     *,
     n_features: int = 20,
     by: str | None = None,
@@ -114,7 +112,7 @@ def inspect(
     words: Sequence[str] = (),
     names: Names | None = None,
 ) -> Inspection:
-    """Look into a trained classifier.
+    """Look into a trained model.
 
     n_features  the most telling features of each label
     by          one of CRITERIA: which are the most telling; z where none is given, for linear models log-odds. By mi
@@ -124,54 +122,39 @@ def inspect(
     names       of hashed features, as `words_behind` finds them
     raises      SettingsError: the model does not know a label
     """
-    by = by or ("z" if classifier.modelling.model in EVENT_MODELS else "log-odds")
-    inspector, choice = Inspector(classifier, names), classifier.fitted_.choice
+    by = by or ("z" if model.fitted.model_settings.model in EVENT_MODELS else "log-odds")
+    inspector, choice = Inspector(model, names), model.fitted.choice
     statistics, expected = inspector.statistics, choice.expectation
-    priors = _priors(classifier)
-    chosen = [class_of(classifier, label) for label in labels] or range(len(classifier.labels))
+    priors = _priors(model)
+    chosen = [model.fitted.class_of(label) for label in labels] or range(len(model.fitted.labels))
     return Inspection(
-        classifier.modelling.model,
+        model.fitted.model_settings.model,
         statistics.n_documents,
-        len(classifier.labels),
+        len(model.fitted.labels),
         statistics.n_features,
         statistics.class_occurrences.sum().item(),
         choice.smoothing if choice.C is None else None,
         choice.C,
-        _chosen_by(classifier),
+        _chosen_by(model),
         (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else None,
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
-        _confused(classifier, chosen),
+        _confused(model, chosen),
         choice.outlier_threshold,
-        classifier.fitted_.unlabeled,
+        model.fitted.unlabeled,
         choice.approximate,
-        changed_settings(classifier),
-        classifier.features.hash_bits is None or names is not None,
+        changed_settings(model),
+        model.fitted.feature_settings.hash_bits is None or names is not None,
         by,
-        tuple(_label(inspector, classifier, k, priors, inspector.best(k, by, n_features)) for k in chosen),
-        _hyperplane(inspector, classifier, by, n_features),
-        tuple(_word(inspector, classifier, word) for word in words),
+        tuple(_label(inspector, model, k, priors, inspector.best(k, by, n_features)) for k in chosen),
+        _hyperplane(inspector, model, by, n_features),
+        tuple(_word(inspector, model, word) for word in words),
     )
 
 
-def class_of(classifier: TextClassifier, label: str) -> int:
-    """The number of a label's class.
-
-    raises  SettingsError, with the label that was meant: the model does not know it
-    """
-    if label in classifier.labels:
-        return classifier.labels.index(label)
-    from difflib import get_close_matches
-
-    nearest = get_close_matches(label, classifier.labels, n=1, cutoff=0.5)
-    known = ", ".join(classifier.labels[:10]) + (", …" if len(classifier.labels) > 10 else "")
-    hint = f"did you mean {nearest[0]}?" if nearest else f"it knows {known}"
-    raise SettingsError(f"the model knows no label {label!r}", hint=hint)
-
-
-def changed_settings(classifier: TextClassifier) -> dict[str, Any]:
+def changed_settings(model: TrainedModel) -> dict[str, Any]:
     """The settings that are not as they are by default; of a long list of words, how many they are."""
     changed: dict[str, Any] = {}
-    for settings in (classifier.features, classifier.modelling):
+    for settings in (model.fitted.feature_settings, model.fitted.model_settings):
         for field in fields(settings):
             value = getattr(settings, field.name)
             if value != field.default and field.name != "model":
@@ -180,41 +163,41 @@ def changed_settings(classifier: TextClassifier) -> dict[str, Any]:
     return changed
 
 
-def _chosen_by(classifier: TextClassifier) -> str:
-    modelling = classifier.modelling
+def _chosen_by(model: TrainedModel) -> str:
+    modelling = model.fitted.model_settings
     if modelling.is_linear:
         is_default = modelling.C == ModelSettings().C
         return "folds" if modelling.C == AUTO else "default" if is_default else "given"
     if modelling.smoothing is not None:
         return "given"
-    is_fixed = EVENT_MODELS[modelling.model].smoothing or classifier.fitted_.choice.expectation is None
+    is_fixed = EVENT_MODELS[modelling.model].smoothing or model.fitted.choice.expectation is None
     return "default" if is_fixed else "leave-one-out"
 
 
-def _priors(classifier: TextClassifier) -> Floats | None:
+def _priors(model: TrainedModel) -> Floats | None:
     """The prior probability of each label, where the model has one."""
-    if classifier.modelling.model not in EVENT_MODELS:
+    if model.fitted.model_settings.model not in EVENT_MODELS:
         return None
-    return np.exp(classifier.class_log_prior_)
+    return np.exp(model.fitted.log_prior)
 
 
 def _label(
-    inspector: Inspector, classifier: TextClassifier, k: int, priors: Floats | None, columns: NDArray[np.int64]
+    inspector: Inspector, model: TrainedModel, k: int, priors: Floats | None, columns: NDArray[np.int64]
 ) -> LabelView:
     statistics = inspector.statistics
     return LabelView(
-        classifier.labels[k],
+        model.fitted.labels[k],
         statistics.class_documents[k].item(),
         statistics.class_occurrences[k].item(),
         float(priors[k]) if priors is not None else None,
-        bias_of(classifier.fitted_.scorer, k),
+        bias_of(model.fitted.scorer, k),
         tuple(inspector.views(k, columns)),
     )
 
 
-def _confused(classifier: TextClassifier, chosen: Sequence[int]) -> tuple[ConfusedView, ...]:
+def _confused(model: TrainedModel, chosen: Sequence[int]) -> tuple[ConfusedView, ...]:
     """The pairs of labels that are confused most, one of them at least a chosen one."""
-    expected, labels = classifier.fitted_.choice.expectation, classifier.labels
+    expected, labels = model.fitted.choice.expectation, model.fitted.labels
     return tuple(
         ConfusedView(labels[pair.first], labels[pair.second], pair.first_as_second, pair.second_as_first)
         for pair in (expected.confused if expected is not None else ())
@@ -222,33 +205,33 @@ def _confused(classifier: TextClassifier, chosen: Sequence[int]) -> tuple[Confus
     )
 
 
-def _hyperplane(inspector: Inspector, classifier: TextClassifier, by: str, n_features: int) -> Hyperplane | None:
+def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:
     """The two labels' model as the one plane between them, and the weights of the features that are shown."""
-    if len(classifier.labels) != 2:
+    if len(model.fitted.labels) != 2:
         return None
     weights = inspector.log_odds(1)
     shown = np.unique(np.concatenate([inspector.best(k, by, n_features) for k in (0, 1)]))
     order = shown[np.argsort(-weights[shown], kind="stable")]
-    scorer = classifier.fitted_.scorer
+    scorer = model.fitted.scorer
     return Hyperplane(
-        classifier.labels[1],
-        classifier.labels[0],
+        model.fitted.labels[1],
+        model.fitted.labels[0],
         bias_of(scorer, 1) - bias_of(scorer, 0),
         tuple((inspector.name(j), float(weights[j])) for j in order.tolist()),
     )
 
 
-def _word(inspector: Inspector, classifier: TextClassifier, word: str) -> WordView:
-    column = column_of(classifier, word)
+def _word(inspector: Inspector, model: TrainedModel, word: str) -> WordView:
+    column = column_of(model, word)
     if column is None:
         return WordView(word, None, ())
-    views = ((label, next(inspector.views(k, [column]))) for k, label in enumerate(classifier.labels))
+    views = ((label, next(inspector.views(k, [column]))) for k, label in enumerate(model.fitted.labels))
     return WordView(word, inspector.name(column), tuple(views))
 
 
-def column_of(classifier: TextClassifier, word: str) -> int | None:
+def column_of(model: TrainedModel, word: str) -> int | None:
     """The column of a word as it was typed: that of the feature of this name, else of the only one that it makes."""
-    features, settings = classifier.fitted_.features, classifier.features
+    features, settings = model.fitted.vocabulary, model.fitted.feature_settings
     made = list(dict.fromkeys(Analyzer(replace(settings, fields=()))(word)))
     names = [word, *made] if len(made) == 1 else [word]
     if features is None:

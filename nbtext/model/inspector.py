@@ -1,9 +1,9 @@
-"""Looking into a trained classifier, a class at a time."""
+"""Looking into a trained model, a class at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,20 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.odds import z_scores
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.weights import ClassWeights
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.counting import counter
+from nbtext.features.hashing import buckets
+from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.selection import chi_squared, mutual_information
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import over_vocabulary
-from nbtext.model.naming import Names
+from nbtext.model.source_counting import OnBatch, check_fields
 
 if TYPE_CHECKING:
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.documents.source import Source
 
+Names = Mapping[int, str]  # of hashed columns
 CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
 UNCOUNTED = ("categorical", "bernoulli")  # models of documents that hold a feature, not of its occurrences
 
@@ -40,18 +46,18 @@ class FeatureView:
 
 
 class Inspector:
-    """Looks into a trained classifier, a class at a time."""
+    """Looks into a trained model, a class at a time."""
 
-    def __init__(self, classifier: TextClassifier, names: Names | None = None) -> None:
-        self._classifier, self._names = classifier, names or {}
-        self.labels, self._scorer = classifier.labels, classifier.fitted_.scorer
+    def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
+        self._model, self._names = model, names or {}
+        self.labels, self._scorer = model.fitted.labels, model.fitted.scorer
         self._weights = ClassWeights(self._scorer)
-        self.statistics = read_statistics(classifier)
+        self.statistics = read_statistics(model)
         self._sums = self._weights.sums()
 
     def name(self, column: int) -> str:
         """The feature in a column; of hashed ones its number, and its words where they are known."""
-        features = self._classifier.fitted_.features
+        features = self._model.fitted.vocabulary
         return features.term(column) if features is not None else self._names.get(column, f"#{column}")
 
     def log_odds(self, k: int) -> Floats:
@@ -115,7 +121,7 @@ class Inspector:
 
     @property
     def _sees_documents(self) -> bool:
-        return self._classifier.modelling.model in UNCOUNTED
+        return self._model.fitted.model_settings.model in UNCOUNTED
 
     @cached_property
     def _everywhere(self) -> NDArray[Any]:
@@ -156,9 +162,50 @@ class Inspector:
         return vector
 
 
-def read_statistics(classifier: TextClassifier) -> ClassStatistics:
+def read_statistics(model: TrainedModel) -> ClassStatistics:
     """The counts behind the features that the model reads, in the order of its columns."""
-    tally, features = over_vocabulary(classifier.counts_, classifier.features), classifier.fitted_.features
+    tally, features = over_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
     if features is None or tally.vocabulary is None or len(features) == len(tally.vocabulary):
         return tally.statistics
     return tally.statistics.restricted(tally.vocabulary.columns_of(features.terms).astype(np.int64))
+
+
+MOST_WORDS = 3
+
+
+def words_behind(model: TrainedModel, source: Source, *, on_batch: OnBatch | None = None) -> Names:
+    """Of each hashed column that a source's documents use, its number and its most frequent words.
+
+    A model keeps none of them: they would take the memory that hashing is to save, and what is forgotten would leave
+    words behind. But a word is always hashed to the same column, so any texts will do; those that the model learned
+    from name every column that it knows.
+
+    raises  SettingsError: the model's features are not hashed
+    """
+    settings = model.fitted.feature_settings
+    if settings.hash_bits is None:
+        raise SettingsError("the model knows its words", where="--words-from", hint="leave it out")
+    check_fields(settings.fields, source.field_names)
+    counting = counter(replace(settings, hash_bits=None))
+    for chunk in source.chunks():
+        batch = chunk.batch()
+        refuse_long_texts(batch, settings)
+        counting.tally(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
+        if on_batch is not None:
+            on_batch(chunk, batch)
+    vocabulary, _ = counting.vocabulary()
+    return _names(vocabulary, counting.class_counts().occurrences.tolist(), settings.hash_bits)
+
+
+def _names(vocabulary: Vocabulary, occurrences: list[int], bits: int) -> Names:
+    found: dict[int, list[tuple[int, str]]] = {}
+    terms = vocabulary.terms
+    for column, term, number in zip(buckets(terms, bits).tolist(), terms, occurrences, strict=True):
+        found.setdefault(column, []).append((-number, term))
+    return {column: named(column, [term for _, term in sorted(words)]) for column, words in found.items()}
+
+
+def named(column: int, words: list[str]) -> str:
+    """A hashed column with some of its words."""
+    shown = [*words[:MOST_WORDS], *("…" for _ in words[MOST_WORDS : MOST_WORDS + 1])]
+    return f"#{column} {', '.join(shown)}" if words else f"#{column}"

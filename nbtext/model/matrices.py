@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import MOST_COUNTED, count_classes
+from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, NbtextError
@@ -24,15 +25,17 @@ from nbtext.features.vectorizer import Vectorizer
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
 from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitting import train_on_counts
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
-    from nbtext.model.folding import OnBatch
+    from nbtext.model.source_counting import OnBatch
 
 LARGEST_COUNT = np.iinfo(np.int32).max
 
 
-def vectorized(source: Source, features: FeatureSettings, *, on_batch: OnBatch | None = None) -> Matrix:
+def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnBatch | None = None) -> Matrix:
     """All documents of a source as rows of a sparse matrix, in their order. It is held in memory.
 
     raises  InputError: a document cannot be read; ModelError: there is no feature
@@ -62,7 +65,7 @@ def vectorized(source: Source, features: FeatureSettings, *, on_batch: OnBatch |
     )  # fmt: skip
 
 
-def features_of(matrix: Matrix) -> FeatureSettings:
+def matrix_features(matrix: Matrix) -> FeatureSettings:
     """How the matrix was made, so that text can be turned into more of its rows: its choice of features is made.
 
     Where it has not all features of its documents, those that it has are the only ones there are.
@@ -85,8 +88,14 @@ def features_of(matrix: Matrix) -> FeatureSettings:
         raise InputError("the matrix does not say how it was made", hint="make it with nbtext vectorize") from None
 
 
-def tally_of(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
-    """The tally of a matrix's documents, all of them in its sample, which others can be added to on demand only.
+def train_on_matrix(matrix: Matrix, modelling: ModelSettings) -> TrainedModel:
+    """Train on a matrix of documents; its settings make features of the texts to predict."""
+    features = matrix_features(matrix)
+    return train_on_counts(matrix_counts(matrix, features, keep_sample=modelling.keep_sample), features, modelling)
+
+
+def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
+    """The counts of a matrix's documents, all of them in its sample, which others can be added to on demand only.
 
     keep_sample  how many documents are to be kept in the model, if any
     raises       InputError: a document has no label, or no sample can be kept of the matrix

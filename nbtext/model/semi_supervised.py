@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.expectation import PENALTIES, ExpectationMaximization, OnStep
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.marginals import FeatureMarginals
+from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Choice, LeaveOneOut
 from nbtext.bayes.unlabeled import HeldOut, Trial, Unlabeled, Way
-from nbtext.documents.batch import Batch
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import InputError, ModelError, SettingsError
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitting import FittedModel, read, sample_size
-from nbtext.model.folding import Counting, OnBatch, Threads, tally_source, threads
-from nbtext.model.pairing import Pair, paired
-from nbtext.model.reservoir import Bound
+from nbtext.features.weighting import Weighting
+from nbtext.model.corpus_counts import CorpusCounts, united
+from nbtext.model.fitted_model import FittedModel, TrainedModel, trained_model
+from nbtext.model.fitting import fit_model, over_vocabulary, sample_size, train_on_counts
+from nbtext.model.settings import UnlabeledSettings
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source, thread_run
 
 if TYPE_CHECKING:
-    from nbtext.bayes.settings import ModelSettings
-    from nbtext.documents.source import Chunk, Source
-    from nbtext.model.settings import UnlabeledSettings
-    from nbtext.model.text_classifier import TextClassifier
+    from nbtext.documents.source import Source
 
 WEIGHTS = (1.0, 0.3, 0.1)  # λ of the unlabeled documents
 SMOOTHINGS = (0.5, 0.1, 0.02)  # of feature marginals, where none is given
@@ -58,31 +60,7 @@ def check_semi_supervised(features: FeatureSettings, modelling: ModelSettings, s
         raise SettingsError("it counts words, and weights are none", where=where, hint=hint)
 
 
-class CountingUnlabeled(Counting):
-    """Counts documents as if they had no labels."""
-
-    def count(self, chunks: Iterable[Chunk], on_batch: OnBatch, bound: Bound | None = None) -> CorpusCounts:
-        """The tally of some documents, all of one label."""
-        return Counting.count(self, map(_Bare, chunks), on_batch, bound)
-
-
-@dataclass(frozen=True, slots=True)
-class _Bare:
-    """A chunk of documents without their labels."""
-
-    chunk: Chunk
-
-    @property
-    def size(self) -> int:
-        return self.chunk.size
-
-    def batch(self) -> Batch:
-        batch = self.chunk.batch()
-        batch.labels = [""] * len(batch)
-        return batch
-
-
-def tally_unlabeled(
+def count_unlabeled(
     source: Source,
     features: FeatureSettings,
     settings: UnlabeledSettings,
@@ -90,68 +68,154 @@ def tally_unlabeled(
     jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> CorpusCounts:
-    """Count every document of a source, whatever its label; for --em, keep its counts: 8 bytes a distinct word of each.
+    """Return the counts of all documents of a source, whatever their labels.
+
+    For `--em` all documents are retained, which takes 8 bytes for each distinct word of each document.
 
     raises  InputError: a document cannot be read, or there is none
     """
     features = replace(features, fields=source.field_names)
-    tally = Threads(jobs).tally(source, CountingUnlabeled(features, 0 if settings.marginals else None), on_batch)
-    if not tally.labels:
+    task = CountingTask(features, 0 if settings.marginals else None, is_labeled=False)
+    counts = ThreadExecutor(jobs).count(source, task, on_batch)
+    if not counts.labels:
         raise InputError("there is no document to learn from", where="--unlabeled")
-    return tally
+    return counts
 
 
-def fit_source_with_unlabeled(
-    classifier: TextClassifier,
+def train_on_source_with_unlabeled(  # noqa: PLR0913 - two corpora and three records of settings
     source: Source,
     unlabeled: CorpusCounts,
+    features: FeatureSettings,
+    modelling: ModelSettings,
     settings: UnlabeledSettings,
     *,
     listener: Listener | None = None,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
-) -> TextClassifier:
-    """Learn from all documents of a source, and from unlabeled ones; see `fit_with_unlabeled`."""
-    classifier.features = replace(classifier.features, fields=source.field_names)
-    size = sample_size(classifier.features, classifier.modelling)
-    tally = tally_source(source, classifier.features, jobs=jobs, sample_size=size, on_batch=on_batch)
-    if not tally.labels:
+) -> TrainedModel:
+    """Train on all documents of a source, and on unlabeled documents; see `train_with_unlabeled`."""
+    features = replace(features, fields=source.field_names)
+    size = sample_size(features, modelling)
+    counts = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
+    if not counts.labels:
         raise InputError("there is no document to learn from")
-    with threads(jobs) as run:
-        return fit_with_unlabeled(classifier, tally, unlabeled, settings, listener=listener, run=run)
+    with thread_run(jobs) as run:
+        return train_with_unlabeled(counts, unlabeled, features, modelling, settings, listener=listener, run=run)
 
 
-def fit_with_unlabeled(
-    classifier: TextClassifier,
-    labelled: CorpusCounts,
+def train_with_unlabeled(
+    labeled: CorpusCounts,
     unlabeled: CorpusCounts,
+    features: FeatureSettings,
+    modelling: ModelSettings,
     settings: UnlabeledSettings,
     *,
     listener: Listener | None = None,
     run: Run[Any] = one_by_one,
-) -> TextClassifier:
-    """Learn from labelled documents, and from unlabeled ones as far as that helps.
+) -> TrainedModel:
+    """Train on labeled documents, and on unlabeled ones as far as these help.
 
-    How much these count, and how smooth the model is, are chosen for the least calibrated log-loss on labelled
-    documents that are held out. Where the labelled documents alone, held out likewise, have no larger one, they learn
-    alone: the model is what training without the others gives, to the byte.
+    The weight of the unlabeled documents and the smoothing are chosen for the least calibrated log-loss on labeled
+    documents that are held out. If the labeled documents alone have no larger log-loss on them, the model is what
+    training without the unlabeled documents gives, to the byte.
 
-    unlabeled  what `tally_unlabeled` counts; the labels are not looked at
-    raises      SettingsError: such a model cannot learn so; ModelError: no feature is left
+    unlabeled  what `count_unlabeled` returns; the labels are ignored
+    raises     SettingsError: such a model cannot learn so; ModelError: no feature is left
     """
-    features, modelling = classifier.features, classifier.modelling
     check_semi_supervised(features, modelling, settings)
     listener = listener or Listener()
-    alone = read(labelled, features, replace(modelling, calibrate=True), run=run).choice
-    pair = paired(labelled, unlabeled, features, modelling)
-    learner = _Learner(pair, modelling, settings, listener, run)
+    alone = fit_model(labeled, features, replace(modelling, calibrate=True), run=run).choice
+    pair = pair_counts(labeled, unlabeled, features, modelling)
+    learner = _Learner(pair, features, modelling, settings, listener, run)
     if alone.expectation is None:
-        listener.on_trial("labelled documents alone", alone)
-    reading = learner.reading(alone.smoothing) if alone.expectation is not None else None
-    if reading is None:
-        return classifier.fit_tally(labelled, run=run)
-    kept = labelled if features.vocabulary is not None else pair.tally
-    return classifier.restore(labelled.labels, reading, lambda: kept)
+        listener.on_trial("labeled documents alone", alone)
+    fitted = learner.fit(alone.smoothing) if alone.expectation is not None else None
+    if fitted is None:
+        return train_on_counts(labeled, features, modelling, run=run)
+    return trained_model(fitted, labeled if features.vocabulary is not None else pair.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Labelled and unlabeled documents, counted over the features of both.
+
+    counts      the labeled documents, over all features
+    columns     those of them that the settings choose; None: all
+    weighting   how their counts are read: as they are, or as presence
+    statistics  of the labeled documents, as the model reads them: over the chosen features
+    sample      labeled documents, likewise
+    others      the unlabeled documents, likewise, if they were kept
+    everywhere  (n_chosen,), occurrences of each feature in all documents, likewise
+    n_others    the unlabeled documents that there are
+    is_alone    (2, n_chosen), which of these features only one labeled document holds, and which only one of all
+    lengths     (n_sampled,), tokens of each labeled document of the sample
+    """
+
+    counts: CorpusCounts
+    columns: NDArray[np.int64] | None
+    weighting: Weighting
+    statistics: ClassStatistics
+    sample: DocumentCounts
+    others: DocumentCounts
+    everywhere: NDArray[np.int64]
+    n_others: int
+    is_alone: NDArray[np.bool_]
+    lengths: NDArray[np.float64]
+
+
+def pair_counts(
+    labeled: CorpusCounts, unlabeled: CorpusCounts, features: FeatureSettings, modelling: ModelSettings
+) -> Pair:
+    """Two corpora by the same settings; the limits of document frequency look at both, `select` at labels.
+
+    unlabeled  all of its documents in its sample, or none; the labels are not looked at
+    raises      ModelError: no feature is left
+    """
+    counts, others, both = _united(over_vocabulary(labeled, features), over_vocabulary(unlabeled, features))
+    if both.n_features == 0:
+        raise ModelError("the documents hold no feature", hint="a word has two letters at least, see --token-pattern")
+    is_alone = np.stack([each.document_frequencies == 1 for each in (counts.statistics, both)])
+    if counts.vocabulary is None or features.vocabulary is not None:
+        is_alone[:] = False
+    columns = None
+    if counts.vocabulary is not None and is_selective(features):
+        columns = _columns(counts.statistics, both, features)
+        others, is_alone = others.restrict(columns, both.n_features), is_alone[:, columns]
+    read = counts if columns is None else counts.restricted(columns)
+    lengths, statistics, sample = read.sample.lengths, read.statistics, read.sample
+    sees_presence = modelling.model == "bernoulli" or features.tf == "binary"
+    if sees_presence:
+        statistics, sample, others = statistics.binarize(), sample.binarize(), others.binarize()
+    everywhere = both.feature_sums(both.documents if sees_presence else both.occurrences)
+    if columns is not None:
+        everywhere = everywhere[columns]
+    weighting, n_others = Weighting("binary" if sees_presence else "count"), unlabeled.statistics.n_documents
+    return Pair(counts, columns, weighting, statistics, sample, others, everywhere, n_others, is_alone, lengths)
+
+
+def _united(labeled: CorpusCounts, unlabeled: CorpusCounts) -> tuple[CorpusCounts, DocumentCounts, ClassStatistics]:
+    """The labeled documents over all features, the others, and the counts of all, those in a class of their own."""
+    vocabulary, mine, theirs = united(labeled, unlabeled)
+    n_features = len(vocabulary) if vocabulary is not None else labeled.statistics.n_features
+    n_labels = len(labeled.labels)
+    labels, rest = np.arange(n_labels, dtype=np.int32), np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
+    statistics = labeled.statistics.aligned(mine, n_features, classes=labels, n_classes=n_labels)
+    counts = replace(
+        labeled, vocabulary=vocabulary, statistics=statistics, sample=labeled.sample.renumber(mine, labels)
+    )
+    both = labeled.statistics.aligned(mine, n_features, classes=labels, n_classes=n_labels + 1)
+    both += unlabeled.statistics.aligned(theirs, n_features, classes=rest, n_classes=n_labels + 1)
+    return counts, unlabeled.sample.renumber(theirs, rest), both
+
+
+def _columns(labeled: ClassStatistics, both: ClassStatistics, features: FeatureSettings) -> NDArray[np.int64]:
+    """The columns that the settings choose."""
+    columns = selected_columns(both, both.class_documents, replace(features, select=None))
+    if features.select is None:
+        return columns
+    told = labeled.restricted(columns)
+    only = replace(features, min_df=1, max_df=1.0, max_features=None)
+    return columns[selected_columns(told, told.class_documents, only)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,13 +223,14 @@ class _Learner:
     """Learns from a pair, and looks for the way that serves best."""
 
     pair: Pair
+    features: FeatureSettings
     modelling: ModelSettings
     settings: UnlabeledSettings
     listener: Listener
     run: Run[Any]
 
-    def reading(self, smoothing_alone: float) -> FittedModel | None:
-        """The model made in the way that foretells most; None where the labelled documents alone foretell as much.
+    def fit(self, smoothing_alone: float) -> FittedModel | None:
+        """The model made in the way that foretells most; None where the labeled documents alone foretell as much.
 
         smoothing_alone  what is best for these
         """
@@ -181,9 +246,12 @@ class _Learner:
         how = Unlabeled(
             method, self.pair.n_others, best.way.weight, tuple(found.log_prior.tolist()), found.log_likelihoods
         )
-        vocabulary, columns = self.pair.tally.vocabulary, self.pair.columns
+        vocabulary, columns = self.pair.counts.vocabulary, self.pair.columns
         features = vocabulary.restricted(columns) if vocabulary is not None and columns is not None else vocabulary
-        return FittedModel(features, columns, self.pair.weighting, found.scorer, choice, how)
+        return FittedModel(
+            self.pair.counts.labels, self.features, self.modelling, features, columns,
+            self.pair.weighting, found.scorer, found.log_prior, choice, how,
+        )  # fmt: skip
 
     def _best_em(self) -> Trial:
         """First of some weights, then of less smoothing: of few documents, leave-one-out may find too much best."""
@@ -213,7 +281,7 @@ class _Learner:
         return trials
 
     def _smoothing(self) -> float:
-        """The given smoothing, else what leave-one-out finds best for the labelled documents alone."""
+        """The given smoothing, else what leave-one-out finds best for the labeled documents alone."""
         if self.modelling.smoothing is not None:
             return self.modelling.smoothing
         statistics, sample = self.pair.statistics, self.pair.sample
@@ -224,14 +292,14 @@ class _Learner:
 
     @cached_property
     def _held_out(self) -> HeldOut:
-        """The labelled documents that judge, fewer where there are very many labels."""
+        """The labeled documents that judge, fewer where there are very many labels."""
         pair = self.pair
         most = np.arange(min(len(pair.sample), max(1, MOST_SCORES // pair.statistics.n_classes)))
         return HeldOut(pair.statistics, pair.sample.take(most), pair.lengths[most], pair.is_alone[1], self.run)
 
     @property
     def _alone(self) -> HeldOut:
-        """The same over the features of labelled documents only."""
+        """The same over the features of labeled documents only."""
         whole, used = self._held_out, np.flatnonzero(np.diff(self.pair.statistics.indptr))
         sample = whole.sample.restrict(used, self.pair.statistics.n_features)
         is_alone = self.pair.is_alone[0][used]

@@ -113,7 +113,7 @@ def _entry(noted: Noted) -> list[Any]:
 def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
     """A wrong answer with the words of its text marked, and those that weigh most."""
     explanation = mistake.explanation
-    parts = [part for part in explanation.parts if part.log_odds]
+    parts = [part for part in explanation.contributions if part.log_odds]
     strongest = max((abs(part.log_odds) for part in parts), default=1.0)
     runs: list[Run] = []
     if locate is not None:

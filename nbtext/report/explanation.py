@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbtext.errors import printable
-from nbtext.model.explanation import Explanation, Part
+from nbtext.model.explanation import Contribution, Explanation
 from nbtext.report.records import field_text, format_records, write_text
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
     from nbtext.features.occurrences import Locator
 
 N_FEATURES = 10  # features that are shown where no number is given; programs get all
-COLUMNS = ("id", "label", "against", "part", "feature", "count", "log_odds")
+COLUMNS = ("id", "label", "against", "term", "feature", "count", "log_odds")
 STRONG, WEAK = 0.4, 0.08  # shares of the strongest part that are told apart
 # for the label and against it; told apart by the color-blind, and without colors by bold and underlined
 STYLES = {2: "bold blue", 1: "blue", 0: "", -1: "yellow", -2: "underline yellow"}
 BAR = 24  # characters
+NEGLIGIBLE = 1e-9  # a term that is smaller is rounding
 
 
 def write_explanations(
@@ -69,20 +71,19 @@ def _parts(explanation: Explanation, n_features: int, locate: Locator | None) ->
     for text, marks in zip(explanation.texts, weights, strict=True):
         if text:
             yield _marked(text, marks)
-    if explanation.parts:
+    if explanation.contributions:
         yield _table(explanation, n_features)
 
 
 def explanation_record(explanation: Explanation, n_features: int | None = None) -> dict[str, Any]:
-    """An explanation as plain data; numbers in full, so that they add up."""
+    """Return an explanation as plain data; numbers in full, so that the terms add up to the log-odds."""
     shown, others = _shown(explanation, n_features)
-    names = (
-        "id", "label", "probability", "against", "other_probability", "log_odds", "prior", "absent", "temperature",
-        "noise", "prior_adjustment", "known",
-    )  # fmt: skip
-    plain = {name: getattr(explanation, name) for name in names}
-    plain["parts"] = [{"feature": p.feature, "count": p.count, "log_odds": p.log_odds} for p in shown]
-    plain["other_parts"] = others
+    names = ("id", "label", "probability", "against", "other_probability", "log_odds")
+    plain: dict[str, Any] = {name: getattr(explanation, name) for name in names}
+    plain["terms"] = asdict(explanation.terms)
+    plain["contributions"] = [asdict(each) for each in shown]
+    plain["other_contributions"] = others
+    plain |= {name: getattr(explanation, name) for name in ("temperature", "noise_rate", "known")}
     if explanation.label is None:
         plain["reason"] = explanation.reason
     return plain
@@ -93,7 +94,7 @@ def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]
 
     A feature's part is shared equally by its occurrences, and that of each by the pieces that it is made of.
     """
-    of_one = {part.feature: part.log_odds / part.count for part in explanation.parts}
+    of_one = {part.feature: part.log_odds / part.count for part in explanation.contributions}
     weights = []
     for text in explanation.texts:
         marks = [0.0] * len(text)
@@ -106,27 +107,27 @@ def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]
     return weights
 
 
-def _shown(explanation: Explanation, n_features: int | None) -> tuple[tuple[Part, ...], float]:
+def _shown(explanation: Explanation, n_features: int | None) -> tuple[tuple[Contribution, ...], float]:
     """The strongest parts, and what the others come to."""
-    parts = explanation.parts
+    parts = explanation.contributions
     if n_features is None:
         return parts, 0.0
     return parts[:n_features], sum(part.log_odds for part in parts[n_features:])
 
 
 def _rows(explanation: Explanation, n_features: int | None) -> Iterator[list[str]]:
-    """A row for the prior, for absent words, for each feature, and for all others together."""
+    """Yield a row for each term of the log-odds: the features, all other features together, and the other terms."""
     shown, others = _shown(explanation, n_features)
     head = [explanation.id, explanation.label or "", explanation.against or ""]
     if explanation.against is None:
         yield [*head, "none", "", "", ""]
         return
-    yield [*head, "prior", "", "", field_text(explanation.prior)]
-    yield [*head, "absent", "", "", field_text(explanation.absent)]
     for part in shown:
         yield [*head, "feature", part.feature, str(part.count), field_text(part.log_odds)]
-    if len(shown) < len(explanation.parts):
-        yield [*head, "others", "", str(len(explanation.parts) - len(shown)), field_text(others)]
+    if len(shown) < len(explanation.contributions):
+        yield [*head, "others", "", str(len(explanation.contributions) - len(shown)), field_text(others)]
+    for name, value in asdict(explanation.terms).items():
+        yield [*head, name, "", "", field_text(value)]
 
 
 def _sentences(explanation: Explanation) -> Iterator[str]:
@@ -139,13 +140,15 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
         yield f"{answer}: the model knows no other label"
         return
     yield f"{answer}, against {printable(explanation.against)} {explanation.other_probability:.1%}"
-    words = sum(part.log_odds for part in explanation.parts)
-    absent = f", absent {explanation.absent:+.3f}" if abs(explanation.absent) > 1e-9 else ""
-    prior_adjustment = f", shifted by {explanation.prior_adjustment:+.3f}" if explanation.prior_adjustment else ""
-    yield (
-        f"log-odds {explanation.log_odds:+.3f} = (words {words:+.3f}, prior {explanation.prior:+.3f}{absent}) / "
-        f"temperature {explanation.temperature:.3f}{prior_adjustment}; {explanation.known:.0%} of the words are known"
-    )
+    words = sum(part.log_odds for part in explanation.contributions)
+    terms, temperature, noise = explanation.terms, explanation.temperature, explanation.noise_rate
+    sum_of = [f"words {words:+.3f}", f"prior {terms.prior:+.3f}"]
+    sum_of += [f"absent words {terms.absent:+.3f}"] if abs(terms.absent) > NEGLIGIBLE else []
+    sum_of += [f"temperature {temperature:.3f} {terms.temperature:+.3f}"] if temperature != 1 else []
+    sum_of += [f"label-noise rate {noise:.2%} {terms.noise:+.3f}"] if noise else []
+    sum_of += [f"prior adjustment {terms.prior_adjustment:+.3f}"] if terms.prior_adjustment else []
+    yield f"log-odds {explanation.log_odds:+.3f} = {', '.join(sum_of)}"
+    yield f"{explanation.known:.0%} of the words are known"
 
 
 def _marked(text: str, marks: Iterable[float]) -> Text:
@@ -189,6 +192,6 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
         drawing = Text(f"{bar:>{BAR // 2}}{'':{BAR // 2}}" if left else f"{'':{BAR // 2}}{bar:<{BAR // 2}}")
         drawing.stylize(STYLES[-1] if left else STYLES[1])
         table.add_row(printable(part.feature), f"{part.count:,}", f"{part.log_odds:+.3f}", drawing)
-    if len(shown) < len(explanation.parts):
-        table.add_row(f"({len(explanation.parts) - len(shown):,} others)", "", f"{others:+.3f}", "")
+    if len(shown) < len(explanation.contributions):
+        table.add_row(f"({len(explanation.contributions) - len(shown):,} others)", "", f"{others:+.3f}", "")
     return table

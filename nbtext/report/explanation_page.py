@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of
 from nbtext.model.explanation import Explanation
-from nbtext.report.explanation import part_weights
+from nbtext.report.explanation import NEGLIGIBLE, part_weights
 from nbtext.report.page.marked import Run, cut, marked_runs
 from nbtext.report.page.rendering import percent, rendered_page
 
@@ -52,22 +52,23 @@ def _document(explanation: Explanation, locate: Locator, most: int) -> dict[str,
 
 def _sum(explanation: Explanation, most: int) -> Iterator[dict[str, Any]]:
     """What is added up, line by line, to the log-odds; each number as it is, and as it is shown."""
-    shown, others = explanation.parts[:most], explanation.parts[most:]
+    shown, others = explanation.contributions[:most], explanation.contributions[most:]
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
     rest = sum(part.log_odds for part in others)
     for part in shown:
         yield _row("", part.log_odds, feature=part.feature, count=part.count, share=part.log_odds / strongest)
     if others:
         yield _row(number_of(len(others), "other word"), rest)
-    yield _row("prior", explanation.prior)
-    if abs(explanation.absent) > 1e-9:
-        yield _row("absent words", explanation.absent)
-    total = sum(part.log_odds for part in explanation.parts) + explanation.prior + explanation.absent
-    yield _row("sum", total, is_total=True)
+    terms = explanation.terms
+    yield _row("prior", terms.prior)
+    if abs(terms.absent) > NEGLIGIBLE:
+        yield _row("absent words", terms.absent)
     if explanation.temperature != 1:
-        yield _row("temperature, which it is divided by", explanation.temperature) | {
-            "shown": f"÷ {explanation.temperature:.4f}"
-        }
+        yield _row(f"temperature {explanation.temperature:.4f}", terms.temperature)
+    if explanation.noise_rate:
+        yield _row(f"label-noise rate {explanation.noise_rate:.2%}", terms.noise)
+    if terms.prior_adjustment:
+        yield _row("prior adjustment", terms.prior_adjustment)
     yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from nbtext.errors import printable
 
 if TYPE_CHECKING:
-    from nbtext.model.predictions import Predictions
+    from nbtext.model.predictor import Predictions
 
 OUTPUT_FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 DIGITS = 6  # decimals of a number in a field

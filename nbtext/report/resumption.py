@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, NbtextError
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
 from nbtext.report.records import record_start, write_predictions
 
 

@@ -7,12 +7,12 @@ from itertools import chain
 from typing import BinaryIO
 
 from nbtext.errors import printable
-from nbtext.model.generation import DrawnDocument
+from nbtext.model.generation import GeneratedDocument
 from nbtext.report.records import format_records, write_text
 
 
 def write_samples(
-    documents: Iterable[DrawnDocument], file: BinaryIO, *, output_format: str, fields: tuple[str, ...]
+    documents: Iterable[GeneratedDocument], file: BinaryIO, *, output_format: str, fields: tuple[str, ...]
 ) -> None:
     """Write a record for each document.
 

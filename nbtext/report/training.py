@@ -7,26 +7,26 @@ from itertools import starmap
 from nbtext.bayes.smoothing import Choice
 from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.errors import number_of
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import TrainedModel
 
 FITTED = ("calibration", "nonconformity", "shift")  # to documents, by any model that was asked to
 
 
-def trained(classifier: TextClassifier) -> str:
+def trained(model: TrainedModel) -> str:
     """What was learned, which smoothing was chosen, and what leave-one-out expects of new documents."""
-    statistics, reading = classifier.counts_.statistics, classifier.fitted_
+    statistics, reading = model.counts.statistics, model.fitted
     n_features = reading.scorer.n_features
-    counted = (statistics.n_documents, "document"), (len(classifier.labels), "label"), (n_features, "feature")
-    found = f"{classifier.modelling.model}: {', '.join(starmap(number_of, counted))}; "
+    counted = (statistics.n_documents, "document"), (len(model.fitted.labels), "label"), (n_features, "feature")
+    found = f"{model.fitted.model_settings.model}: {', '.join(starmap(number_of, counted))}; "
     choice = reading.choice
     found += f"smoothing {choice.smoothing:.4g}" if choice.C is None else f"C {choice.C:.4g}"
     expected = reading.choice.expectation
-    if len(classifier.labels) == 1:
+    if len(model.fitted.labels) == 1:
         return f"{found}; with one label, every text will be given it"
     if expected is None:
         return found
     is_left_out = choice.C is None and reading.unlabeled is None
-    judge = "leave-one-out" if is_left_out else f"{classifier.modelling.folds} folds"
+    judge = "leave-one-out" if is_left_out else f"{model.fitted.model_settings.folds} folds"
     if expected.documents < statistics.n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"
     return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
@@ -51,12 +51,12 @@ def tried(name: str, choice: Choice) -> str:
     return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
 
 
-def approximated(classifier: TextClassifier) -> str | None:
+def approximated(model: TrainedModel) -> str | None:
     """What of the model was fitted to other documents than it has learned by now, and what to do; None: nothing."""
-    approximate = classifier.fitted_.choice.approximate
+    approximate = model.fitted.choice.approximate
     if not approximate:
         return None
-    choice = classifier.fitted_.choice
+    choice = model.fitted.choice
     found = {name: getattr(choice, name) for name in approximate}
     found["shift"] = choice.shift if choice.prior_adjustment is None else choice.prior_adjustment
     there = [name for name in approximate if found[name] is not None]
@@ -66,7 +66,7 @@ def approximated(classifier: TextClassifier) -> str | None:
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
     said += [f"not fitted, for want of documents: {', '.join(missing)}"] if missing else []
     afresh = "; fit them afresh with nbtext calibrate, "
-    if classifier.counts_.statistics.is_decayed:
+    if model.counts.statistics.is_decayed:
         afresh += "by texts that the model has not learned"
     else:
         afresh += "or train with --keep-sample N, which keeps what they are fitted to"

@@ -22,7 +22,7 @@ from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier
 
 
 def joint(

@@ -69,9 +69,10 @@ from nbtext.evaluation.search import Candidate, candidates, search
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitting import sample_size
-from nbtext.model.folding import tally_source
+from nbtext.model.predictor import Predictor
 from nbtext.model.settings import MOST_PROBABLE, DecisionSettings
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.source_counting import count_source
+from nbtext.text_classifier import TextClassifier
 
 Options = dict[str, Any]
 
@@ -206,7 +207,7 @@ def search_rows() -> Iterator[Row]:
     for protocol, name, published, bar in SEARCHES:
         (split,) = protocol.splits()
         chosen = looked_for(split, has_linear=name == "best")
-        classifier = TextClassifier.of(chosen.features, chosen.modelling).fit(*split.training)
+        classifier = TextClassifier.from_settings(chosen.features, chosen.modelling).fit(*split.training)
         shown = f"{chosen.modelling.model} {chosen.weighting} {chosen.features.ngrams}"
         yield Row(protocol.name, f"--model {name}: {shown}", accuracy(classifier, split.test), "", published, bar)
 
@@ -291,7 +292,7 @@ def judged(classifier: TextClassifier, test: Labeled, decisions: DecisionSetting
     """The verdict of the command on the test documents."""
     judge = Judge()
     batch = Batch([""] * len(test.texts), (test.texts,), list(test.labels))
-    judge.add(classifier.predict_batch(batch, decisions))
+    judge.add(Predictor(classifier.fitted_).predict_batch(batch, decisions))
     return judge.evaluation()
 
 
@@ -308,7 +309,7 @@ def outlier_rows() -> Iterator[Row]:
 
 def likelihoods(classifier: TextClassifier, texts: list[str]) -> Likelihoods:
     found = Likelihoods()
-    found.add(classifier.predict_batch(Batch([""] * len(texts), (texts,), [None] * len(texts))))
+    found.add(Predictor(classifier.fitted_).predict_batch(Batch([""] * len(texts), (texts,), [None] * len(texts))))
     return found
 
 
@@ -318,12 +319,12 @@ def cost_rows() -> list[Row]:
     shares = []
     for _ in range(3):
         classifier = TextClassifier()
-        size = sample_size(classifier.features, classifier.modelling)
+        size = sample_size(classifier.feature_settings, classifier.model_settings)
         start = time.perf_counter()
         source = open_source([str(corpus("20news") / "train")], ReadingSettings())
-        tally = tally_source(source, classifier.features, jobs=os.cpu_count() or 1, sample_size=size)
+        tally = count_source(source, classifier.feature_settings, jobs=os.cpu_count() or 1, sample_size=size)
         counted = time.perf_counter()
-        classifier.fit_tally(tally)
+        classifier.fit_counts(tally)
         shares.append((time.perf_counter() - counted) / (counted - start))
     what = "20 Newsgroups: time to choose and calibrate, as a share of counting"
     return [Row(what, "multinomial (default)", min(shares), bar=0.5, is_error=True)]

@@ -34,14 +34,14 @@ import psutil
 from material import SEED, corpus, labeled_files
 from measuring import Cost, Step, measure
 
-from nbtext.artifact.model import load_model
 from nbtext.cluster.plain import plain_tally, tally_of
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.shards import MOST_BYTES
 from nbtext.documents.source import open_shard, open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE
-from nbtext.model.folding import Counting
+from nbtext.model.source_counting import CountingTask
+from nbtext.text_classifier import load_model
 
 GIGABYTE = 1_000_000_000
 MEBIBYTE = 1 << 20
@@ -227,7 +227,7 @@ def answered(sources: list[str], model: Path) -> None:
 
 def of_shards(sources: list[str]) -> None:
     """What two shards come to, each by itself and together."""
-    source, counting = open_source(sources, ReadingSettings()), Counting(FeatureSettings(), SAMPLE_SIZE)
+    source, counting = open_source(sources, ReadingSettings()), CountingTask(FeatureSettings(), SAMPLE_SIZE)
     corpora, begin = [], time.process_time()
     for shard in source.shards(MOST_BYTES)[:2]:
         tally = plain_tally(counting.count(open_shard(shard, source.settings).chunks(), lambda *_: None))

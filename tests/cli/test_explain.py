@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -
     assert [record["label"] for record in explained] == [record["label"] for record in predicted]
     for record, answer in zip(explained, predicted, strict=True):
         assert record["probability"] == pytest.approx(answer["probability"], abs=1e-6)
-        total = record["prior"] + record["absent"] + sum(part["log_odds"] for part in record["parts"])
-        assert total / record["temperature"] == pytest.approx(record["log_odds"], abs=1e-9)
+        total = sum(record["terms"].values()) + sum(each["log_odds"] for each in record["contributions"])
+        assert total == pytest.approx(record["log_odds"], abs=1e-9)
+        assert math.log(record["probability"] / record["other_probability"]) == pytest.approx(total, abs=1e-9)
 
 
 def test_without_the_kernel(nbtext: Any, letters: Path, model: str) -> None:

@@ -18,8 +18,8 @@ from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.folding import Counting
-from nbtext.model.settings import MOST_PROBABLE
+from nbtext.model.predictor import MOST_PROBABLE
+from nbtext.model.source_counting import CountingTask
 
 PLAIN = (bool, int, str, bytes, type(None), np.ndarray)
 
@@ -62,7 +62,7 @@ def test_a_problem_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("no label\n")
     source = open_source([str(tmp_path / "x.txt")], ReadingSettings())
     (shard,) = source.shards(100)
-    counting = Counting(FeatureSettings(), 2)
+    counting = CountingTask(FeatureSettings(), 2)
     record = count_shard(shard, source.settings, counting, TOKENS_BY)
     error = error_of(report_of(record["report"]).problem)  # type: ignore[arg-type]
     assert isinstance(error, InputError)
@@ -76,7 +76,7 @@ def test_a_worker_of_another_version(tmp_path: Path) -> None:
     source = open_source([str(tmp_path / "x.txt")], ReadingSettings())
     (shard,) = source.shards(100)
     others = ("nbtext 0.0.1", "Unicode 1.0")
-    counted = count_shard(shard, source.settings, Counting(FeatureSettings(), 2), others)
+    counted = count_shard(shard, source.settings, CountingTask(FeatureSettings(), 2), others)
     asked = answering_by(str(tmp_path / "x.txt"), MOST_PROBABLE, "tsv")
     answered = answer_shard(shard, source.settings, asked, others, None)
     for record in (counted, answered):

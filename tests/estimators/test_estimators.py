@@ -26,8 +26,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from nbtext import estimators
 from nbtext.errors import InputError
 from nbtext.features.vectorizer import Vectorizer
-from nbtext.model.conventions import NotFittedError
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.sklearn_compat import NotFittedError
+from nbtext.text_classifier import TextClassifier
 
 EVERY: list[Any] = [getattr(estimators, name)() for name in estimators.__all__]
 TEXTS = ["red round fruit", "yellow long fruit", "round green fruit", "long yellow thing", "red thing", "long thing"]
@@ -203,8 +203,8 @@ def test_what_no_matrix_model_can_learn(X: Any, y: Any, says: str) -> None:
 
 PROGRAM = """
 import sys
-from nbtext.model.conventions import NotFittedError
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.sklearn_compat import NotFittedError
+from nbtext.text_classifier import TextClassifier
 from nbtext.estimators import MultinomialNB
 try:
     TextClassifier().predict(["a text"])

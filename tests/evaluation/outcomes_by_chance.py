@@ -9,7 +9,7 @@ from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.metrics import Judge
 from nbtext.evaluation.outcomes import Outcomes
 from nbtext.evaluation.seen import Seen
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
 
 
 def probabilities_of(n: int, n_labels: int, seed: int) -> tuple[Floats, list[int]]:

@@ -18,8 +18,8 @@ from nbtext.documents.source import Source, open_source
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.comparison import Contestant, SideBySide, mcnemar, side_by_side
 from nbtext.evaluation.metrics import Judge
-from nbtext.model.folding import predict_source
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.source_prediction import predict_source
+from nbtext.text_classifier import TextClassifier
 
 LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
 
@@ -33,8 +33,8 @@ def contestants() -> list[Contestant]:
     """Three models of the demo corpus, one of which has seen half of the labels."""
     half = [document for document in read("train").documents() if str(document.label) < "permits"]
     return [
-        Contestant("multinomial", TextClassifier().fit_source(read("train")), 1000),
-        Contestant("bernoulli", TextClassifier(model="bernoulli", max_features=80).fit_source(read("train"))),
+        Contestant("multinomial", TextClassifier().fit_source(read("train")).model_, 1000),
+        Contestant("bernoulli", TextClassifier(model="bernoulli", max_features=80).fit_source(read("train")).model_),
         Contestant("half", TextClassifier().fit([d.text for d in half], [str(d.label) for d in half])),
     ]
 
@@ -69,13 +69,13 @@ def test_figures_are_those_of_evaluate(contestants: list[Contestant]) -> None:
     assert (found.documents, len(found.labels)) == (84, 6)
     for contestant, verdict in zip(contestants, found.verdicts, strict=True):
         judge = Judge()
-        judge.add_all(predict_source(contestant.classifier, read("test"), jobs=1))
+        judge.add_all(predict_source(contestant.model.fitted, read("test"), jobs=1))
         expected = judge.evaluation()
         for name in ("accuracy", "macro_f1", "log_loss"):
             figure = getattr(verdict, name)
             assert figure.value == pytest.approx(getattr(expected, name), abs=1e-12)
             assert figure.low < figure.value < figure.high
-        assert (verdict.size, verdict.model) == (contestant.size, contestant.classifier.modelling.model)
+        assert (verdict.size, verdict.model) == (contestant.size, contestant.model.fitted.model_settings.model)
 
 
 def test_each_pair(contestants: list[Contestant]) -> None:
@@ -83,7 +83,7 @@ def test_each_pair(contestants: list[Contestant]) -> None:
     found = compared(contestants, read("test"))
     right = {}
     for contestant in contestants:
-        answers = predict_source(contestant.classifier, read("test"), jobs=1)
+        answers = predict_source(contestant.model.fitted, read("test"), jobs=1)
         right[contestant.name] = [
             label == true for batch in answers for label, true in zip(batch.labels, batch.true_labels, strict=True)
         ]
@@ -112,7 +112,7 @@ def test_intervals_are_paired(contestants: list[Contestant]) -> None:
 
 def test_a_model_and_itself(contestants: list[Contestant]) -> None:
     """Differ by nothing, with certainty."""
-    model = contestants[0].classifier
+    model = contestants[0].model
     (duel,) = compared([Contestant("a", model), Contestant("b", model)], read("test")).duels
     assert duel.p_value == 1
     assert (duel.first_alone, duel.second_alone) == (0, 0)

@@ -14,7 +14,7 @@ from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.splits import stratified_folds
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier
 
 WORDS = [f"w{n}" for n in range(12)]
 random = np.random.default_rng(0)
@@ -62,13 +62,15 @@ def test_more_folds_than_documents() -> None:
 def test_equals_refits(options: dict) -> None:
     """Each fold's predictions are those of a classifier trained on the texts of the other folds."""
     classifier = TextClassifier(**options)
-    tally = tally_of(TEXTS, LABELS, classifier.features)
+    tally = tally_of(TEXTS, LABELS, classifier.feature_settings)
     folds = stratified_folds(tally.sample.classes, 4, seed=3)
     # a document is found again in the sample by the one word that only it has
     assert tally.vocabulary is not None
     columns = {j: int(term[1:]) for j, term in enumerate(tally.vocabulary) if term.startswith("n")}
     numbers = [columns[j] for j in tally.sample.indices.tolist() if j in columns]
-    found = list(cross_validate(tally, folds, features=classifier.features, modelling=classifier.modelling))
+    found = list(
+        cross_validate(tally, folds, features=classifier.feature_settings, modelling=classifier.model_settings)
+    )
     for fold, predictions in enumerate(found):
         training = [numbers[i] for i in np.flatnonzero(folds != fold)]
         held_out = [numbers[i] for i in np.flatnonzero(folds == fold)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.metrics import Evaluation, Judge
 from nbtext.evaluation.seen import by_model
 from nbtext.model.explanation import Explainer
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier
 
 LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
 
@@ -33,9 +34,9 @@ def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     """The letters, by a model of their other half."""
     witness, judge = ErrorLog(), Judge()
     source = open_source((str(LETTERS / "test"),), ReadingSettings())
-    judge.add_all(witness.watching(by_model(classifier, source, jobs=1)))
+    judge.add_all(witness.watching(by_model(classifier.fitted_, source, jobs=1)))
     evaluation = judge.evaluation()
-    return evaluation, diagnosed(witness, evaluation, classifier)
+    return evaluation, diagnosed(witness, evaluation, classifier.model_)
 
 
 def test_cells_are_those_of_the_matrix(judged: tuple[Evaluation, Diagnosis]) -> None:
@@ -59,11 +60,11 @@ def test_pairs_and_their_words(judged: tuple[Evaluation, Diagnosis], classifier:
     assert [pair.documents for pair in diagnosis.confusions.pairs] == [3, 2, 1, 1]
     mixup = diagnosis.confusions.pairs[0].mixups[0]
     assert (mixup.label, mixup.answer, mixup.documents, mixup.looked_at) == ("trash", "streets", 2, 2)
-    everyday, sums = everyday_words(classifier), Counter[str]()
+    everyday, sums = everyday_words(classifier.model_), Counter[str]()
     for noted in diagnosis.confusions.listed["trash", "streets"]:
         batch = Batch([noted.id], ([Path(noted.id).read_text()],), ["trash"])
-        (explanation,) = Explainer(classifier, label="streets", against="trash").explain(batch)
-        for part in explanation.parts:
+        (explanation,) = Explainer(classifier.fitted_).explain_batch(batch, label="streets", against="trash")
+        for part in explanation.contributions:
             sums[part.feature] += part.log_odds / explanation.temperature / 2
     assert mixup.everyday == pytest.approx(sum(sums[word] for word in everyday))
     strongest = sorted((word for word in sums if word not in everyday), key=lambda word: -sums[word])
@@ -75,9 +76,9 @@ def test_everyday_words(classifier: TextClassifier) -> None:
     """Those that a fifth of the letters hold, by a count of one's own."""
     texts = [set(classifier_words(path)) for path in LETTERS.glob("train/*/*.txt")]
     seen = Counter(word for text in texts for word in text)
-    assert everyday_words(classifier) == {word for word, number in seen.items() if number > 0.2 * len(texts)}
+    assert everyday_words(classifier.model_) == {word for word, number in seen.items() if number > 0.2 * len(texts)}
     hashed = TextClassifier(hash_bits=10).fit(["a b c dd", "dd ee"], ["x", "y"])
-    assert everyday_words(hashed) == frozenset()
+    assert everyday_words(hashed.model_) == frozenset()
 
 
 def classifier_words(path: Path) -> list[str]:
@@ -97,8 +98,8 @@ def test_mistakes_are_explained_against_the_truth(judged: tuple[Evaluation, Diag
         assert (explanation.label, explanation.against) == (document.answer, document.label)
         assert explanation.texts == (Path(document.id).read_text(),)
         assert explanation.probability == pytest.approx(document.probability)
-        total = explanation.prior + explanation.absent + sum(part.log_odds for part in explanation.parts)
-        assert explanation.log_odds == pytest.approx(total / explanation.temperature)
+        total = sum(astuple(explanation.terms)) + sum(part.log_odds for part in explanation.contributions)
+        assert explanation.log_odds == pytest.approx(total)
 
 
 def test_trust(judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier) -> None:

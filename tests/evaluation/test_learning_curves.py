@@ -19,9 +19,9 @@ from nbtext.evaluation.learning_curves import growing_order, learning_curves, pa
 from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.folding import tally_source, threads
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.source_counting import count_source, thread_run
 from nbtext.report.curves import format_learning_curves
+from nbtext.text_classifier import TextClassifier
 
 WORDS = ("red", "green", "blue", "sea", "sun", "sky", "and", "the")
 
@@ -73,8 +73,10 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
         }
         chosen = [rows[hash_] for hash_ in part.sample.hashes]
     assert len(chosen) == 20
-    alone = TextClassifier.of(features, modelling).fit([texts[i] for i in chosen], [labels[i] for i in chosen])
-    ours = TextClassifier.of(features, modelling).fit_tally(part)
+    alone = TextClassifier.from_settings(features, modelling).fit(
+        [texts[i] for i in chosen], [labels[i] for i in chosen]
+    )
+    ours = TextClassifier.from_settings(features, modelling).fit_counts(part)
     assert ours.fitted_.features == alone.fitted_.features
     np.testing.assert_allclose(ours.predict_log_proba(texts), alone.predict_log_proba(texts), atol=1e-12)
 
@@ -82,19 +84,19 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
 def test_the_whole_corpus_is_training_and_evaluating() -> None:
     """As the largest part with other documents to judge by, a corpus gives what train and evaluate give."""
     from nbtext.evaluation.metrics import Judge
-    from nbtext.model.folding import predict_source
+    from nbtext.model.source_prediction import predict_source
 
     letters = Path(__file__).parents[2] / "corpora" / "letters"
     train, test = (str(letters / half) for half in ("train", "test"))
     features = FeatureSettings()
     corpora = [
-        tally_source(open_source([path], ReadingSettings()), features, jobs=1, sample_size=None)
+        count_source(open_source([path], ReadingSettings()), features, jobs=1, sample_size=None)
         for path in (train, test)
     ]
     curves = CurveSettings(models=("multinomial",), sizes=(336,), seeds=1)
     found = learning_curves(corpora[0], curves, features=features, modelling=[ModelSettings()], test=corpora[1])
-    classifier, judge = TextClassifier().fit_tally(corpora[0]), Judge()
-    for predictions in predict_source(classifier, open_source([test], ReadingSettings()), jobs=1):
+    classifier, judge = TextClassifier().fit_counts(corpora[0]), Judge()
+    for predictions in predict_source(classifier.fitted_, open_source([test], ReadingSettings()), jobs=1):
         judge.add(predictions)
     (point,) = found.points
     assert point.accuracy == judge.evaluation().accuracy
@@ -102,7 +104,7 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     assert (point.accuracy_deviation, found.judged) == (None, 84)
 
 
-def test_any_number_of_threads() -> None:
+def test_any_number_of_thread_run() -> None:
     """Gives the same curves, in the order of sizes and models."""
     texts, labels = texts_of(60)
     features = FeatureSettings()
@@ -111,7 +113,7 @@ def test_any_number_of_threads() -> None:
     modelling = [ModelSettings(model=name) for name in curves.models]
     found = []
     for jobs in (1, 3):
-        with threads(jobs) as run:
+        with thread_run(jobs) as run:
             found.append(learning_curves(tally, curves, features=features, modelling=modelling, run=run))
     assert found[0] == found[1]
     assert [(p.size, p.model) for p in found[0].points] == [

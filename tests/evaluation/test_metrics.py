@@ -13,7 +13,7 @@ from sklearn import metrics as peer
 from nbtext.errors import InputError
 from nbtext.evaluation.metrics import Evaluation, Judge
 from nbtext.evaluation.reliability import N_BINS
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
 
 CLASSES = ("a", "b", "c")
 

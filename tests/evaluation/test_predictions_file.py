@@ -10,7 +10,7 @@ import pytest
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.predictions_file import PredictionsFile
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
 from nbtext.report.records import write_predictions
 
 IDS = ["plain", "tab\tnew\nline\\t", "odd \udcff", "unanswered"]

@@ -12,7 +12,7 @@ from nbtext.errors import SettingsError
 from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.splits import grouped_folds, sort_keys, time_series_folds
 from nbtext.model.corpus_counts import CorpusCounter
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier
 
 GROUPS = st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=40).filter(lambda groups: len(set(groups)) > 1)
 
@@ -100,7 +100,13 @@ def test_equals_refits(is_forward: bool) -> None:
     deal = time_series_folds(tally.sample.groups, 4) if is_forward else grouped_folds(tally.sample.groups, None, seed=1)
     classifier = TextClassifier()
     found = list(
-        cross_validate(tally, deal, features=classifier.features, modelling=classifier.modelling, is_forward=is_forward)
+        cross_validate(
+            tally,
+            deal,
+            features=classifier.feature_settings,
+            modelling=classifier.model_settings,
+            is_forward=is_forward,
+        )
     )
     number_of = {text: n for n, text in enumerate(texts)}
     assert tally.vocabulary is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier
 
 sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are no package
 from demo_models import KINDS, ODD_TEXTS, documents

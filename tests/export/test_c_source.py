@@ -19,7 +19,8 @@ from nbtext.errors import ModelError
 from nbtext.export.c_source import c_source
 from nbtext.export.formats import export
 from nbtext.features.analyzer import Analyzer
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.predictor import Predictor
+from nbtext.text_classifier import TextClassifier
 
 SPOKEN = {name: kind for name, kind in KINDS.items() if not kind.keys() & {"analyzer", "strip_accents"}}
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-lm")
@@ -40,13 +41,13 @@ int main(void) {
 
 def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path) -> tuple[list[int], Any]:
     """The label's number of each text, and all probabilities, by the compiled model."""
-    export(classifier, "c", str(folder / "model.c"))
+    export(classifier.fitted_, "c", str(folder / "model.c"))
     library = folder / "model.so"
     sources = [str(folder / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(library)]
     subprocess.run([cc, *sources, *STRICT], check=True)
     classify = ctypes.CDLL(str(library)).nbtext_classify
     classify.argtypes = [ctypes.c_char_p, ctypes.c_size_t, np.ctypeslib.ndpointer(np.float64)]
-    probabilities = np.zeros((len(texts), len(classifier.labels)))
+    probabilities = np.zeros((len(texts), len(classifier.fitted_.labels)))
     return [classify(text, len(text), probabilities[i]) for i, text in enumerate(texts)], probabilities
 
 
@@ -57,8 +58,10 @@ def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
     texts = documents("test")[0][:40] + ODD_TEXTS
     labels, probabilities = asked(cc, classifier, [text.encode() for text in texts], tmp_path)
     np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
-    expected = classifier.predict_batch(Batch(list(map(str, range(len(texts)))), (texts,), None)).labels
-    assert [classifier.labels[label] if label >= 0 else None for label in labels] == expected
+    expected = (
+        Predictor(classifier.fitted_).predict_batch(Batch(list(map(str, range(len(texts)))), (texts,), None)).labels
+    )
+    assert [classifier.fitted_.labels[label] if label >= 0 else None for label in labels] == expected
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
@@ -68,11 +71,11 @@ def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
     text = "".join(f" ab{c}cd{c} {c}{c} aΣ{c} {c}Σ aΣ{c}b a{c}Σ " for c in assigned)
     text += "".join(Random(1).choices(PERILOUS, k=100_000))
     classifier = TextClassifier(lowercase=lowercase, stop_words=("ab", "aς")).fit(["one two", "three"], ["a", "b"])
-    export(classifier, "c", str(tmp_path / "model.c"))
+    export(classifier.fitted_, "c", str(tmp_path / "model.c"))
     (tmp_path / "words.c").write_text(WORDS, encoding="ascii")
     subprocess.run([cc, "words.c", "-o", "words", *STRICT, "-O1"], cwd=tmp_path, check=True)
     found = subprocess.run([tmp_path / "words"], input=text.encode(), capture_output=True, check=True).stdout
-    assert found.decode().split(" ")[:-1] == Analyzer(classifier.features)(text)
+    assert found.decode().split(" ")[:-1] == Analyzer(classifier.feature_settings)(text)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -93,15 +96,15 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
     broken = [bytes(random.choices(text.encode() + b"ab \xff\xc3\xed\xa0\xf4", k=30)) for text in texts]
     labels, probabilities = asked(cc, classifier, [text.encode() for text in texts] + broken, tmp_path)
     read = texts + [text.decode("utf-8", "replace") for text in broken]
-    expected = classifier.predict_batch(Batch(list(map(str, range(120))), (read,), None))
+    expected = Predictor(classifier.fitted_).predict_batch(Batch(list(map(str, range(120))), (read,), None))
     np.testing.assert_allclose(probabilities, expected.probabilities, rtol=0, atol=1e-9)
-    assert [classifier.labels[label] if label >= 0 else None for label in labels] == expected.labels
+    assert [classifier.fitted_.labels[label] if label >= 0 else None for label in labels] == expected.labels
 
 
 def test_the_filter(cc: str, tmp_path: Path) -> None:
     """By itself it answers each line of standard input; the last one may lack its end."""
     classifier = TextClassifier().fit(*documents("train"))
-    export(classifier, "c", str(tmp_path / "model.c"))
+    export(classifier.fitted_, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", "-O2", *STRICT], cwd=tmp_path, check=True)
     texts = ["the bins were not emptied", "", "word " * 50_000, "my neighbour drills all night"]
     done = subprocess.run([tmp_path / "model"], input="\n".join(texts), text=True, capture_output=True, check=True)
@@ -115,7 +118,7 @@ def test_the_filter(cc: str, tmp_path: Path) -> None:
 def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
     """A label's tabs, line ends and backslashes are spelled as `predict` spells them."""
     classifier = TextClassifier().fit(["one two", "three four"], ["a\tb\r", "c\\\nd"])
-    export(classifier, "c", str(tmp_path / "model.c"))
+    export(classifier.fitted_, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     done = subprocess.run([tmp_path / "model"], input=b"one two\nthree four\n", capture_output=True, check=True)
     assert [line.split(b"\t")[0] for line in done.stdout.split(b"\n")] == [rb"a\tb\r", rb"c\\\nd", b""]
@@ -154,4 +157,4 @@ def test_a_name_that_c_cannot_hold() -> None:
     """A NUL ends a string of C."""
     classifier = TextClassifier().fit(["one two", "three"], ["a\0", "b"])
     with pytest.raises(ModelError, match="NUL"):
-        b"".join(c_source(classifier))
+        b"".join(c_source(classifier.fitted_))

@@ -29,7 +29,9 @@ from nbtext.export.sklearn_json import sklearn_json
 from nbtext.export.table import table
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.explanation import Explainer
+from nbtext.model.predictor import Predictor
+from nbtext.text_classifier import TextClassifier
 
 PERILOUS = (
     "aAbBéÉßſıİΣσςΑ \t\n\xa0\x1c\x85\u2003\ufeff_-'0½²x\u0301\u0307\u0345ﬁ漢字"
@@ -47,7 +49,7 @@ console.log(JSON.stringify(texts.map({function})));
 
 def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path, function: str = "classify") -> Any:
     """What the exported module says of each text."""
-    export(classifier, "js", str(folder / "model.mjs"))
+    export(classifier.fitted_, "js", str(folder / "model.mjs"))
     return answered(node, folder / "model.mjs", texts, function)
 
 
@@ -69,9 +71,9 @@ def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp
     """Labels are the same, and probabilities to 1e-9; where there is no feature there is no label."""
     answers = asked(node, classifier, texts, tmp_path)
     expected, probabilities = classifier.predict(texts), classifier.predict_proba(texts)
-    found = [[answer["probabilities"][label] for label in classifier.labels] for answer in answers]
+    found = [[answer["probabilities"][label] for label in classifier.fitted_.labels] for answer in answers]
     np.testing.assert_allclose(found, probabilities, rtol=0, atol=1e-9)
-    analyzer = Analyzer(classifier.features)
+    analyzer = Analyzer(classifier.feature_settings)
     assert [answer["label"] for answer in answers] == [
         str(label) if analyzer(text) else None for label, text in zip(expected, texts, strict=True)
     ]
@@ -84,7 +86,7 @@ def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
     (tmp_path / "twenty.mjs").write_text(program, encoding="utf-8")
     texts = documents("test")[0] + ["", "İstanbul ſtreet tax", "bins " * 1000]
     classifier = TextClassifier().fit(*documents("train"))
-    export(classifier, "sklearn-json", str(tmp_path / "letters.json"))
+    export(classifier.fitted_, "sklearn-json", str(tmp_path / "letters.json"))
     answers = answered(node, tmp_path / "twenty.mjs", texts, "classify", cwd=tmp_path)
     assert [answer["label"] for answer in answers] == classifier.predict(texts).tolist()
     found = [answer["shares"] for answer in answers]
@@ -112,7 +114,7 @@ def test_javascript_finds_the_same_words(node: str, tmp_path: Path, accents: Any
     ]
     classifier = TextClassifier(strip_accents=accents).fit(["one two", "three"], ["a", "b"])
     found = asked(node, classifier, texts, tmp_path, "features")
-    analyzer = Analyzer(classifier.features)
+    analyzer = Analyzer(classifier.feature_settings)
     for text, words in zip(texts, found, strict=True):
         assert words == analyzer(text)
 
@@ -131,8 +133,8 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
     options |= {"optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"])}
     classifier = TextClassifier(**options).fit(texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)])
     answers = asked(node, classifier, texts, tmp_path)
-    expected = classifier.predict_batch(Batch([str(n) for n in range(60)], (texts,), None))
-    found = [[answer["probabilities"][label] for label in classifier.labels] for answer in answers]
+    expected = Predictor(classifier.fitted_).predict_batch(Batch([str(n) for n in range(60)], (texts,), None))
+    found = [[answer["probabilities"][label] for label in classifier.fitted_.labels] for answer in answers]
     np.testing.assert_allclose(found, expected.probabilities, rtol=0, atol=1e-9)
     assert [answer["label"] for answer in answers] == expected.labels
 
@@ -142,7 +144,7 @@ def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
     texts, labels = ["__proto__ constructor", "toString 42 </script>"], ["__proto__", "</script>"]
     classifier = TextClassifier(model="multinomial").fit(texts * 3, labels * 3)
     assert [answer["label"] for answer in asked(node, classifier, texts, tmp_path)] == labels
-    assert b"</script" not in b"".join(javascript(classifier)).partition(b"\n")[0]
+    assert b"</script" not in b"".join(javascript(classifier.fitted_)).partition(b"\n")[0]
 
 
 def run_onnx(model: bytes, documents: list[list[str]]) -> tuple[list[str], Any]:
@@ -156,8 +158,8 @@ def run_onnx(model: bytes, documents: list[list[str]]) -> tuple[list[str], Any]:
 
 def test_onnx(classifier: TextClassifier, texts: list[str]) -> None:
     """onnxruntime gives the same labels, and probabilities to 1e-9."""
-    features = [Analyzer(classifier.features)(text) for text in texts]
-    labels, probabilities = run_onnx(b"".join(onnx_graph(classifier)), features)
+    features = [Analyzer(classifier.feature_settings)(text) for text in texts]
+    labels, probabilities = run_onnx(b"".join(onnx_graph(classifier.fitted_)), features)
     np.testing.assert_allclose(probabilities, classifier.predict_proba(texts), rtol=0, atol=1e-9)
     assert labels == classifier.predict(texts).tolist()
 
@@ -166,30 +168,30 @@ def test_onnx_says_what_it_takes(classifier: TextClassifier) -> None:
     """The file passes ONNX's own check, and documents its input and outputs."""
     import onnx
 
-    model = onnx.load_model_from_string(b"".join(onnx_graph(classifier)))
+    model = onnx.load_model_from_string(b"".join(onnx_graph(classifier.fitted_)))
     onnx.checker.check_model(model, full_check=True)
     assert [each.name for each in model.graph.input] == ["features"]
     for name in ("features", "label", "probabilities"):
         assert re.search(rf"^{name} ", model.doc_string, re.MULTILINE)
-    assert json.loads(model.metadata_props[0].value) == list(classifier.labels)
+    assert json.loads(model.metadata_props[0].value) == list(classifier.fitted_.labels)
 
 
 def test_csv(classifier: TextClassifier, texts: list[str]) -> None:
     """From the table alone, the scores of every text."""
-    rows = list(csv.reader(io.StringIO(b"".join(table(classifier)).decode())))
-    assert rows[0] == ["kind", "feature", "idf", *classifier.labels]
+    rows = list(csv.reader(io.StringIO(b"".join(table(classifier.fitted_)).decode())))
+    assert rows[0] == ["kind", "feature", "idf", *classifier.fitted_.labels]
     assert {row[0] for row in rows[3:]} == {"weight"}
     (bias,) = (np.array(row[3:], dtype=np.float64) for row in rows if row[0] == "bias")
     numbers = {row[1]: np.array(row[2:], dtype=np.float64) for row in rows if row[0] == "weight"}
-    assert list(numbers) == list(classifier.fitted_.features or ())
-    weighting, counted = classifier.fitted_.weighting, classifier.rows((texts,))
+    assert list(numbers) == list(classifier.fitted_.vocabulary or ())
+    weighting, counted = classifier.fitted_.weighting, Explainer(classifier.fitted_).count((texts,))
     weights = weighting.weights(counted.indptr, counted.indices, counted.counts)
     names = list(numbers)
     found = np.tile(bias, (len(texts), 1))
     for i in range(len(texts)):
         for entry in range(counted.indptr[i], counted.indptr[i + 1]):
             found[i] += weights[entry] * numbers[names[counted.indices[entry]]][1:]
-    np.testing.assert_allclose(found, classifier.counted((texts,))[0], rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(found, Predictor(classifier.fitted_).score((texts,)).scores, rtol=1e-12, atol=1e-9)
     if weighting.idf is not None:
         assert [row[0] for row in numbers.values()] == weighting.idf.tolist()
 
@@ -201,18 +203,18 @@ def test_csv_has_the_prior(model: str) -> None:
     classifier = TextClassifier(model=model, **({"prior": (3.0, 1.0)} if model != "logistic" else {})).fit(
         texts, labels
     )
-    rows = list(csv.DictReader(io.StringIO(b"".join(table(classifier)).decode(), newline="")))
-    found = [[float(row[label]) for label in classifier.labels] for row in rows if row["kind"] == "log_prior"]
+    rows = list(csv.DictReader(io.StringIO(b"".join(table(classifier.fitted_)).decode(), newline="")))
+    found = [[float(row[label]) for label in classifier.fitted_.labels] for row in rows if row["kind"] == "log_prior"]
     np.testing.assert_allclose(np.exp(found), [[0.75, 0.25]] if model != "logistic" else [], atol=1e-12)
 
 
 def test_a_word_of_no_letters() -> None:
     """A token pattern can find nothing, and that is a feature: of the table, not of ONNX, which fills up with it."""
     classifier = TextClassifier(token_pattern=r"\w*").fit(["one two", "three, four"], ["a", "b"])
-    rows = list(csv.reader(io.StringIO(b"".join(table(classifier)).decode())))
+    rows = list(csv.reader(io.StringIO(b"".join(table(classifier.fitted_)).decode())))
     assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["log_prior", ""], ["weight", ""]]
     with pytest.raises(ModelError, match="empty word"):
-        list(onnx_graph(classifier))
+        list(onnx_graph(classifier.fitted_))
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -236,10 +238,10 @@ def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form:
     )
     target = tmp_path / "out"
     if form not in refusing.split():
-        export(classifier, form, str(target))
+        export(classifier.fitted_, form, str(target))
         return
     with pytest.raises(ModelError) as caught:
-        export(classifier, form, str(target))
+        export(classifier.fitted_, form, str(target))
     assert caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
@@ -249,7 +251,7 @@ def test_onnx_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     classifier = TextClassifier().fit(["one", "two"], ["a", "b"])
     with pytest.raises(MissingExtra, match=re.escape("nbtext[onnx]")):
-        list(onnx_graph(classifier))
+        list(onnx_graph(classifier.fitted_))
 
 
 def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:

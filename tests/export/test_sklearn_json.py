@@ -14,7 +14,8 @@ from sklearn.base import clone
 
 from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.export.formats import export
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.fitted_model import trained_model
+from nbtext.text_classifier import TextClassifier
 
 PAGE = Path(__file__).parents[2] / "nbtext" / "guides" / "python.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -30,12 +31,12 @@ def loader() -> dict[str, Any]:
 
 
 def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict[str, Any]) -> None:
-    export(classifier, "sklearn-json", str(path))
+    export(classifier.fitted_, "sklearn-json", str(path))
     pipeline, probabilities = loader["load_pipeline"](path)
     labels, shares = loader["calibrated"](pipeline, probabilities, texts)
     np.testing.assert_allclose(shares, classifier.predict_proba(texts), rtol=0, atol=1e-9)
     assert labels.tolist() == classifier.predict(texts).tolist()
-    if classifier.modelling.optimize is None:
+    if classifier.model_settings.optimize is None:
         assert pipeline.predict(texts).tolist() == labels.tolist()
     if classifier.fitted_.choice.calibration is None:
         np.testing.assert_allclose(pipeline.predict_proba(texts), shares, rtol=0, atol=1e-9)
@@ -75,5 +76,7 @@ def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loade
     classifier = TextClassifier(model=model).fit(corpus, labels)
     reading, tally, moved = classifier.fitted_, classifier.counts_, np.log(np.arange(1.0, 7.0) / 21)
     scorer = reading.scorer.with_prior(moved - classifier.class_log_prior_)
-    reading = replace(reading, scorer=scorer, unlabeled=Unlabeled("em", 1, 1.0, tuple(moved.tolist()), ()))
-    check(classifier.restore(classifier.labels, reading, lambda: tally), corpus, tmp_path / "m", loader)
+    reading = replace(
+        reading, scorer=scorer, log_prior=moved, unlabeled=Unlabeled("em", 1, 1.0, tuple(moved.tolist()), ())
+    )
+    check(TextClassifier.from_model(trained_model(reading, tally)), corpus, tmp_path / "m", loader)

@@ -12,13 +12,11 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from nbtext.artifact.model import load_model, save_model
 from nbtext.errors import ModelError
-from nbtext.export import from_sklearn
-from nbtext.model.growth import read_again
+from nbtext.model.growth import refit
 from nbtext.model.inspection import inspect
-from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.inspection import format_inspection
+from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 VECTORIZERS: dict[str, Any] = {
     "counts": CountVectorizer(),
@@ -59,7 +57,7 @@ def check(pipeline: Pipeline, classifier: TextClassifier, texts: list[str]) -> N
 def test_same_answers(vectorizer: str, model: str, texts: list[str], tmp_path: Path) -> None:
     """Labels, and probabilities to 1e-9, also after the model was saved and loaded."""
     pipeline = fitted(VECTORIZERS[vectorizer], MODELS[model])
-    classifier = from_sklearn(pipeline)
+    classifier = TextClassifier.from_sklearn(pipeline)
     check(pipeline, classifier, texts)
     save_model(classifier, str(tmp_path / "model.joblib"))
     check(pipeline, load_model(str(tmp_path / "model.joblib")), texts)
@@ -68,7 +66,7 @@ def test_same_answers(vectorizer: str, model: str, texts: list[str], tmp_path: P
 def test_transformer_of_its_own(texts: list[str]) -> None:
     """TF-IDF may be a step for itself, and steps that do nothing are passed over."""
     pipeline = fitted(CountVectorizer(), MultinomialNB(), TfidfTransformer(), "passthrough")
-    check(pipeline, from_sklearn(pipeline), texts)
+    check(pipeline, TextClassifier.from_sklearn(pipeline), texts)
 
 
 def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
@@ -76,7 +74,7 @@ def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
     corpus, labels = documents("train")
     numbers = [sorted(set(labels)).index(label) + 8 for label in labels]  # 8 to 13: as texts 10 comes before 8
     pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(corpus, numbers)
-    classifier = from_sklearn(pipeline)
+    classifier = TextClassifier.from_sklearn(pipeline)
     np.testing.assert_array_equal(classifier.classes_, pipeline.classes_)
     np.testing.assert_allclose(classifier.predict_proba(texts), pipeline.predict_proba(texts), rtol=0, atol=1e-9)
     known = texts[:40]  # not those of which nothing is known: of equally probable labels the first is taken
@@ -92,7 +90,7 @@ def test_presence_adds_up(model: str, texts: list[str]) -> None:
     """A model that has counted documents goes on learning as scikit-learn's does, and can forget that again."""
     pipeline = fitted(CountVectorizer(binary=True), MODELS[model])
     corpus, labels = documents("test")
-    classifier = from_sklearn(pipeline).partial_fit(corpus, labels)
+    classifier = TextClassifier.from_sklearn(pipeline).partial_fit(corpus, labels)
     pipeline[-1].partial_fit(pipeline[0].transform(corpus), labels)
     check(pipeline, classifier, texts)
     check(fitted(CountVectorizer(binary=True), MODELS[model]), classifier.forget(corpus, labels), texts)
@@ -100,12 +98,12 @@ def test_presence_adds_up(model: str, texts: list[str]) -> None:
 
 def test_what_was_not_counted(texts: list[str]) -> None:
     """A model of occurrences is no Bernoulli model, and cannot be updated; it is a complement model all the same."""
-    classifier = from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
+    classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
     with pytest.raises(ModelError, match="not in how many documents"):
-        read_again(classifier, {"model": "bernoulli"})
+        refit(classifier.model_, {"model": "bernoulli"})
     with pytest.raises(ModelError, match="do not add up"):
         classifier.partial_fit(["one more"], ["noise"])
-    complement = read_again(classifier, {"model": "complement"})
+    complement = TextClassifier.from_model(refit(classifier.model_, {"model": "complement"}))
     check(fitted(CountVectorizer(), ComplementNB()), complement, texts)
 
 
@@ -123,7 +121,7 @@ def test_what_was_not_counted(texts: list[str]) -> None:
 def test_what_cannot_be_read(vectorizer: Any, model: Any, sentence: str) -> None:
     """Is refused by its name, and what is wanted is said."""
     with pytest.raises(ModelError, match=f"the pipeline has .*{sentence}") as caught:
-        from_sklearn(fitted(vectorizer, model))
+        TextClassifier.from_sklearn(fitted(vectorizer, model))
     assert "CountVectorizer or TfidfVectorizer" in caught.value.hint
 
 
@@ -136,7 +134,7 @@ def test_what_is_no_fitted_pipeline() -> None:
         (unsmoothed, "no smoothing"),
     ):
         with pytest.raises(ModelError, match=sentence):
-            from_sklearn(pipeline)
+            TextClassifier.from_sklearn(pipeline)
 
 
 def test_sample_weights() -> None:
@@ -147,29 +145,31 @@ def test_sample_weights() -> None:
         corpus, labels, multinomialnb__sample_weight=weights
     )
     with pytest.raises(ModelError, match="sample weights"):
-        from_sklearn(pipeline)
+        TextClassifier.from_sklearn(pipeline)
 
 
 def test_presence_is_all_that_a_bernoulli_model_counts(texts: list[str]) -> None:
     """Also over a vectorizer of counts or weights: read again, it is a model of presence."""
     expected = fitted(CountVectorizer(binary=True), MultinomialNB())
     for vectorizer in (CountVectorizer(), TfidfVectorizer()):
-        classifier = from_sklearn(fitted(vectorizer, BernoulliNB()))
-        check(expected, read_again(classifier, {"model": "multinomial"}), texts)
+        classifier = TextClassifier.from_sklearn(fitted(vectorizer, BernoulliNB()))
+        check(expected, TextClassifier.from_model(refit(classifier.model_, {"model": "multinomial"})), texts)
 
 
 def test_inspection_of_what_was_not_counted() -> None:
     """The documents of a word, and with them its mutual information, are unknown, not 0; the rest is as for a model
     that has counted them."""
-    classifier = from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
+    classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
     counted = TextClassifier(smoothing=1.0, calibrate=False).fit(*documents("train"))
     with pytest.raises(ModelError, match=r"--by mi: .* how many documents"):
-        inspect(classifier, by="mi")
+        inspect(classifier.model_, by="mi")
     for by in ("z", "log-odds", "frequency"):
-        found, expected = inspect(classifier, by=by), inspect(counted, by=by)
+        found, expected = inspect(classifier.model_, by=by), inspect(counted.model_, by=by)
         for label, other in zip(found.labels, expected.labels, strict=True):
             assert [view.feature for view in label.features] == [view.feature for view in other.features]
             assert {(view.documents, view.mutual_information) for view in label.features} == {(None, None)}
-    prefers = {view.feature: label.label for label in inspect(classifier, by="chi2").labels for view in label.features}
+    prefers = {
+        view.feature: label.label for label in inspect(classifier.model_, by="chi2").labels for view in label.features
+    }
     assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
-    assert "mutual information –" in format_inspection(inspect(classifier, words=("parking",)), form="table")
+    assert "mutual information –" in format_inspection(inspect(classifier.model_, words=("parking",)), form="table")

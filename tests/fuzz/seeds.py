@@ -16,9 +16,9 @@ from nbtext.artifact.stream import DIGEST_BYTES
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.matrices import vectorized
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.matrices import vectorize_source
 from nbtext.report.matrices import write_matrix
+from nbtext.text_classifier import TextClassifier
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "İs \udcff x1"]
 LABELS = ["apple", "apple", "banana", "banana", "city\n"]
@@ -89,7 +89,7 @@ def _matrix(settings: FeatureSettings) -> bytes:
     file = io.BytesIO()
     with targets.file_of(text.encode()) as path:
         source = open_source([path], ReadingSettings(input_format="jsonl"))
-        write_matrix(vectorized(source, settings), file, form="npz")
+        write_matrix(vectorize_source(source, settings), file, form="npz")
     return file.getvalue()
 
 

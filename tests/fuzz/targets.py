@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from nbtext.artifact import storage
-from nbtext.artifact.model import load_model
 from nbtext.documents import jsonl as jsonl_reader
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix_reading import load_matrix
@@ -28,7 +27,8 @@ from nbtext.features.counting import counter
 from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.predictor import Predictor
+from nbtext.text_classifier import TextClassifier, load_model
 
 ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-32", "shift_jis", "utf-7", "gb18030", "cp1252")
 QUESTIONS = ["red round leaf", "green", "", "yellow yellow \udcff İ"]
@@ -61,8 +61,8 @@ def model(data: bytes) -> None:
     """Load a model with the right checksum: its audit, and predictions by a model that passes."""
     with file_of(data + sha256(data).digest()) as path, suppress(NbtextError):
         classifier = load_model(path)
-        columns = tuple(QUESTIONS for _ in range(len(classifier.features.fields) or 1))
-        classifier.predict_batch(Batch(list("1234"), columns, [None] * 4))
+        columns = tuple(QUESTIONS for _ in range(len(classifier.feature_settings.fields) or 1))
+        Predictor(classifier.fitted_).predict_batch(Batch(list("1234"), columns, [None] * 4))
         _ = classifier.counts_
 
 

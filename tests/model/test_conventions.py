@@ -10,9 +10,8 @@ import joblib
 import numpy as np
 import pytest
 
-from nbtext.artifact.model import load_model, save_model
 from nbtext.errors import InputError, SettingsError
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 TEXTS = ["red apple", "yellow banana", "red cherry", "green apple", "yellow lemon"]
 LABELS = ["a", "b", "a", "a", "b"]
@@ -49,9 +48,9 @@ def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Pat
     classifier = TextClassifier(**options).fit(TEXTS, LABELS)
     save_model(classifier, str(tmp_path / "model"))
     loaded = load_model(str(tmp_path / "model"))
-    assert loaded.get_params() == {**classifier.get_params(), "vocabulary": loaded.features.vocabulary}
+    assert loaded.get_params() == {**classifier.get_params(), "vocabulary": loaded.feature_settings.vocabulary}
     assert loaded.predict_proba(TEXTS).tolist() == classifier.predict_proba(TEXTS).tolist()
-    assert TextClassifier(stop_words="english").features.stop_words[:2] == ("a", "about")
+    assert TextClassifier(stop_words="english").feature_settings.stop_words[:2] == ("a", "about")
 
 
 @pytest.mark.parametrize(
@@ -83,11 +82,11 @@ def test_parameters_that_make_no_sense(options: dict[str, Any], says: str) -> No
     [
         (None, "labels are missing; give a list of labels, one for each text"),
         ("ababa", "one label was given"),
-        ([["a"], ["b"], ["a"], ["a"], ["b"]], "label 0 is list; a label is a text or a number"),
-        ([("a", 1)] * 5, "label 0 is tuple; a label is a text or a number"),
+        ([["a"], ["b"], ["a"], ["a"], ["b"]], "label 0 is list; a label is str, int, float or bool"),
+        ([("a", 1)] * 5, "label 0 is tuple; a label is str, int, float or bool"),
         (np.array(LABELS).reshape(-1, 1), "a table was given for labels"),
-        (["a", 1, "a", "a", 1], "some labels are texts, and some are not"),
-        (LABELS[:3], "5 texts and 3 labels do not belong together"),
+        (["a", 1, "a", "a", 1], "labels are of several types"),
+        (LABELS[:3], "5 texts and 3 labels differ in number"),
     ],
 )
 def test_what_are_no_labels(labels: Any, says: str) -> None:

@@ -19,9 +19,8 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_shard, open_source
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.folding import Counting, Threads
-from nbtext.model.reservoir import Bound
+from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
+from nbtext.model.source_counting import CountingTask, ThreadExecutor
 
 PLAIN = FeatureSettings()
 TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1"]), max_size=6).map(" ".join)
@@ -148,10 +147,10 @@ def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> No
     lines = [json.dumps({"text": f"w{n % 97} w{n * n % 101}", "label": "ab"[n % 2]}) for n in range(500)]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     source = open_source([str(tmp_path / "x.jsonl")], ReadingSettings())
-    counting = Counting(PLAIN, 30)
+    task = CountingTask(PLAIN, 30)
     parts = [
-        counting.count(open_shard(shard, source.settings).chunks(), lambda *_: None) for shard in source.shards(n_bytes)
+        task.count(open_shard(shard, source.settings).chunks(), lambda *_: None) for shard in source.shards(n_bytes)
     ]
     while len(parts) > 1:
         parts = [reduce(add, parts[start : start + 2]) for start in range(0, len(parts), 2)]
-    assert_equal(parts[0], Threads(2).tally(source, counting))
+    assert_equal(parts[0], ThreadExecutor(2).count(source, task))

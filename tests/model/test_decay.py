@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.artifact.model import load_model, save_model
 from nbtext.bayes.class_statistics import FAINTEST
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.growth import calibrate, forget, learn, merge
+from nbtext.model.growth import calibrate, forget, merge, update
 from nbtext.model.settings import FadingSettings
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 Documents = list[tuple[str, str]]
 WORDS = ["apple", "pear", "plum", "fig"]
@@ -41,6 +40,11 @@ def fitted(documents: Documents, **options: Any) -> TextClassifier:
     return TextClassifier(smoothing=0.1, calibrate=False, **options).fit(texts, labels)
 
 
+def learn(classifier: TextClassifier, counts: CorpusCounts, *, factor: float = 1.0) -> TextClassifier:
+    """The classifier after an update."""
+    return TextClassifier.from_model(update(classifier.model_, counts, factor=factor))
+
+
 def factor(elapsed: float, half_life: float) -> float:
     return FadingSettings(half_life=half_life, elapsed=elapsed).factor
 
@@ -51,9 +55,9 @@ def test_each_document_weighs_by_its_age(first: Documents, updates: Any, half_li
     """Every count is the sum of 2^(−age / half-life) over its documents, whenever the updates were."""
     classifier, history = fitted(first), [(0.0, first)]
     for elapsed, documents in updates:
-        learn(classifier, tallied(documents), factor=factor(elapsed, half_life))
+        classifier = learn(classifier, tallied(documents), factor=factor(elapsed, half_life))
         history = [(age + elapsed, earlier) for age, earlier in history] + [(0.0, documents)]
-    labels = classifier.labels
+    labels = classifier.fitted_.labels
     expected = {name: np.zeros((len(labels), len(WORDS))) for name in ("documents", "occurrences")}
     of_class = np.zeros(len(labels))
     for age, documents in history:
@@ -85,12 +89,12 @@ def test_half_weight_is_half_the_copies(options: dict[str, Any], tmp_path: Path)
     save_model(once, str(tmp_path / "m"))
     again = load_model(str(tmp_path / "m"))
     twice = fitted(old + new + new, **options).set_params(smoothing=0.2)
-    twice.fit_tally(twice.counts_)
+    twice.fit_counts(twice.counts_)
     if options.get("idf") != "smooth":  # which adds a document to all others, whatever they weigh
         np.testing.assert_allclose(again.predict_proba(texts), twice.predict_proba(texts), rtol=1e-9)
     np.testing.assert_array_equal(again.predict_proba(texts), once.predict_proba(texts))
     assert again.counts_.statistics.is_decayed
-    learn(again, tallied(new, **only_features(options)))  # can go on, faded or not
+    again = learn(again, tallied(new, **only_features(options)))  # can go on, faded or not
     assert again.counts_.statistics.n_documents == 5.5
 
 
@@ -111,8 +115,8 @@ def test_no_time_is_an_ordinary_update(tmp_path: Path) -> None:
 def test_nothing_is_lost_however_long_it_was() -> None:
     """After ages, labels and words are known still, at next to no weight; and the new documents decide."""
     classifier = learn(fitted([("apple", "a"), ("pear", "b")]), tallied([("apple", "b")] * 2), factor=factor(1e9, 1))
-    learn(classifier, tallied([("pear", "b")]), factor=factor(1e9, 1))
-    assert classifier.labels == ("a", "b")
+    classifier = learn(classifier, tallied([("pear", "b")]), factor=factor(1e9, 1))
+    assert classifier.fitted_.labels == ("a", "b")
     assert classifier.counts_.statistics.class_documents.min() == FAINTEST
     assert classifier.predict(["apple", "pear"]).tolist() == ["b", "b"]
 
@@ -124,7 +128,7 @@ def test_what_cannot_be_done() -> None:
         with pytest.raises(ModelError):
             learn(fitted(old, **options), tallied(new), factor=0.5)
     faded = learn(fitted(old), tallied(new), factor=0.5)
-    for attempt in (lambda: forget(faded, tallied(new)), lambda: merge([faded, fitted(old)])):
+    for attempt in (lambda: forget(faded.model_, tallied(new)), lambda: merge([faded.model_, fitted(old).model_])):
         with pytest.raises(ModelError, match="--half-life"):
             attempt()
 
@@ -134,8 +138,7 @@ def test_it_can_be_calibrated() -> None:
     old = [("apple pear", "a"), ("plum plum", "b"), ("apple", "a"), ("plum fig", "b")]
     faded = learn(TextClassifier().fit(*zip(*old, strict=True)), tallied([("fig plum", "b")]), factor=0.5)
     assert faded.fitted_.choice.approximate
-    calibrate(faded, fitted(old).counts_)
-    choice = faded.fitted_.choice
+    choice = calibrate(faded.model_, fitted(old).counts_).fitted.choice
     assert choice.approximate == ()
     assert choice.expectation is not None
     assert choice.expectation.documents == 4

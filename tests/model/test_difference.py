@@ -7,16 +7,20 @@ from math import log
 
 import pytest
 
-from nbtext.model.difference import difference
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.difference import Difference, compare_models
 from nbtext.report.difference import format_difference
 from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.text_classifier import TextClassifier
 
 CHINA = (
     ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"],
     ["china", "china", "china", "japan"],
 )
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
+
+
+def difference(before: TextClassifier, after: TextClassifier) -> Difference:
+    return compare_models(before.model_, after.model_)
 
 
 def test_nothing_has_changed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 from itertools import islice
 from math import log
 from pathlib import Path
@@ -19,8 +20,9 @@ from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import models_to_compare
 from nbtext.model.explanation import Explainer, Explanation
+from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier
 
 LECTURE = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian")
 CHINA = (
@@ -48,11 +50,14 @@ def batch_of(texts: list[str]) -> Batch:
 
 
 def assert_adds_up(explanation: Explanation) -> None:
-    """Prior, absent words and parts, divided by the temperature, are the log-odds to the last digit."""
+    """All terms and contributions are the log-odds of the two probabilities, to the last digit."""
     assert explanation.log_odds is not None
-    evidence = [explanation.prior, explanation.absent, *(part.log_odds for part in explanation.parts)]
-    largest = max(map(abs, evidence)) / explanation.temperature
-    total = sum(evidence) / explanation.temperature
+    assert explanation.probability is not None and explanation.other_probability is not None
+    evidence = [*astuple(explanation.terms), *(each.log_odds for each in explanation.contributions)]
+    largest, total = max(map(abs, evidence)), sum(evidence)
+    if min(explanation.probability, explanation.other_probability) > 0:
+        odds = log(explanation.probability) - log(explanation.other_probability)
+        assert explanation.log_odds == pytest.approx(odds, abs=1e-9)
     # relative to the largest part only where that is vast: gaussian, where a class has no variance
     assert abs(total - explanation.log_odds) <= 1e-9 * max(1.0, largest / 1e3)
 
@@ -61,8 +66,8 @@ def assert_adds_up(explanation: Explanation) -> None:
 @given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=4))
 def test_it_adds_up(options: dict[str, Any], texts: list[str]) -> None:
     """Under every model and kind of feature, whatever the document."""
-    explainer = Explainer(classifier_of(options))
-    for explanation in explainer.explain(batch_of(texts)):
+    explainer = Explainer(classifier_of(options).fitted_)
+    for explanation in explainer.explain_batch(batch_of(texts)):
         if explanation.label is not None:
             assert_adds_up(explanation)
 
@@ -71,17 +76,21 @@ def test_it_adds_up(options: dict[str, Any], texts: list[str]) -> None:
 def test_probabilities_follow_from_the_parts(options: dict[str, Any]) -> None:
     """Softmax over the log-odds against each label, noise and prior_adjustment give what predict says."""
     classifier, text = classifier_of(options), "red red blue sun never"
-    first = classifier.labels[0]
-    others = [Explainer(classifier, label=label, against=first) for label in classifier.labels[1:]]
-    explanations = [explainer.explain(batch_of([text]))[0] for explainer in others]
-    log_odds = np.array(
-        [0.0, *((e.prior + e.absent + sum(p.log_odds for p in e.parts)) / e.temperature for e in explanations)]
-    )
+    first = classifier.fitted_.labels[0]
+    explanations = [
+        classifier.explain([text], label=label, against=first)[0] for label in classifier.fitted_.labels[1:]
+    ]
+    evidence = [e.terms.prior + e.terms.absent + sum(c.log_odds for c in e.contributions) for e in explanations]
+    log_odds = np.array([0.0, *(sum_of / e.temperature for sum_of, e in zip(evidence, explanations, strict=True))])
     shares = np.exp(log_odds - log_odds.max())
     shares /= shares.sum()
-    noise = explanations[0].noise
-    mixed = ((1 - noise) * shares + noise / len(shares)) * np.exp([0.0, *(e.prior_adjustment for e in explanations)])
-    np.testing.assert_allclose(mixed / mixed.sum(), classifier.predict_proba([text])[0], atol=1e-9)
+    noise = explanations[0].noise_rate
+    adjusted = np.exp([0.0, *(e.terms.prior_adjustment for e in explanations)])
+    mixed = ((1 - noise) * shares + noise / len(shares)) * adjusted
+    probabilities = classifier.predict_proba([text])[0]
+    np.testing.assert_allclose(mixed / mixed.sum(), probabilities, atol=1e-9)
+    odds = np.exp([0.0, *(e.log_odds for e in explanations)])
+    np.testing.assert_allclose(odds / odds.sum(), probabilities, atol=1e-9)
 
 
 _trained: dict[str, TextClassifier] = {}
@@ -121,73 +130,74 @@ def test_the_parts_of_a_thousand_documents_sum_to_the_score(
     label exceeds that of the other one, as predictions are made by it."""
     texts, _ = thousand
     classifier = TextClassifier(**options).fit(*thousand)
-    explanations = Explainer(classifier).explain(batch_of(texts))
-    scores, _, n_known = classifier.counted((texts,))
+    explanations = classifier.explain(texts)
+    scores, _, n_known = Predictor(classifier.fitted_).score((texts,))
     calibration, places = (
         classifier.fitted_.choice.calibration,
-        {label: k for k, label in enumerate(classifier.labels)},
+        {label: k for k, label in enumerate(classifier.fitted_.labels)},
     )
     temperatures = calibration.temperature(n_known) if calibration is not None else np.ones(1000)
     assert len(explanations) == 1000
     for explanation, score, temperature in zip(explanations, scores, temperatures, strict=True):
         assert explanation.label is not None and explanation.against is not None
         excess = (score[places[explanation.label]] - score[places[explanation.against]]) / temperature
-        evidence = [explanation.prior, explanation.absent, *(part.log_odds for part in explanation.parts)]
+        terms = explanation.terms
+        evidence = [terms.prior, terms.absent, *(each.log_odds for each in explanation.contributions)]
         assert abs(sum(evidence) / explanation.temperature - excess) <= 1e-9
-        assert explanation.log_odds == pytest.approx(excess, abs=1e-9)
+        assert_adds_up(explanation)
 
 
 def test_the_textbook() -> None:
     """Manning, Raghavan, Schütze 2008, example 13.1: three times Chinese, and Tokyo and Japan against China."""
     classifier = TextClassifier(smoothing=1.0, calibrate=False).fit(*CHINA)
-    (explanation,) = Explainer(classifier).explain(batch_of([DOCUMENT]))
+    (explanation,) = classifier.explain([DOCUMENT])
     assert (explanation.label, explanation.against, explanation.temperature) == ("china", "japan", 1.0)
-    assert explanation.prior == pytest.approx(log(3 / 4) - log(1 / 4))
-    parts = {part.feature: part for part in explanation.parts}
+    assert explanation.terms.prior == pytest.approx(log(3 / 4) - log(1 / 4))
+    parts = {part.feature: part for part in explanation.contributions}
     assert parts["chinese"].count == 3
     assert parts["chinese"].log_odds == pytest.approx(3 * (log(3 / 7) - log(2 / 9)))
     assert parts["tokyo"].log_odds == pytest.approx(log(1 / 14) - log(2 / 9))
-    assert explanation.parts[0].feature == "chinese"
+    assert explanation.contributions[0].feature == "chinese"
 
 
 def test_absent_words_of_bernoulli() -> None:
     """Example 13.2: what is not there speaks too, and stands by itself."""
     classifier = TextClassifier(model="bernoulli", smoothing=1.0, calibrate=False).fit(*CHINA)
-    (explanation,) = Explainer(classifier).explain(batch_of([DOCUMENT]))
+    (explanation,) = classifier.explain([DOCUMENT])
     assert explanation.label == "japan"
     empty = [log(1 - p) for p in (4 / 5, *(2 / 5,) * 3, *(1 / 5,) * 2)]  # of china: chinese, three words, japan, tokyo
     other = [log(1 - p) for p in (2 / 3, *(1 / 3,) * 3, *(2 / 3,) * 2)]
-    assert explanation.absent == pytest.approx(sum(other) - sum(empty))
+    assert explanation.terms.absent == pytest.approx(sum(other) - sum(empty))
 
 
 def test_labels_to_choose() -> None:
     """Another label than the predicted one, another one to compare with; unknown ones are told from those meant."""
     classifier = classifier_of({"model": "multinomial"})
-    batch = batch_of(["red red sun"])
-    assert [e.label for e in Explainer(classifier).explain(batch)] == ["red"]
-    (explanation,) = Explainer(classifier, label="blue", against="green").explain(batch)
+    texts = ["red red sun"]
+    assert [e.label for e in classifier.explain(texts)] == ["red"]
+    (explanation,) = classifier.explain(texts, label="blue", against="green")
     assert (explanation.label, explanation.against) == ("blue", "green")
     assert_adds_up(explanation)
     assert explanation.probability == pytest.approx(classifier.predict_proba(["red red sun"])[0][0], abs=1e-12)
-    (itself,) = Explainer(classifier, against="red").explain(batch)
+    (itself,) = classifier.explain(texts, against="red")
     assert itself.against != "red"
     with pytest.raises(SettingsError, match="did you mean green"):
-        Explainer(classifier, against="gren")
+        classifier.explain(texts, against="gren")
 
 
 def test_hashed_features_have_the_names_of_the_document() -> None:
     """Words that share a column stand together."""
     classifier = TextClassifier(hash_bits=1).fit(*CHINA)
-    (explanation,) = Explainer(classifier).explain(batch_of([DOCUMENT]))
-    words = [word for part in explanation.parts for word in part.feature.split(" | ")]
+    (explanation,) = classifier.explain([DOCUMENT])
+    words = [word for part in explanation.contributions for word in part.feature.split(" | ")]
     assert sorted(words) == ["chinese", "japan", "tokyo"]
 
 
 def test_no_answer_and_one_label() -> None:
     """Where nothing can be explained, it says why or gives the label alone."""
-    (empty,) = Explainer(classifier_of({"model": "multinomial"})).explain(batch_of(["!"]))
-    assert (empty.label, empty.reason, empty.parts) == (None, "the document holds no token", ())
-    (alone,) = Explainer(TextClassifier().fit(["red sun"], ["red"])).explain(batch_of(["red"]))
+    (empty,) = classifier_of({"model": "multinomial"}).explain(["!"])
+    assert (empty.label, empty.reason, empty.contributions) == (None, "the document holds no token", ())
+    (alone,) = TextClassifier().fit(["red sun"], ["red"]).explain(["red"])
     assert (alone.label, alone.against, alone.probability) == ("red", None, 1.0)
 
 
@@ -195,6 +205,7 @@ def test_predictions_with_their_strongest_words() -> None:
     """The same words as the whole explanation begins with."""
     classifier = classifier_of({"model": "multinomial"})
     batch = batch_of(["red red sun sky", "!"])
-    predictions = classifier.predict_batch(batch, DecisionSettings(explain=2))
-    (whole, _) = Explainer(classifier).explain(batch)
-    assert predictions.explanations == [tuple((part.feature, part.log_odds) for part in whole.parts[:2]), ()]
+    explainer = Explainer(classifier.fitted_)
+    predictions = explainer.predict_batch(batch, DecisionSettings(explain=2))
+    (whole, _) = explainer.explain_batch(batch)
+    assert predictions.explanations == [tuple((part.feature, part.log_odds) for part in whole.contributions[:2]), ()]

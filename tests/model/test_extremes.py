@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.artifact.model import load_model, save_model
 from nbtext.bayes.class_statistics import MOST_COUNTED
 from nbtext.bayes.settings import LARGEST, SMALLEST
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 MANY = 100_000
 ADDITIVE = ["multinomial", "bernoulli", "complement"]
@@ -125,7 +124,7 @@ def test_counts_of_a_quadrillion(model: str) -> None:
     doubled = statistics + statistics
     assert doubled.occurrences.tolist() == [2 * n * large for n in tally.statistics.occurrences.tolist()]
     assert doubled.class_occurrences.tolist() == [2 * n * large for n in tally.statistics.class_occurrences.tolist()]
-    assert_sane(classifier.fit_tally(replace(tally, statistics=doubled)))
+    assert_sane(classifier.fit_counts(replace(tally, statistics=doubled)))
 
 
 def test_counts_beyond_int64_are_refused() -> None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError, SettingsError
-from nbtext.model.generation import sampled
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.generation import generate_documents
+from nbtext.text_classifier import TextClassifier
 
 TEXTS = [
     "red round leaf", "green round no leaf", "red round shiny shiny shiny", "yellow curved long",
@@ -22,10 +22,14 @@ LABELS = ["apple", "apple", "apple", "banana", "banana", "banana", "city", "city
 N = 30_000
 
 
+def sampled(classifier: TextClassifier, number: int, **options: Any) -> Any:
+    return generate_documents(classifier.model_, number, **options)
+
+
 def trained_again(classifier: TextClassifier, **options: Any) -> TextClassifier:
     """A classifier that has learned from N documents of another, over its vocabulary."""
     documents = list(sampled(classifier, N, **options))
-    again = TextClassifier(**classifier.get_params()).set_params(vocabulary=tuple(classifier.fitted_.features or ()))
+    again = TextClassifier(**classifier.get_params()).set_params(vocabulary=tuple(classifier.fitted_.vocabulary or ()))
     return again.fit([texts[0] for _, texts in documents], [label for label, _ in documents])
 
 
@@ -38,7 +42,7 @@ def dense(classifier: TextClassifier, values: NDArray[Any]) -> NDArray[Any]:
     return np.stack(
         [
             matrix[:, columns[term]] if term in columns else matrix[:, 0] * 0
-            for term in classifier.fitted_.features or ()
+            for term in classifier.fitted_.vocabulary or ()
         ],
         axis=1,
     )
@@ -109,9 +113,9 @@ def test_fields_apart() -> None:
     classifier = TextClassifier(fields=("title", "body"))
     from nbtext.model.corpus_counts import CorpusCounter
 
-    builder = CorpusCounter(classifier.features)
+    builder = CorpusCounter(classifier.feature_settings)
     builder.add(Batch(["1", "2"], (["good news", "bad"], ["text words", "body words"]), ["x", "y"]))
-    classifier.fit_tally(builder.finish())
+    classifier.fit_counts(builder.finish())
     for _, (title, body) in sampled(classifier, 50, length=10):
         assert set(title.split()) <= {"good", "news", "bad"}
         assert set(body.split()) <= {"text", "words", "body"}
@@ -121,11 +125,11 @@ def test_fields_apart() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"model": "complement"}, "complement tells no story"),
-        ({"model": "gaussian"}, "gaussian tells no story"),
-        ({"model": "nbsvm"}, "nbsvm tells no story"),
-        ({"idf": "smooth"}, "a multinomial model of weights tells no story"),
-        ({"tf": "binary"}, "a multinomial model of weights tells no story"),
+        ({"model": "complement"}, "a complement model cannot generate documents"),
+        ({"model": "gaussian"}, "a gaussian model cannot generate"),
+        ({"model": "nbsvm"}, "a nbsvm model cannot generate"),
+        ({"idf": "smooth"}, "a multinomial model of weights cannot generate"),
+        ({"tf": "binary"}, "a multinomial model of weights cannot generate"),
         ({"hash_bits": 8}, "hashed features have no names"),
         ({"ngrams": (1, 2)}, "features that overlap"),
         ({"analyzer": "char", "ngrams": (3, 3)}, "features that overlap"),

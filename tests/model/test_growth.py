@@ -13,17 +13,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nbtext.artifact.model import load_model, save_model
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounter, CorpusCounts
 from nbtext.model.fitting import sample_size
-from nbtext.model.growth import calibrate, forget, learn, merge, read_again
-from nbtext.model.reservoir import ALL_HASHES
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.growth import calibrate, forget, merge, refit, update
+from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 Documents = list[tuple[str, str]]
 SPLITS = int(os.environ.get("NBTEXT_TEST_SPLITS", "3"))  # of 20 Newsgroups; 200 take half an hour
@@ -87,8 +85,8 @@ def test_union(first: Documents, second: Documents, keep: int, options: dict[str
     options = {"keep_sample": keep} | options
     whole = saved(trained(first + second, options))
     a, b = trained(first, options), trained(second, options)
-    assert saved(merge([loaded(a), loaded(b)])) == whole
-    assert saved(merge([loaded(b), loaded(a)])) == whole
+    assert saved(loaded(a).merge(loaded(b))) == whole
+    assert saved(loaded(b).merge(loaded(a))) == whole
     texts, labels = zip(*second, strict=True)
     assert saved(loaded(a).partial_fit(texts, labels)) == whole
 
@@ -136,7 +134,7 @@ def test_without_a_sample(first: Documents, second: Documents) -> None:
     a.partial_fit(texts, labels)
     np.testing.assert_array_equal(a.counts_.statistics.occurrences, whole.counts_.statistics.occurrences)
     assert a.counts_.vocabulary == whole.counts_.vocabulary
-    assert a.labels == whole.labels
+    assert a.fitted_.labels == whole.fitted_.labels
     assert a.fitted_.choice.smoothing == earlier.smoothing
     assert a.fitted_.choice.calibration == earlier.calibration
     assert a.fitted_.choice.expectation is None
@@ -212,7 +210,7 @@ def test_weights_of_whole_documents() -> None:
     options = {"idf": "smooth", "norm": "l2"}
     for keep in (None, 3):
         classifier = loaded(trained(FRUIT, options | {"keep_sample": keep}))
-        with pytest.raises(ModelError, match=r"does not add up.*--keep-sample"):
+        with pytest.raises(ModelError, match=r"no additive counts.*--keep-sample"):
             classifier.partial_fit(["red"], ["apple"])
 
 
@@ -221,11 +219,11 @@ def test_calibrate(fresh: Documents) -> None:
     """Smoothing and calibration are fitted to other texts or to the same, which are left out; the counts stay."""
     classifier = trained(FRUIT * 3, {})
     before = classifier.counts_
-    calibrate(classifier, tally_of(fresh, None))
-    assert classifier.counts_ is before
-    assert classifier.fitted_.choice.expectation is not None
-    assert classifier.fitted_.choice.expectation.documents == len(fresh)
-    assert classifier.fitted_.choice.approximate == ()
+    calibrated = calibrate(classifier.model_, tally_of(fresh, None))
+    assert calibrated.counts is before
+    assert calibrated.fitted.choice.expectation is not None
+    assert calibrated.fitted.choice.expectation.documents == len(fresh)
+    assert calibrated.fitted.choice.approximate == ()
 
 
 def test_calibrate_on_what_was_learned() -> None:
@@ -233,15 +231,15 @@ def test_calibrate_on_what_was_learned() -> None:
     for options in ({}, {"min_df": 2, "model": "bernoulli"}, {"hash_bits": 4}):
         classifier = trained(FRUIT * 3, options)
         expected = saved(classifier)
-        builder = CorpusCounter(classifier.features, sample_size=None)
+        builder = CorpusCounter(classifier.feature_settings, sample_size=None)
         builder.add(Batch(["1"] * 12, ([text for text, _ in FRUIT * 3],), [label for _, label in FRUIT * 3]))
-        assert saved(calibrate(classifier, builder.finish())) == expected
+        assert saved(TextClassifier.from_model(calibrate(classifier.model_, builder.finish()))) == expected
 
 
 def test_calibrate_with_a_label_that_is_unknown() -> None:
     """A label that the model does not know is refused."""
     with pytest.raises(ModelError, match="does not know the label fig"):
-        calibrate(trained(FRUIT, {}), tally_of([("red", "fig")], None))
+        calibrate(trained(FRUIT, {}).model_, tally_of([("red", "fig")], None))
 
 
 NEWSGROUPS: list[dict[str, Any]] = [
@@ -270,9 +268,10 @@ def test_newsgroups(news: Documents, seed: int) -> None:
     expected = saved(whole)
     a_bytes = saved(a)
     again = loaded(a)
-    assert saved(merge([loaded(a), b])) == expected
-    assert saved(learn(again, tally_of_news(news, options, second, options["keep_sample"]))) == expected
-    rest = forget(loaded(whole), tally_of_news(news, options, second, None))
+    assert saved(TextClassifier.from_model(merge([loaded(a).model_, b.model_]))) == expected
+    updated = update(again.model_, tally_of_news(news, options, second, options["keep_sample"]))
+    assert saved(TextClassifier.from_model(updated)) == expected
+    rest = TextClassifier.from_model(forget(loaded(whole).model_, tally_of_news(news, options, second, None)))
     if rest.counts_.has_own_sample:
         assert saved(rest) == a_bytes
     np.testing.assert_array_equal(rest.counts_.statistics.occurrences, a.counts_.statistics.occurrences)
@@ -281,12 +280,12 @@ def test_newsgroups(news: Documents, seed: int) -> None:
 
 def counted(news: Documents, options: dict[str, Any], rows: Sequence[int]) -> TextClassifier:
     classifier = TextClassifier(**options)
-    size = sample_size(classifier.features, classifier.modelling)
-    return classifier.fit_tally(tally_of_news(news, options, rows, size))
+    size = sample_size(classifier.feature_settings, classifier.model_settings)
+    return classifier.fit_counts(tally_of_news(news, options, rows, size))
 
 
 def tally_of_news(news: Documents, options: dict[str, Any], rows: Sequence[int], size: int | None) -> CorpusCounts:
-    builder = CorpusCounter(TextClassifier(**options).features, sample_size=size)
+    builder = CorpusCounter(TextClassifier(**options).feature_settings, sample_size=size)
     for start in range(0, len(rows), 1000):
         some = [news[row] for row in rows[start : start + 1000]]
         builder.add(Batch(["1"] * len(some), ([text for text, _ in some],), [label for _, label in some]))
@@ -303,8 +302,9 @@ def tally_of_news(news: Documents, options: dict[str, Any], rows: Sequence[int],
 def test_counts_are_read_again(documents: Documents, before: str, after: str, options: dict[str, Any]) -> None:
     """With the documents kept, reading the counts as another model is training it, to the byte."""
     kept = {**options, "keep_sample": 1000}
-    again = read_again(trained(documents, {**kept, "model": before}), {"model": after, **options_of(options)})
-    assert saved(again) == saved(trained(documents, {**kept, "model": after}))
+    earlier = trained(documents, {**kept, "model": before}).model_
+    again = refit(earlier, {"model": after, **options_of(options)})
+    assert saved(TextClassifier.from_model(again)) == saved(trained(documents, {**kept, "model": after}))
 
 
 def options_of(options: dict[str, Any]) -> dict[str, Any]:

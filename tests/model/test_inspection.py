@@ -18,17 +18,21 @@ from nbtext.errors import SettingsError
 from nbtext.features.hashing import buckets
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.inspection import inspect, inspect_matrix
-from nbtext.model.inspector import CRITERIA, Inspector
-from nbtext.model.matrices import vectorized
-from nbtext.model.naming import words_behind
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.inspection import Inspection, inspect_matrix
+from nbtext.model.inspection import inspect as inspect_model
+from nbtext.model.inspector import CRITERIA, Inspector, words_behind
+from nbtext.model.matrices import vectorize_source
+from nbtext.text_classifier import TextClassifier
 
 LECTURE = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian")
 CHINA = (
     ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"],
     ["china", "china", "china", "japan"],
 )
+
+
+def inspect(classifier: TextClassifier, **options: Any) -> Inspection:
+    return inspect_model(classifier.model_, **options)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +118,7 @@ def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
     classifier = TextClassifier(hash_bits=1, smoothing=1.0).fit(*CHINA)
     (tmp_path / "texts.txt").write_text("\n".join(CHINA[0]))
     source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
-    names = words_behind(classifier, source)
+    names = words_behind(classifier.model_, source)
     words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]  # by falling frequency, then the alphabet
     for column in (0, 1):
         own = [word for word, place in zip(words, buckets(words, 1), strict=True) if place == column]
@@ -127,7 +131,7 @@ def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
     assert shown == set(names.values())
     source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
     with pytest.raises(SettingsError, match="knows its words"):
-        words_behind(TextClassifier().fit(*CHINA), source)
+        words_behind(TextClassifier().fit(*CHINA).model_, source)
 
 
 def test_a_label_that_is_unknown() -> None:
@@ -173,7 +177,7 @@ def test_the_lecture(lecture: TextClassifier) -> None:
     found = inspect(lecture, words=["church", "image"])
     assert (found.documents, found.n_features) == (2257, 35_788)
     assert [view.prior for view in found.labels] == pytest.approx([0.21267169, 0.25875055, 0.26318121, 0.26539654])
-    features = lecture.fitted_.features
+    features = lecture.fitted_.vocabulary
     assert features is not None
     assert (features.columns["church"], features.columns["computer"]) == (8609, 9338)
     for word, label in zip(found.words, ("soc.religion.christian", "comp.graphics"), strict=True):
@@ -183,7 +187,7 @@ def test_the_lecture(lecture: TextClassifier) -> None:
 
 def test_information_is_that_of_the_selection(lecture: TextClassifier) -> None:
     """Mutual information and chi-squared are what --select goes by."""
-    inspector, statistics = Inspector(lecture), lecture.counts_.statistics
+    inspector, statistics = Inspector(lecture.model_), lecture.counts_.statistics
     by_information = inspect(lecture, by="mi", n_features=1)
     expected = mutual_information(statistics, statistics.class_documents)
     best = max(feature.mutual_information for label in by_information.labels for feature in label.features)
@@ -204,7 +208,9 @@ def test_rare_words_do_not_crowd_out_the_telling_ones(lecture: TextClassifier) -
 def test_a_matrix(tmp_path: Path) -> None:
     """Its shape, what its entries are, its labels and what was not as usual when it was made."""
     (tmp_path / "texts.csv").write_text("text,label\nred sun,warm\nblue sea,cold\nblue blue,cold\n")
-    matrix = vectorized(open_source([str(tmp_path / "texts.csv")], ReadingSettings()), FeatureSettings(ngrams=(1, 2)))
+    matrix = vectorize_source(
+        open_source([str(tmp_path / "texts.csv")], ReadingSettings()), FeatureSettings(ngrams=(1, 2))
+    )
     found = inspect_matrix(matrix)
     assert (found.documents, found.features, found.entries, found.kind) == (3, 7, 8, "counts")
     assert found.labels == (("cold", 2), ("warm", 1))

@@ -17,9 +17,9 @@ from nbtext.evaluation.cross_validation import cross_validated
 from nbtext.evaluation.metrics import Evaluation, Judge
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
-from nbtext.model import folding
-from nbtext.model.folding import predict_source
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model import source_prediction
+from nbtext.model.source_prediction import predict_source
+from nbtext.text_classifier import TextClassifier
 
 N_LABELS = 40
 LINES = [f'{{"text": "word{number % N_LABELS} more", "label": "label {number % N_LABELS}"}}' for number in range(200)]
@@ -29,8 +29,8 @@ BROKEN = [*LINES[:7], "{", *LINES[7:]]
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many labels as there are here are very many."""
-    monkeypatch.setattr(folding, "MANY_LABELS", 10)
-    for module in (folding, folds):
+    monkeypatch.setattr(source_prediction, "MANY_LABELS", 10)
+    for module in (source_prediction, folds):
         monkeypatch.setattr(module, "MOST_PROBABILITIES", 3 * N_LABELS)
 
 
@@ -43,7 +43,7 @@ def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.Fi
     )
 
     def answers(jobs: int) -> tuple[list[int], list[str], list[str | None], list[str | None], np.ndarray]:
-        predictions = list(predict_source(classifier, open_source([str(path)], ReadingSettings()), jobs=jobs))
+        predictions = list(predict_source(classifier.fitted_, open_source([str(path)], ReadingSettings()), jobs=jobs))
         ids = [identity for each in predictions for identity in each.ids]
         labels = [label for each in predictions for label in each.labels]
         reasons = [reason for each in predictions for reason in each.reasons]

@@ -14,7 +14,8 @@ from sklearn.preprocessing import FunctionTransformer
 from nbtext.bayes.settings import EVENT_MODELS, LINEAR_MODELS
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
-from nbtext.model.text_classifier import NO_TOKEN, TextClassifier
+from nbtext.model.predictor import NO_TOKEN, Predictor
+from nbtext.text_classifier import TextClassifier
 
 TEXTS = [
     "red round leaf", "green round no leaf", "red round shiny", "yellow curved long",
@@ -101,7 +102,7 @@ def test_answers_of_a_batch() -> None:
     classifier = TextClassifier().fit(TEXTS, LABELS)
     problem = InputError("broken JSON", where="mail.jsonl:4")
     batch = Batch(["a", "b", "c", "d"], (["red unheard", "unheard", "?!", ""],), [None] * 4, {3: problem})
-    answers = classifier.predict_batch(batch)
+    answers = Predictor(classifier.fitted_).predict_batch(batch)
     assert answers.ids == ["a", "b", "c", "d"]
     assert answers.labels[0] == "apple"
     assert answers.labels[1] is not None  # the prior's: nothing is known
@@ -126,7 +127,7 @@ def test_no_texts_have_no_answers(model: str) -> None:
     classifier = TextClassifier(model=model).fit(TEXTS, LABELS)
     assert classifier.predict([]).shape == (0,)
     assert classifier.predict_proba([]).shape == (0, len(set(LABELS)))
-    assert len(classifier.predict_batch(Batch([], ([],), []))) == 0
+    assert len(Predictor(classifier.fitted_).predict_batch(Batch([], ([],), []))) == 0
 
 
 def test_one_label() -> None:
@@ -146,6 +147,6 @@ def test_parameters() -> None:
     """Parameters are those of the settings, can be read and set, and misspelled ones are refused."""
     classifier = TextClassifier(min_df=2, model="bernoulli")
     assert classifier.get_params()["min_df"] == 2
-    assert classifier.set_params(min_df=1).features.min_df == 1
+    assert classifier.set_params(min_df=1).feature_settings.min_df == 1
     with pytest.raises(TypeError):
         TextClassifier(mindf=2)

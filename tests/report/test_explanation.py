@@ -11,10 +11,10 @@ import pytest
 from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer, Explanation
-from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.explanation import part_weights, write_explanations
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.report.terminal import Screen
+from nbtext.text_classifier import TextClassifier
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 TEXT = "Red \x1b]0;owned\x07 SUN\r\n\tred [bold]sea[/bold] :smile: 日本語 never"
@@ -29,7 +29,7 @@ def classifier() -> TextClassifier:
 
 
 def explained(classifier: TextClassifier, text: str = TEXT) -> list[Explanation]:
-    return Explainer(classifier).explain(Batch([HOSTILE, "2"], ([text, ""],), [None, None]))
+    return Explainer(classifier.fitted_).explain_batch(Batch([HOSTILE, "2"], ([text, ""],), [None, None]))
 
 
 def written(form: str, explanations: list[Explanation], **options: object) -> str:
@@ -64,7 +64,7 @@ def test_words_are_marked_where_they_stand(classifier: TextClassifier) -> None:
     """Each occurrence bears its share, and all characters of a word the same."""
     (explanation, _) = explained(classifier, "Red sea, RED!")
     ((*marks,),) = part_weights(explanation, Locator(classifier.features))
-    parts = {part.feature: part.log_odds for part in explanation.parts}
+    parts = {part.feature: part.log_odds for part in explanation.contributions}
     assert marks[:3] == marks[9:12] == [parts["red"] / 2] * 3
     assert marks[4:7] == [parts["sea"]] * 3
     assert marks[3] == marks[7] == marks[12] == 0

@@ -11,9 +11,9 @@ import pytest
 from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer, Explanation
-from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.explanation_page import MOST_DOCUMENTS, explanation_page
 from nbtext.report.page.rendering import write_page
+from nbtext.text_classifier import TextClassifier
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)></style>&\"'"
 TEXTS = [f"red sun {HOSTILE} red", "blue sea and sky, sea", "red sky", "blue sun"]
@@ -22,11 +22,11 @@ WORDS = [f"w{number:02}" for number in range(60)]
 
 
 def explained(classifier: TextClassifier, texts: list[str], names: list[str]) -> list[Explanation]:
-    return Explainer(classifier).explain(Batch(names, (texts,), [None] * len(texts)))
+    return Explainer(classifier.fitted_).explain_batch(Batch(names, (texts,), [None] * len(texts)))
 
 
 def written(path: Path, classifier: TextClassifier, explanations: list[Explanation], **options: Any) -> Path:
-    page = explanation_page(explanations, subject=HOSTILE, locate=Locator(classifier.features), **options)
+    page = explanation_page(explanations, subject=HOSTILE, locate=Locator(classifier.feature_settings), **options)
     write_page(str(path), page)
     return path
 

@@ -9,10 +9,10 @@ import json
 import pytest
 
 from nbtext.model.inspection import inspect
-from nbtext.model.text_classifier import TextClassifier
 from nbtext.report.inspection import FEATURE_COLUMNS, format_inspection
 from nbtext.report.records import OUTPUT_FORMATS
 from nbtext.report.terminal import Screen
+from nbtext.text_classifier import TextClassifier
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 
@@ -27,7 +27,10 @@ def classifier() -> TextClassifier:
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
     """No control character is in any form that people read, and a terminal's table keeps to its width."""
-    for inspection in (inspect(classifier, by="frequency"), inspect(classifier, words=["\x1b", "z" * 200])):
+    for inspection in (
+        inspect(classifier.model_, by="frequency"),
+        inspect(classifier.model_, words=["\x1b", "z" * 200]),
+    ):
         text = format_inspection(inspection, output_format=form, screen=Screen(60))
         assert form in ("csv", "tsv") or "\x1b" not in text  # which programs read
         if form == "table":
@@ -36,17 +39,17 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
 
 def test_json_has_it_all(classifier: TextClassifier) -> None:
     """Every figure by its name, and what another program needs of the hyperplane."""
-    record = json.loads(format_inspection(inspect(classifier), output_format="json"))
+    record = json.loads(format_inspection(inspect(classifier.model_), output_format="json"))
     assert record["labels"][0]["label"] == HOSTILE
     assert record["hyperplane"]["positive"] == "cold"
     assert len(record["hyperplane"]["weights"]) >= len(record["labels"][0]["features"])
-    assert "\n" not in format_inspection(inspect(classifier), output_format="jsonl").rstrip("\n")
+    assert "\n" not in format_inspection(inspect(classifier.model_), output_format="jsonl").rstrip("\n")
 
 
 def test_csv_has_a_header_and_tsv_has_none(classifier: TextClassifier) -> None:
     """A row for each label and feature."""
-    rows = list(csv.reader(io.StringIO(format_inspection(inspect(classifier), output_format="csv"))))
+    rows = list(csv.reader(io.StringIO(format_inspection(inspect(classifier.model_), output_format="csv"))))
     assert tuple(rows[0]) == FEATURE_COLUMNS
-    lines = format_inspection(inspect(classifier), output_format="tsv").splitlines()
+    lines = format_inspection(inspect(classifier.model_), output_format="tsv").splitlines()
     assert len(lines) == len(rows) - 1
     assert {line.count("\t") for line in lines} == {len(FEATURE_COLUMNS) - 1}

@@ -17,9 +17,10 @@ from nbtext.evaluation.error_log import ErrorLog
 from nbtext.evaluation.metrics import Judge
 from nbtext.evaluation.seen import Seen
 from nbtext.features.occurrences import Locator
-from nbtext.model.text_classifier import TextClassifier
+from nbtext.model.predictor import Predictor
 from nbtext.report.evaluation_page import evaluation_page
 from nbtext.report.page.rendering import write_page
+from nbtext.text_classifier import TextClassifier
 
 Visited = Callable[..., Any]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)></style>&\"'"
@@ -45,14 +46,15 @@ def documents_of(subjects: dict[str, str], n: int, seed: int) -> Batch:
 def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_model: bool = True) -> Path:
     """The page about what a model says of some documents; or as if only its answers were known, and no names."""
     witness, judge = ErrorLog(), Judge()
-    found = classifier.counted(documents.columns)
-    predictions = classifier.answers(documents, found)
+    predictor = Predictor(classifier.fitted_)
+    scores = predictor.score(documents.columns)
+    predictions = predictor.predict_batch(documents, scores=scores)
     if not has_model:
         predictions.ids, predictions.typicality = [""] * len(documents), None
-    seen = Seen(predictions, documents.columns, found[0]) if has_model else Seen(predictions)
+    seen = Seen(predictions, documents.columns, scores.scores) if has_model else Seen(predictions)
     judge.add_all(witness.watching([seen]))
-    diagnosis = diagnosed(witness, judge.evaluation(), classifier if has_model else None)
-    locate = Locator(classifier.features) if has_model else None
+    diagnosis = diagnosed(witness, judge.evaluation(), classifier.model_ if has_model else None)
+    locate = Locator(classifier.feature_settings) if has_model else None
     path = folder / "report.html"
     write_page(str(path), evaluation_page(diagnosis, subject=HOSTILE, settings={"SOURCE": HOSTILE}, locate=locate))
     return path

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.model.predictions import Predictions
+from nbtext.model.predictor import Predictions
 from nbtext.report.records import OUTPUT_FORMATS, format_json, write_predictions
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"

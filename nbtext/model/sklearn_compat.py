@@ -6,6 +6,8 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
+import numpy as np
+
 from nbtext.errors import InputError, NbtextError, number_of
 
 MISSING = ("nan", "<NA>", "NaT")  # how tables say that there is no value
@@ -30,7 +32,7 @@ def warn_of_column() -> None:
     warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=4)
 
 
-def listed_texts(X: Any) -> list[str]:
+def list_texts(X: Any) -> list[str]:
     """Texts as a list, from whatever column they come in.
 
     raises  InputError: it is a table or one text, or holds something else than texts
@@ -54,32 +56,35 @@ def is_missing(value: Any) -> bool:
     return not isinstance(value, str) and (value is None or str(value) in MISSING)
 
 
-def named_labels(y: Any) -> tuple[list[str], dict[str, Any]]:
-    """Labels as texts, and what each was where it is none.
+def label_texts(y: Any) -> tuple[list[str], str]:
+    """Return labels as texts, and the name of their type, one of LABEL_TYPES.
 
-    raises  InputError: there are none, or a table of them; one is missing, or is none; some are texts, and some not
+    raises  InputError: there are none, or a table of them; one is missing, or is no label; they are of several kinds
     """
     if y is None or isinstance(y, str | bytes):
         what = "labels are missing" if y is None else "one label was given"
         raise InputError(what, hint="give a list of labels, one for each text")
     if getattr(y, "ndim", 1) != 1 or hasattr(y, "columns"):
         raise InputError("a table was given for labels", hint="give its column of labels, as in table['label']")
-    given = list(y)
-    for place, label in enumerate(given):
+    labels = [label.item() if isinstance(label, np.generic) else label for label in y]
+    for place, label in enumerate(labels):
         if is_missing(label):
             raise InputError(f"label {place} is missing", hint="leave out what has no label")
-        if hasattr(label, "__iter__") and not isinstance(label, str | bytes):
-            raise InputError(f"label {place} is {type(label).__name__}", hint="a label is a text or a number")
-    if len({isinstance(label, str) for label in given}) > 1:
-        raise InputError("some labels are texts, and some are not", hint="make texts of all: map(str, labels)")
-    values = {str(value): value for value in given if not isinstance(value, str)}
-    return list(map(str, given)), values
+        if not isinstance(label, str | int | float):
+            hint = "a label is str, int, float or bool"
+            raise InputError(f"label {place} is {type(label).__name__}", hint=hint)
+    types = {"str" if isinstance(label, str) else type(label).__name__ for label in labels} or {"str"}
+    if types == {"int", "float"}:
+        types, labels = {"float"}, list(map(float, labels))
+    if len(types) > 1:
+        raise InputError("labels are of several types", hint="make texts of all: map(str, labels)")
+    return list(map(str, labels)), types.pop()
 
 
 def check_paired(n_texts: int, n_labels: int) -> None:
     """Raise InputError where there are not as many labels as texts."""
     if n_texts != n_labels:
-        raise InputError(f"{number_of(n_texts, 'text')} and {number_of(n_labels, 'label')} do not belong together")
+        raise InputError(f"{number_of(n_texts, 'text')} and {number_of(n_labels, 'label')} differ in number")
 
 
 def classifier_tags(

@@ -1,0 +1,130 @@
+"""The result of training, as plain data: a fitted model, and the counts that it was fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.smoothing import Choice
+from nbtext.bayes.unlabeled import Unlabeled
+from nbtext.errors import SettingsError
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.features.weighting import Weighting
+from nbtext.model.corpus_counts import CorpusCounts
+
+LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": lambda text: {"True": True, "False": False}[text],
+}
+
+
+def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
+    """Return whether these are the texts of labels of a type, one of LABEL_TYPES."""
+    try:
+        return all(str(LABEL_TYPES[label_type](label)) == label for label in labels)
+    except (ValueError, KeyError, OverflowError):
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """Everything that predicting needs.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Sorted by code point; class k is `labels[k]`.
+    feature_settings, model_settings
+        The settings of training.
+    vocabulary
+        The feature of each column of the scorer; None if features are hashed.
+    columns : (n_features,) or None
+        Which features of the counts (or of the given vocabulary) these are; None: all of them.
+    weighting
+        How a document's counts are weighted before they are scored.
+    scorer
+        Computes log P(document, class), the prior included.
+    log_prior : (n_classes,)
+        Natural logarithm of each class's prior probability.
+    choice
+        The smoothing, and the leave-one-out results.
+    unlabeled
+        How the model learned from unlabeled documents; None: it did not.
+    label_type : {"str", "int", "float", "bool"}
+        The type of the labels when they were given.
+    """
+
+    labels: tuple[str, ...]
+    feature_settings: FeatureSettings
+    model_settings: ModelSettings
+    vocabulary: Vocabulary | None
+    columns: NDArray[np.int64] | None
+    weighting: Weighting
+    scorer: LinearScorer
+    log_prior: Floats
+    choice: Choice
+    unlabeled: Unlabeled | None = None
+    label_type: str = "str"
+
+    @property
+    def label_values(self) -> list[str | int | float]:
+        """The labels in the type in which they were given."""
+        return [LABEL_TYPES[self.label_type](label) for label in self.labels]
+
+    def log_probabilities(self, documents: DocumentCounts) -> Floats:
+        """Return the calibrated log-probabilities of documents over the model's features, (n_documents, n_classes)."""
+        weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
+        scores = self.scorer.scores(documents.indptr, documents.indices, weights)
+        lengths = documents.lengths if documents.has_lengths else documents.totals
+        return self.choice.log_posterior(scores, lengths)
+
+    def class_of(self, label: str) -> int:
+        """Return the number of a label's class.
+
+        Raises
+        ------
+        SettingsError
+            The model does not know the label; the message suggests a similar one.
+        """
+        if label in self.labels:
+            return self.labels.index(label)
+        from difflib import get_close_matches
+
+        nearest = get_close_matches(label, self.labels, n=1, cutoff=0.5)
+        known = ", ".join(self.labels[:10]) + (", …" if len(self.labels) > 10 else "")
+        hint = f"did you mean {nearest[0]}?" if nearest else f"it knows {known}"
+        raise SettingsError(f"the model has no label {label!r}", hint=hint)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """A fitted model and the counts that it was fitted to: what a model file holds.
+
+    Predicting does not need the counts, so a model file's are read when they are first used.
+    """
+
+    fitted: FittedModel
+    load_counts: Callable[[], CorpusCounts]
+
+    @cached_property
+    def counts(self) -> CorpusCounts:
+        return self.load_counts()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return trained_model, (self.fitted, self.counts)
+
+
+def trained_model(fitted: FittedModel, counts: CorpusCounts) -> TrainedModel:
+    """Return a model whose counts are in memory."""
+    return TrainedModel(fitted, lambda: counts)

@@ -1,0 +1,264 @@
+"""Predictions for batches of documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unknown_tokens
+from nbtext.bayes.prediction_sets import nonconformity
+from nbtext.bayes.scorer import Floats
+from nbtext.bayes.smoothing import Choice
+from nbtext.documents.batch import Batch
+from nbtext.errors import SettingsError
+from nbtext.features.counting import counter
+from nbtext.features.csr import running_sums
+from nbtext.features.regex_timeout import refuse_long_texts
+from nbtext.model.corpus_counts import note_too_long
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
+
+NO_TOKEN = "the document holds no token"
+MOST_PROBABLE = DecisionSettings()
+TIE = 1e-12  # expected costs that differ by less are equal
+
+
+@dataclass(slots=True, eq=False)
+class Predictions:
+    """The predictions for some documents, in order, as columns of the same length.
+
+    A document without a label (it could not be read, it holds no token, or the model abstains) has a reason.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        The labels that the model knows, sorted.
+    probabilities : (n_documents, n_classes)
+        Rows sum to 1; NaN for a document that could not be read.
+    known : (n_documents,)
+        Coverage of the vocabulary: the share of the document's tokens that the model knows; 0 without tokens.
+    outliers
+        Whether each document is unlike the training documents; None where the model cannot tell.
+    true_labels
+        The labels that the source gives, if any.
+    decided : (n_documents,) or None
+        The class that was decided for; None: the most probable.
+    likelihoods : (n_documents,) or None
+        log p(x) per token in nats; NaN without tokens.
+    typicality : (n_documents,) or None
+        The share of left-out training documents that are less likely.
+    label_sets
+        Prediction sets, each by falling probability; None where none were asked for.
+    explanations
+        The strongest features of each document with their log-odds, strongest first.
+    """
+
+    ids: list[str]
+    labels: list[str | None]
+    classes: tuple[str, ...]
+    probabilities: NDArray[np.float64]
+    known: NDArray[np.float64]
+    outliers: list[bool | None]
+    reasons: list[str | None]
+    true_labels: list[str | None]
+    decided: NDArray[np.int64] | None = None
+    likelihoods: NDArray[np.float64] | None = None
+    typicality: NDArray[np.float64] | None = None
+    label_sets: list[tuple[str, ...]] | None = None
+    explanations: list[tuple[tuple[str, float], ...]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def chosen(self) -> NDArray[np.int64]:
+        """The class of each document's label, or of the label it would have if the model did not abstain."""
+        if self.decided is not None:
+            return self.decided
+        return self.probabilities.argmax(axis=1) if len(self) else np.zeros(0, dtype=np.int64)
+
+    @property
+    def best(self) -> NDArray[np.float64]:
+        """The probability of each document's label."""
+        return self.probabilities[np.arange(len(self)), self.chosen] if len(self) else np.zeros(0)
+
+
+class Scores(NamedTuple):
+    """The scores of some documents, before calibration.
+
+    scores    (n_documents, n_classes), log P(document, class) of a generative model
+    n_tokens  (n_documents,), tokens
+    n_known   (n_documents,), tokens that the model's vocabulary holds
+    """
+
+    scores: Floats
+    n_tokens: NDArray[np.int64]
+    n_known: NDArray[np.int64]
+
+
+class Predictor:
+    """Predicts with a fitted model; several threads may share it."""
+
+    def __init__(self, model: FittedModel) -> None:
+        self.model = model
+        self._counter = counter(model.feature_settings, model.vocabulary)
+
+    def score(self, columns: Sequence[list[str]]) -> Scores:
+        """Return the scores of texts, given as one list for each text field."""
+        scorer, weighting = self.model.scorer, self.model.weighting
+        if scorer.derivation is None:
+            return Scores(*self._counter.scores(columns, weighting, scorer))
+        rows = self._counter.rows(columns)
+        weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
+        n_known = np.diff(running_sums(rows.counts)[rows.indptr])
+        return Scores(scorer.scores(rows.indptr, rows.indices, weights), rows.n_tokens, n_known)
+
+    def score_batch(self, batch: Batch) -> Scores:
+        """Return the scores of a batch; texts that are too long for a token pattern become problems of the batch."""
+        refuse_long_texts(batch, self.model.feature_settings)
+        return self.score(batch.columns)
+
+    def log_posterior(self, scores: Scores) -> Floats:
+        """Return calibrated log-probabilities, shape (n_documents, n_classes)."""
+        return self.model.choice.log_posterior(scores.scores, scores.n_known)
+
+    def predict_batch(
+        self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE, scores: Scores | None = None
+    ) -> Predictions:
+        """Return one prediction for each document of a batch, in order.
+
+        Parameters
+        ----------
+        scores
+            The batch's scores, if the caller has computed them already.
+        """
+        scores = self.score_batch(batch) if scores is None else scores
+        note_too_long(batch, self._counter)
+        model, n_tokens, n_known = self.model, scores.n_tokens, scores.n_known
+        log_posterior = self.log_posterior(scores)
+        probabilities, chosen = np.exp(log_posterior), model.choice.decided(log_posterior)
+        labels: list[str | None] = [model.labels[k] for k in chosen.tolist()]
+        reasons: list[str | None] = [None] * len(batch)
+        for row in np.flatnonzero(n_tokens == 0).tolist():
+            labels[row], reasons[row] = None, NO_TOKEN
+        for row, problem in batch.problems.items():
+            labels[row], reasons[row] = None, str(problem)
+            probabilities[row] = np.nan
+        known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
+        unflagged: list[bool | None] = [None] * len(batch)
+        predictions = Predictions(
+            batch.ids, labels, model.labels, probabilities, known, unflagged, reasons, batch.labels, chosen
+        )
+        self._add_likelihoods(predictions, scores)
+        return apply_decisions(predictions, model.choice, decisions)
+
+    def _add_likelihoods(self, predictions: Predictions, scores: Scores) -> None:
+        """Add each document's likelihood, its typicality, and whether it is an outlier."""
+        choice = self.model.choice
+        if choice.likelihoods is None:
+            return
+        n_unknown = scores.n_tokens - scores.n_known
+        complete = with_unknown_tokens(scores.scores, self.model.scorer.default, n_unknown)
+        likelihoods = log_likelihood_per_token(complete, scores.n_tokens)
+        predictions.likelihoods, predictions.typicality = likelihoods, typicality(likelihoods, choice.likelihoods)
+        threshold = choice.outlier_threshold
+        if threshold is not None:
+            predictions.outliers = [None if math.isnan(each) else each < threshold for each in likelihoods.tolist()]
+
+
+def apply_decisions(predictions: Predictions, choice: Choice | None, settings: DecisionSettings) -> Predictions:
+    """Return the predictions with prediction sets, least-cost labels and abstentions, as the settings ask.
+
+    Parameters
+    ----------
+    choice
+        Of the model that made the predictions; None if it is not known.
+
+    Raises
+    ------
+    SettingsError
+        `coverage` is asked for, and the model has no nonconformity scores.
+    """
+    if settings.cost is not None:
+        predictions = _minimize_cost(predictions, settings.cost)
+    if settings.coverage is not None:
+        predictions = _add_sets(predictions, choice, settings.coverage)
+    if settings.min_probability is not None:
+        best, least = predictions.best, settings.min_probability
+        reasons = {
+            row: f"the label {predictions.labels[row]} has probability {best[row]:.6f}, below {least:g}"
+            for row in np.flatnonzero(best < least).tolist()
+        }
+        predictions = _abstain(predictions, reasons)
+    return predictions
+
+
+def _abstain(predictions: Predictions, new_reasons: dict[int, str]) -> Predictions:
+    """Return the predictions without the labels of these rows; a row without a label keeps its reason."""
+    labels, reasons = list(predictions.labels), list(predictions.reasons)
+    for row, reason in new_reasons.items():
+        if labels[row] is not None:
+            labels[row], reasons[row] = None, reason
+    return replace(predictions, labels=labels, reasons=reasons)
+
+
+def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
+    """Return the predictions with the labels of least expected cost; ties go to the more probable label.
+
+    Where abstaining costs less than every label, there is no label.
+    """
+    if len(predictions) == 0:
+        return predictions
+    probabilities, classes = predictions.probabilities, predictions.classes
+    places = {label: place for place, label in enumerate(classes)}
+    expected = 1 - probabilities  # every error costs 1, unless the file lists another cost
+    abstaining = np.full(len(predictions), DEFAULT_ERROR_COST)
+    for (true, predicted), cost in costs.pairs.items():
+        if true in places and predicted in places:
+            default = DEFAULT_ERROR_COST * (true != predicted)
+            expected[:, places[predicted]] += (cost - default) * probabilities[:, places[true]]
+        elif true in places and predicted == "":
+            abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
+    least = expected.min(axis=1)
+    chosen = np.where(expected <= least[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
+    labels = [
+        None if label is None else classes[k] for label, k in zip(predictions.labels, chosen.tolist(), strict=True)
+    ]
+    reasons = {
+        row: f"no label costs less than abstaining: expected cost {abstaining[row]:.6g}, "
+        f"and {least[row]:.6g} of the label {classes[chosen[row]]}"
+        for row in np.flatnonzero(abstaining < least - TIE).tolist()
+        if costs.has_abstention
+    }
+    return _abstain(replace(predictions, labels=labels, decided=chosen), reasons)
+
+
+def _add_sets(predictions: Predictions, choice: Choice | None, coverage: float) -> Predictions:
+    """Return the predictions with prediction sets; a document that could not be read has an empty set.
+
+    A set holds the labels whose nonconformity is at most the quantile that covers the true label with this frequency.
+    Where that is no label at all, the model abstains.
+    """
+    if choice is None or choice.nonconformity is None:
+        hint = "train it on several documents of each label"
+        raise SettingsError("the model has no nonconformity scores", where="--coverage", hint=hint)
+    if len(predictions) == 0:
+        return replace(predictions, label_sets=[])
+    is_read = ~np.isnan(predictions.probabilities[:, 0])
+    probabilities = np.where(is_read[:, None], predictions.probabilities, 1.0)
+    belongs = (nonconformity(probabilities) <= choice.nonconformity.upper_bound(coverage)) & is_read[:, None]
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    kept = np.take_along_axis(belongs, order, axis=1)
+    rows = zip(order.tolist(), kept.tolist(), strict=True)
+    sets = [tuple(predictions.classes[k] for k, is_in in zip(*row, strict=True) if is_in) for row in rows]
+    reasons = {
+        row: f"the prediction set is empty: no label is probable enough at coverage {coverage:g}"
+        for row, each in enumerate(sets)
+        if not each
+    }
+    return _abstain(replace(predictions, label_sets=sets), reasons)

@@ -1,0 +1,158 @@
+"""Counting the documents of a source in parallel."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain, islice
+from operator import add
+from typing import TYPE_CHECKING, Any, Protocol
+
+from nbtext.bayes.leave_one_out import Run, one_by_one
+from nbtext.documents.batch import Batch
+from nbtext.errors import SettingsError
+from nbtext.features.analyzer import has_own_pattern
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Chunk, Source
+
+OnBatch = Callable[["Chunk", Batch], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CountingTask:
+    """How documents are counted, in a thread or by a worker of a cluster.
+
+    settings     what is counted of a text
+    sample_size  documents retained for leave-one-out; None retains all
+    is_labeled   whether the labels matter; otherwise all documents are counted as one class
+    """
+
+    settings: FeatureSettings
+    sample_size: int | None
+    is_labeled: bool = True
+
+    def count(self, chunks: Iterable[Chunk], on_batch: OnBatch, bound: Bound | None = None) -> CorpusCounts:
+        """Return the counts of some documents; threads that count others of the same source share a bound."""
+        corpus_counter = CorpusCounter(self.settings, sample_size=self.sample_size, bound=bound)
+        for chunk in chunks:
+            batch = chunk.batch()
+            if not self.is_labeled:
+                batch.labels = [""] * len(batch)
+            corpus_counter.add(batch)
+            on_batch(chunk, batch)
+        return corpus_counter.finish()
+
+
+class Executor(Protocol):
+    """Counts a source in parts, and adds the parts' counts."""
+
+    def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
+        """Return the counts of all documents of a source; they do not depend on the parts.
+
+        on_batch  is called with each counted chunk and batch, one at a time
+        raises    InputError: a document cannot be read, or has no label
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadExecutor:
+    """Counts in threads of this process; each takes the next chunk until none is left."""
+
+    jobs: int
+
+    def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
+        """See Executor. A user's token pattern is matched in the main thread, where it can time out."""
+        chunks, is_single = peek_chunks(source.chunks())
+        shared, bound = _SharedChunks(chunks, on_batch), Bound(task.sample_size)
+
+        def count_chunks() -> CorpusCounts:
+            try:
+                return task.count(shared, shared.report, bound)
+            except BaseException:
+                shared.stop()
+                raise
+
+        if self.jobs == 1 or is_single or has_own_pattern(task.settings):
+            return count_chunks()
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                parts = [pool.submit(count_chunks) for _ in range(self.jobs)]
+                return reduce(add, [part.result() for part in parts])
+            finally:
+                shared.stop()
+
+
+def count_source(
+    source: Source,
+    settings: FeatureSettings,
+    *,
+    jobs: int,
+    sample_size: int | None,
+    on_batch: OnBatch | None = None,
+) -> CorpusCounts:
+    """Return the counts of all documents of a source, counted in `jobs` threads; see Executor."""
+    return ThreadExecutor(jobs).count(source, CountingTask(settings, sample_size), on_batch)
+
+
+@contextmanager
+def thread_run(jobs: int) -> Iterator[Run[Any]]:
+    """Yield a function that makes calls in this many threads and returns their results in order."""
+    if jobs == 1:
+        yield one_by_one
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(jobs) as pool:
+        yield lambda calls: list(pool.map(lambda call: call(), calls))
+
+
+def peek_chunks(chunks: Iterator[Chunk]) -> tuple[Iterator[Chunk], bool]:
+    """Return the same chunks, and whether there is at most one, so that a second thread would have nothing to do."""
+    first = list(islice(chunks, 2))
+    return chain(first, chunks), len(first) < 2
+
+
+class _SharedChunks:
+    """The chunks of a source; each goes to the thread that asks next."""
+
+    def __init__(self, chunks: Iterator[Chunk], on_batch: OnBatch | None) -> None:
+        self._chunks = chunks
+        self._on_batch = on_batch
+        self._lock = threading.Lock()
+        self._is_stopped = False
+
+    def __iter__(self) -> Iterator[Chunk]:
+        while True:
+            with self._lock:
+                chunk = None if self._is_stopped else next(self._chunks, None)
+            if chunk is None:
+                return
+            yield chunk
+
+    def report(self, chunk: Chunk, batch: Batch) -> None:
+        """Call `on_batch`, one thread at a time."""
+        if self._on_batch is not None:
+            with self._lock:
+                self._on_batch(chunk, batch)
+
+    def stop(self) -> None:
+        """Give out no more chunks."""
+        self._is_stopped = True
+
+
+def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
+    """Raise SettingsError unless the source keeps the same text fields apart as the model's training documents."""
+    if learned == given:
+        return
+    if learned:
+        hint = f"give --text-field {','.join(learned)} --separate-fields"
+        raise SettingsError(f"the model keeps the fields {', '.join(learned)} apart", hint=hint)
+    raise SettingsError("the model was trained on joined fields", where="--separate-fields", hint="leave it out")

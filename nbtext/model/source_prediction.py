@@ -1,0 +1,153 @@
+"""Predictions and explanations for all documents of a source, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.documents.batch import Batch
+from nbtext.features.analyzer import has_own_pattern
+from nbtext.model.explanation import Explainer, Explanation
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.source_counting import OnBatch, check_fields, peek_chunks
+from nbtext.parallel import parallel_map
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Chunk, Source
+
+Result = TypeVar("Result")
+MANY_LABELS = 256
+MOST_PROBABILITIES = 1 << 22  # documents times labels of a batch: 32 MiB
+
+
+def predict_source(
+    model: FittedModel,
+    source: Source,
+    *,
+    jobs: int,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    on_batch: OnBatch | None = None,
+) -> Iterator[Predictions]:
+    """Yield the predictions for all documents of a source, in order, a batch at a time.
+
+    Text from a pipe is predicted as it arrives, in this thread; otherwise `jobs` threads read a few batches ahead.
+    """
+    if decisions.cost is not None:
+        decisions.cost.check(model.labels)
+    predict = batch_predictor(model, decisions)
+    yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
+
+
+def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], Predictions]:
+    """Return the function that predicts a batch, with explanations if the decisions ask for them."""
+    predictor: Predictor | Explainer = Predictor(model) if decisions.explain is None else Explainer(model)
+    return lambda batch: predictor.predict_batch(batch, decisions)
+
+
+def explain_source(
+    model: FittedModel,
+    source: Source,
+    *,
+    label: str | None = None,
+    against: str | None = None,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+) -> Iterator[Explanation]:
+    """Return the explanations of all documents of a source, in order; see `Explainer.explain_batch`."""
+    explainer = Explainer(model)
+    explainer.class_pair(label, against)  # raises before anything is read
+
+    def explain(batch: Batch) -> list[Explanation]:
+        return explainer.explain_batch(batch, label=label, against=against)
+
+    return chain.from_iterable(map_batches(explain, model, source, jobs=jobs, on_batch=on_batch))
+
+
+def map_batches(
+    function: Callable[[Batch], Result],
+    model: FittedModel,
+    source: Source,
+    *,
+    jobs: int,
+    on_batch: OnBatch | None = None,
+) -> Iterator[Result]:
+    """Yield what a function returns for each batch of a source, in order, as `predict_source` does it."""
+
+    def read_and_call(chunk: Chunk) -> tuple[Chunk, Batch, Result]:
+        batch = chunk.batch()
+        return chunk, batch, function(batch)
+
+    check_fields(model.feature_settings.fields, source.field_names)
+    chunks = _limit_chunks(source.chunks(), len(model.labels))
+    if source.is_live or has_own_pattern(model.feature_settings):
+        jobs = 1
+    if jobs > 1:
+        chunks, is_single = peek_chunks(chunks)
+        jobs = 1 if is_single else jobs
+    for chunk, batch, result in parallel_map(read_and_call, chunks, jobs=jobs):
+        if on_batch is not None:
+            on_batch(chunk, batch)
+        yield result
+
+
+def _limit_chunks(chunks: Iterator[Chunk], n_labels: int) -> Iterator[Chunk]:
+    """Return the chunks; with very many labels cut them, so that the probabilities of one stay small in memory."""
+    if n_labels <= MANY_LABELS:
+        return chunks
+    size = max(1, MOST_PROBABILITIES // n_labels)
+    return chain.from_iterable(_cut_chunk(chunk, size) for chunk in chunks)
+
+
+def _cut_chunk(chunk: Chunk, size: int) -> Iterator[Chunk]:
+    """Read a chunk, and yield its documents a few at a time."""
+    from nbtext.documents.source import ReadChunk
+
+    for number, part in enumerate(chunk.batch().parts(size)):
+        yield ReadChunk(part, 0 if number else chunk.size)
+
+
+def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
+    """Return all predictions, by falling entropy of the labels' probabilities; None if there are no batches.
+
+    Ties keep their order. Documents without a known token, and documents that could not be read, come last: their
+    labels would teach the model nothing.
+
+    Source: uncertainty sampling; Lewis & Gale, A Sequential Algorithm for Training Text Classifiers, 1994.
+    """
+    parts = list(batches)
+    if not parts:
+        return None
+    columns = [field.name for field in fields(Predictions) if field.name != "classes"]
+    whole = Predictions(
+        classes=parts[0].classes,
+        **{name: _concatenate([getattr(part, name) for part in parts]) for name in columns},
+    )
+    uncertainty = np.where(whole.known > 0, entropies(whole.probabilities), -1.0)
+    order = np.argsort(-uncertainty, kind="stable")
+    return Predictions(classes=whole.classes, **{name: _reorder(getattr(whole, name), order) for name in columns})
+
+
+def entropies(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the entropy of each row in nats, shape (n_documents,); -1 for a row with NaN."""
+    logs = np.log(np.where(probabilities > 0, probabilities, 1.0))
+    return np.asarray(np.nan_to_num(-(probabilities * logs).sum(axis=1), nan=-1.0))
+
+
+def _concatenate(parts: list[Any]) -> Any:
+    """Return the values of one column: None, an array, or a list."""
+    if parts[0] is None:
+        return None
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else list(chain.from_iterable(parts))
+
+
+def _reorder(column: Any, order: NDArray[np.int64]) -> Any:
+    if column is None or isinstance(column, np.ndarray):
+        return None if column is None else column[order]
+    return [column[row] for row in order.tolist()]

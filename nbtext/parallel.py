@@ -1,0 +1,46 @@
+"""Parallel execution in threads."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+AHEAD = 2  # calls for each thread that are submitted before the first result is taken
+
+
+def available_cpus() -> int:
+    """Return how many CPUs this process may use.
+
+    Some systems (macOS, Windows) do not tell the CPUs of a process; there it is the number of CPUs of the machine.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int = 1) -> Iterator[Result]:
+    """Yield `function(item)` of each item, in the order of the items, computed in `jobs` threads.
+
+    Items are taken only a few ahead of the results, so that a long iterator is never held in memory. An error of a
+    call is raised when its result is due.
+    """
+    if jobs == 1:
+        yield from map(function, items)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    remaining = iter(items)
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            pending = deque(pool.submit(function, item) for item in islice(remaining, AHEAD * jobs))
+            while pending:
+                result = pending.popleft().result()
+                pending.extend(pool.submit(function, item) for item in islice(remaining, 1))
+                yield result
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

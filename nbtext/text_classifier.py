@@ -1,0 +1,417 @@
+"""`TextClassifier`: nbtext for programs, a scikit-learn classifier of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import Batch
+from nbtext.errors import InputError
+from nbtext.features.plain_settings import as_settings
+from nbtext.features.settings import FeatureSettings
+from nbtext.model import growth
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.explanation import Explainer, Explanation
+from nbtext.model.fitted_model import FittedModel, TrainedModel
+from nbtext.model.fitting import check_hashing, sample_size, train_on_counts, train_on_source
+from nbtext.model.predictor import Predictor, Scores
+from nbtext.model.sklearn_compat import (
+    check_paired,
+    classifier_tags,
+    label_texts,
+    list_texts,
+    refuse_unfitted,
+)
+
+if TYPE_CHECKING:
+    from nbtext.documents.matrix import Matrix
+    from nbtext.documents.source import Source
+
+
+class TextClassifier:
+    """A classifier of texts, by Naive Bayes or a linear model.
+
+    It follows scikit-learn's conventions without importing scikit-learn. Texts are any iterable of str: a list, an
+    array, a column of pandas or polars. Labels are str, int, float or bool, all of one kind. The parameters are the
+    options of `nbtext train`.
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}
+        What features are made of: words, characters, or characters within words.
+    ngrams : (int, int)
+        The shortest and the longest n-gram.
+    token_pattern : str, optional
+        A regular expression for a token; None is ``(?u)\\b\\w\\w+\\b``.
+    lowercase : bool
+        Convert texts to lower case.
+    strip_accents : {"unicode", "ascii"}, optional
+        Remove accents, or all characters that are not ASCII afterwards.
+    stop_words : tuple of str or "english"
+        Words that are no features.
+    stem : str, optional
+        Stem words by Snowball's algorithm for this language.
+    fields : tuple of str
+        The names of text fields whose words are different features. For `fit_source`, which sets it.
+    min_df, max_df : int or float
+        Leave out features in fewer, or more, documents: an int is a number of documents, a float a share of them.
+    max_features : int, optional
+        Keep only the most frequent features.
+    vocabulary : tuple of str, optional
+        The only features.
+    hash_bits : int, optional
+        Hash features into 2^hash_bits columns; no vocabulary is kept.
+    select : (str, int), optional
+        ("mi", n) or ("chi2", n): keep the n features with the highest mutual information or chi-squared statistic.
+    tf : {"count", "binary", "relative", "log"}
+        Term-frequency scaling.
+    idf : {"none", "plain", "plus-one", "smooth"}
+        Inverse-document-frequency variant.
+    norm : {"none", "l1", "l2"}
+        Scale each document to length 1.
+    model : str
+        "multinomial", "bernoulli", "complement", "categorical", "gaussian", "logistic" or "nbsvm".
+    smoothing : float, optional
+        Additive smoothing of an event model; None selects it by leave-one-out.
+    prior : "empirical", "uniform" or tuple of float, optional
+        Class priors, or a weight for each label in sorted order; None is "uniform" for complement, else "empirical".
+    calibrate : bool
+        Calibrate probabilities with leave-one-out scores.
+    optimize : {"accuracy", "macro_f1", "log_loss"}, optional
+        Fit decision offsets (for log_loss a prior adjustment) that optimize this metric on leave-one-out scores.
+    normalize_weights : bool
+        complement: scale each class's weights to sum to 1.
+    values : int
+        categorical: distinguish the counts 0 to values - 1; larger counts are values - 1.
+    keep_sample : int, optional
+        Retain the counts of this many documents, so that a growing model can choose its smoothing again.
+    C : float or "auto"
+        logistic, nbsvm: inverse regularization strength; "auto" selects it by cross-validation.
+    loss : {"squared-hinge", "logistic"}
+        nbsvm: loss function.
+    interpolation : float
+        nbsvm: from 0 (log-count ratios alone) to 1 (support vector machine).
+    ratio_smoothing : float
+        nbsvm: additive smoothing of the log-count ratios.
+    folds : int
+        logistic, nbsvm: folds for calibration and for the choice of C.
+    seed : int
+        logistic, nbsvm: seed of the order of documents.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+        The labels, sorted.
+    class_log_prior_ : (n_classes,)
+        Natural logarithm of each class's prior probability.
+    model_ : TrainedModel
+        The fitted model (`fitted_`) and the counts that it was fitted to (`counts_`), as plain data.
+
+    Examples
+    --------
+    >>> classifier = TextClassifier(model="bernoulli").fit(["red round", "yellow long"], ["apple", "banana"])
+    >>> classifier.predict(["red"]).tolist()
+    ['apple']
+    """
+
+    feature_settings: FeatureSettings
+    model_settings: ModelSettings
+    _model: TrainedModel | None = None
+    _predictor: Predictor | None = None
+
+    def __init__(  # noqa: PLR0913 - scikit-learn reads the parameters from here
+        self,
+        *,
+        analyzer: str = "word",
+        ngrams: tuple[int, int] = (1, 1),
+        token_pattern: str | None = None,
+        lowercase: bool = True,
+        strip_accents: str | None = None,
+        stop_words: Iterable[str] | str = (),
+        stem: str | None = None,
+        fields: Iterable[str] = (),
+        min_df: int | float = 1,
+        max_df: int | float = 1.0,
+        max_features: int | None = None,
+        vocabulary: Iterable[str] | None = None,
+        hash_bits: int | None = None,
+        select: tuple[str, int] | None = None,
+        tf: str = "count",
+        idf: str = "none",
+        norm: str = "none",
+        model: str = "multinomial",
+        smoothing: float | str | None = None,
+        prior: str | Iterable[float] | None = None,
+        calibrate: bool = True,
+        optimize: str | None = None,
+        normalize_weights: bool = False,
+        values: int = 4,
+        keep_sample: int | None = None,
+        C: float | str = 1.0,
+        loss: str = "squared-hinge",
+        interpolation: float = 1.0,
+        ratio_smoothing: float = 1.0,
+        folds: int = 5,
+        seed: int = 0,
+    ) -> None:
+        parameters = {name: value for name, value in locals().items() if name != "self"}
+        self.feature_settings, self.model_settings = FeatureSettings(), ModelSettings()
+        self.set_params(**parameters)
+
+    @classmethod
+    def from_settings(cls, features: FeatureSettings, modelling: ModelSettings) -> TextClassifier:
+        """Return a classifier with these settings, not fitted yet."""
+        classifier = cls()
+        classifier.feature_settings, classifier.model_settings = features, modelling
+        return classifier
+
+    @classmethod
+    def from_model(cls, model: TrainedModel) -> TextClassifier:
+        """Return a classifier that predicts with a trained model."""
+        classifier = cls.from_settings(model.fitted.feature_settings, model.fitted.model_settings)
+        return classifier._become(model)
+
+    @classmethod
+    def from_sklearn(cls, pipeline: Any) -> TextClassifier:
+        """Return the classifier that a fitted scikit-learn pipeline of Naive Bayes is; see nbtext.export."""
+        from nbtext.export.sklearn_pipeline import from_sklearn
+
+        return cls.from_model(from_sklearn(pipeline))
+
+    @classmethod
+    def load(cls, path: str) -> TextClassifier:
+        """Return the classifier of a model file; no code of the file is executed.
+
+        Raises
+        ------
+        ArtifactError
+            The file is no model, or is damaged.
+        """
+        from nbtext.artifact.model import load_model
+
+        return cls.from_model(load_model(path))
+
+    def save(self, path: str) -> None:
+        """Write a model file, completely or not at all; equal classifiers give equal bytes."""
+        from nbtext.artifact.model import save_model
+
+        save_model(self.model_, path)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all parameters by name."""
+        return {
+            field.name: getattr(settings, field.name)
+            for settings in (self.feature_settings, self.model_settings)
+            for field in fields(settings)
+        }
+
+    def set_params(self, **parameters: Any) -> TextClassifier:
+        """Change parameters by name; they take effect at the next `fit`.
+
+        Raises
+        ------
+        ValueError
+            There is no such parameter, or a value is invalid. Then nothing changes.
+        """
+        known = self.get_params()
+        for name in parameters:
+            if name not in known:
+                raise ValueError(f"Invalid parameter {name!r} for estimator TextClassifier")
+        names = {field.name for field in fields(FeatureSettings)}
+        of_features = {name: value for name, value in parameters.items() if name in names}
+        of_model = {name: value for name, value in parameters.items() if name not in names}
+        features = replace(self.feature_settings, **as_settings(FeatureSettings, of_features))
+        modelling = replace(self.model_settings, **as_settings(ModelSettings, of_model))
+        self.feature_settings, self.model_settings = features, modelling
+        return self
+
+    def __repr__(self) -> str:
+        default = TextClassifier().get_params()
+        given = (f"{name}={value!r}" for name, value in self.get_params().items() if value != default[name])
+        return f"TextClassifier({', '.join(given)})"
+
+    def fit(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
+        """Fit to texts X and their labels y.
+
+        Raises
+        ------
+        InputError
+            X are no texts, y are no labels, or their numbers differ.
+        """
+        check_hashing(self.feature_settings, self.model_settings)
+        counts, label_type = self._count(X, y, sample_size(self.feature_settings, self.model_settings))
+        return self.fit_counts(counts, label_type=label_type)
+
+    def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
+        """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number."""
+        model = train_on_source(source, self.feature_settings, self.model_settings, jobs=jobs)
+        self.feature_settings = model.fitted.feature_settings
+        return self._become(model)
+
+    def fit_matrix(self, matrix: Matrix) -> TextClassifier:
+        """Fit to a matrix of documents; its settings make features of the texts to predict."""
+        from nbtext.model.matrices import train_on_matrix
+
+        model = train_on_matrix(matrix, self.model_settings)
+        self.feature_settings = model.fitted.feature_settings
+        return self._become(model)
+
+    def fit_counts(self, counts: CorpusCounts, *, label_type: str = "str") -> TextClassifier:
+        """Fit to a corpus that is counted already."""
+        model = train_on_counts(counts, self.feature_settings, self.model_settings)
+        return self._become(replace(model, fitted=replace(model.fitted, label_type=label_type)))
+
+    def partial_fit(self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None) -> TextClassifier:
+        """Learn more texts X and their labels y; new labels are added, and `classes` is ignored."""
+        if self._model is None:
+            return self.fit(X, y)
+        growth.check_growth(self._model)
+        counts, _ = self._count(X, y, growth.growth_sample_size(self._model), self._model.fitted)
+        return self._become(growth.update(self._model, counts))
+
+    def forget(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
+        """Take texts X with their labels y out of the model, as if it had never learned them.
+
+        Raises
+        ------
+        ModelError
+            They were never learned, as far as the counts show it. Then nothing changes.
+        """
+        counts, _ = self._count(X, y, None, self.model_.fitted)
+        return self._become(growth.forget(self.model_, counts))
+
+    def merge(self, *others: TextClassifier) -> TextClassifier:
+        """Learn what other classifiers with the same parameters have learned."""
+        return self._become(growth.merge([self.model_, *(other.model_ for other in others)]))
+
+    def predict(self, X: Iterable[str]) -> NDArray[Any]:
+        """Return the label of each text, shape (n_documents,)."""
+        log_posterior = self._log_posterior(X)
+        return np.asarray(self._label_values[self.fitted_.choice.decided(log_posterior)])
+
+    def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return the probability of each label, shape (n_documents, n_classes), in the order of `classes_`."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return the natural logarithms of the probabilities, shape (n_documents, n_classes)."""
+        return np.asarray(self._log_posterior(X)[:, self._order])
+
+    def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return the values whose largest decides the label: log-probabilities plus decision offsets.
+
+        Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one.
+        """
+        values, offsets = self._log_posterior(X), self.fitted_.choice.shift
+        values = (values if offsets is None else values + offsets)[:, self._order]
+        return np.asarray(values[:, 1] - values[:, 0] if values.shape[1] == 2 else values)
+
+    def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
+        """Return the accuracy on texts X with labels y."""
+        predicted = self.predict(X)
+        check_paired(len(predicted), len(y))
+        if not len(predicted):
+            raise InputError("there is no text to score")
+        return float((predicted == np.array(y)).mean())
+
+    def explain(self, X: Iterable[str], *, label: Any = None, against: Any = None) -> list[Explanation]:
+        """Return for each text the terms that add up to the log-odds of its label.
+
+        Parameters
+        ----------
+        label
+            The label to explain; None: the predicted one.
+        against
+            The label to compare with; None: the most probable other one.
+        """
+        names = [None if each is None else str(each) for each in (label, against)]
+        return Explainer(self.fitted_).explain_batch(_batch(list_texts(X)), label=names[0], against=names[1])
+
+    @property
+    def model_(self) -> TrainedModel:
+        if self._model is None:
+            refuse_unfitted(self)
+        return self._model
+
+    @property
+    def fitted_(self) -> FittedModel:
+        return self.model_.fitted
+
+    @property
+    def counts_(self) -> CorpusCounts:
+        return self.model_.counts
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        return np.asarray(self._label_values[self._order])
+
+    @property
+    def class_log_prior_(self) -> NDArray[np.float64]:
+        return np.asarray(self.fitted_.log_prior[self._order])
+
+    @property
+    def _label_values(self) -> NDArray[Any]:
+        """The labels as they were given, in the order of the model's classes."""
+        return np.array(self.fitted_.label_values)
+
+    @property
+    def _order(self) -> NDArray[np.int64]:
+        """The model's classes in the order of `classes_`: text and numbers sort differently."""
+        return np.argsort(self._label_values, kind="stable")
+
+    def _become(self, model: TrainedModel) -> TextClassifier:
+        self._model, self._predictor = model, None
+        return self
+
+    def _count(
+        self, X: Iterable[str], y: Sequence[Any], size: int | None, fitted: FittedModel | None = None
+    ) -> tuple[CorpusCounts, str]:
+        """Return the counts of texts and labels, and the type of the labels; `fitted` is the model they are for."""
+        texts = list_texts(X)
+        labels, label_type = label_texts(y)
+        check_paired(len(texts), len(labels))
+        if fitted is not None and labels and label_type != fitted.label_type:
+            raise InputError(f"the labels are {label_type}, and those of the model are {fitted.label_type}")
+        settings = self.feature_settings if fitted is None else fitted.feature_settings
+        corpus_counter = CorpusCounter(settings, sample_size=size)
+        corpus_counter.add(_batch(texts, list(labels)))
+        return corpus_counter.finish(), label_type
+
+    def _scores(self, X: Iterable[str]) -> Scores:
+        if self._predictor is None:
+            self._predictor = Predictor(self.fitted_)
+        return self._predictor.score((list_texts(X),))
+
+    def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return log-probabilities in the order of the model's classes."""
+        scores = self._scores(X)
+        return self.fitted_.choice.log_posterior(scores.scores, scores.n_known)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_predictor": None}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model is not None
+
+    def __sklearn_tags__(self) -> Any:
+        return classifier_tags(takes_texts=True)
+
+
+def _batch(texts: list[str], labels: list[str | None] | None = None) -> Batch:
+    ids = [str(number) for number in range(1, len(texts) + 1)]
+    return Batch(ids, (texts,), [None] * len(texts) if labels is None else labels)
+
+
+def load_model(path: str) -> TextClassifier:
+    """Return the classifier of a model file; see `TextClassifier.load`."""
+    return TextClassifier.load(path)
+
+
+def save_model(classifier: TextClassifier, path: str) -> None:
+    """Write a classifier to a model file; see `TextClassifier.save`."""
+    classifier.save(path)
