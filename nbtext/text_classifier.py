@@ -19,7 +19,7 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import check_hashing, sample_size, train_on_counts, train_on_source
-from nbtext.model.predictor import Predictor, Scores
+from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import (
     check_paired,
     classifier_tags,
@@ -98,10 +98,8 @@ class TextClassifier:
         nbsvm: from 0 (log-count ratios alone) to 1 (support vector machine).
     ratio_smoothing : float
         nbsvm: additive smoothing of the log-count ratios.
-    folds : int
-        logistic, nbsvm: folds for calibration and for the choice of C.
-    seed : int
-        logistic, nbsvm: seed of the order of documents.
+    folds, seed : int
+        logistic, nbsvm: folds for calibration and for the choice of C; seed of the order of documents.
 
     Attributes
     ----------
@@ -185,13 +183,7 @@ class TextClassifier:
 
     @classmethod
     def load(cls, path: str) -> TextClassifier:
-        """Return the classifier of a model file; no code of the file is executed.
-
-        Raises
-        ------
-        ArtifactError
-            The file is no model, or is damaged.
-        """
+        """Return the classifier of a model file, which executes no code; ArtifactError if it is no sound model."""
         from nbtext.artifact.model import load_model
 
         return cls.from_model(load_model(path))
@@ -277,10 +269,7 @@ class TextClassifier:
     def forget(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
         """Take texts X with their labels y out of the model, as if it had never learned them.
 
-        Raises
-        ------
-        ModelError
-            They were never learned, as far as the counts show it. Then nothing changes.
+        ModelError, and no change, if they were never learned, as far as the counts show it.
         """
         counts, _ = self._count(X, y, None, self.model_.fitted)
         return self._become(growth.forget(self.model_, counts))
@@ -382,15 +371,11 @@ class TextClassifier:
         corpus_counter.add(_batch(texts, list(labels)))
         return corpus_counter.finish(), label_type
 
-    def _scores(self, X: Iterable[str]) -> Scores:
-        if self._predictor is None:
-            self._predictor = Predictor(self.fitted_)
-        return self._predictor.score((list_texts(X),))
-
     def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities in the order of the model's classes."""
-        scores = self._scores(X)
-        return self.fitted_.choice.log_posterior(scores.scores, scores.n_known)
+        if self._predictor is None:
+            self._predictor = Predictor(self.fitted_)
+        return self._predictor.log_posterior(self._predictor.score((list_texts(X),)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_predictor": None}

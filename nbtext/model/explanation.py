@@ -129,7 +129,9 @@ class Explainer:
         chosen = self.model.class_of(label) if label is not None else None
         other = self.model.class_of(against) if against is not None else None
         if label is not None and chosen == other:
-            raise SettingsError("is the label that is explained", where="against", hint="name another, or leave it out")
+            raise SettingsError(
+                "is the label that is explained", where="--against", hint="name another, or leave it out"
+            )
         return chosen, other
 
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:

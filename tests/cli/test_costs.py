@@ -14,7 +14,8 @@ def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the small corpus of spam, a model of it, and costs: ham among the spam is ten times as bad."""
     folder = tmp_path_factory.mktemp("spam")
     (folder / "spam").symlink_to(Path(__file__).parents[2] / "corpora" / "spam")
-    (folder / "costs.csv").write_text("true,predicted,cost\nham,spam,10\nspam,,0.5\nham,,0.25\n")
+    (folder / "costs.csv").write_text("true,predicted,cost\nham,spam,10\n")
+    (folder / "abstain.csv").write_text("true,predicted,cost\nham,spam,10\nspam,,0.5\nham,,0.25\n")
     (folder / "costs.tsv").write_text("ham\tspam\t10\n")
     (folder / "semicolons.csv").write_text("\nham;spam;10\n")
     assert nbtext("train", "spam", "-o", "m", cwd=folder).status == 0
@@ -66,6 +67,36 @@ def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
     result = nbtext("evaluate", "spam", *options, "--to", "json", cwd=spam)
     assert result.status == 0
     assert json.loads(result.out)["mean_cost"] == direct["mean_cost"]
+
+
+def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
+    """The predicted label "" is to abstain: there is no label where that has the least expected cost, and a reason."""
+    questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
+    ask = ("predict", "-", "-m", "m", "--to", "jsonl", "--cost", "abstain.csv")
+    found = [
+        record for record in records(nbtext(*ask, input=questions, cwd=spam).out) if any(record["scores"].values())
+    ]
+    labels = set()
+    for record in found:
+        ham, spam_ = record["scores"]["ham"], record["scores"]["spam"]
+        costs = {"ham": spam_, "spam": 10 * ham, None: 0.5 * spam_ + 0.25 * ham}
+        assert costs[record["label"]] == pytest.approx(min(costs.values()), abs=1e-6)
+        assert (record["label"] is None) == ("abstaining" in (record.get("reason") or ""))
+        labels.add(record["label"])
+    assert None in labels and len(labels) > 1
+
+
+@pytest.mark.parametrize("how", [("-m", "m"), ("--folds", "4")])
+def test_evaluate_counts_abstentions_at_their_cost(nbtext: Any, spam: Path, how: tuple[str, str]) -> None:
+    """The mean cost is that of the answers and of the abstentions."""
+    ask = ("evaluate", "spam", *how, "--to", "json", "--cost")
+    found = json.loads(nbtext(*ask, "abstain.csv", cwd=spam).out)
+    assert (found["unanswered"] > 0) == (how[0] == "--folds")  # it is sure of what it has learned
+    (ham_right, ham_as_spam), (spam_as_ham, spam_right) = found["confusion_matrix"]
+    support = {row["label"]: row["support"] for row in found["per_label"]}
+    cost = 10 * ham_as_spam + spam_as_ham
+    cost += 0.25 * (support["ham"] - ham_right - ham_as_spam) + 0.5 * (support["spam"] - spam_as_ham - spam_right)
+    assert found["mean_cost"] == pytest.approx(cost / found["documents"])
 
 
 WRONG = [

@@ -113,11 +113,11 @@ WRONG = [
     (
         "merge a.joblib a.joblib c.joblib -o m",
         1,
-        "a.joblib and c.joblib: the models have unlike settings: --ngrams is (1, 1) and (1, 2); train them with the "
+        "a.joblib and c.joblib: the models have different settings: --ngrams is (1, 1) and (1, 2); train them with the "
         "same options",
     ),
     ("merge a.joblib t.joblib -o m", 1, "--idf is none and smooth"),
-    ("merge t.joblib t.joblib -o m", 1, "t.joblib: what is made of whole documents"),
+    ("merge t.joblib t.joblib -o m", 1, "t.joblib: a model of whole documents"),
     ("update t.joblib letters/test", 1, "--keep-sample as large as their number"),
     ("calibrate t.joblib letters/test", 1, "train it again"),
     ("update w.joblib letters/test", 1, "weights from a matrix"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 
 import pytest
@@ -41,7 +42,7 @@ def written(form: str, explanations: list[Explanation], **options: object) -> st
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
     """Only our own colors reach a terminal; markup and emoji codes are plain text; no line is too wide."""
-    locate = Locator(classifier.features)
+    locate = Locator(classifier.feature_settings)
     text = written(form, explained(classifier), locate=locate, screen=COLORFUL)
     if form == "table":
         plain = SEQUENCE.sub("", text)
@@ -54,7 +55,7 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
 
 def test_without_colors(classifier: TextClassifier) -> None:
     """Bold and underlined remain where there are no colors, and nothing at all in a file."""
-    locate, explanations = Locator(classifier.features), explained(classifier)
+    locate, explanations = Locator(classifier.feature_settings), explained(classifier)
     styled = written("table", explanations, locate=locate, screen=Screen(60, is_styled=True))
     assert set(re.findall(r"\x1b\[([\d;]*)m", styled)) <= {"0", "1", "4", "1;4"}
     assert "\x1b" not in written("table", explanations, locate=locate)
@@ -63,7 +64,7 @@ def test_without_colors(classifier: TextClassifier) -> None:
 def test_words_are_marked_where_they_stand(classifier: TextClassifier) -> None:
     """Each occurrence bears its share, and all characters of a word the same."""
     (explanation, _) = explained(classifier, "Red sea, RED!")
-    ((*marks,),) = part_weights(explanation, Locator(classifier.features))
+    ((*marks,),) = part_weights(explanation, Locator(classifier.feature_settings))
     parts = {part.feature: part.log_odds for part in explanation.contributions}
     assert marks[:3] == marks[9:12] == [parts["red"] / 2] * 3
     assert marks[4:7] == [parts["sea"]] * 3
@@ -73,23 +74,26 @@ def test_words_are_marked_where_they_stand(classifier: TextClassifier) -> None:
 def test_programs_get_it_all(classifier: TextClassifier) -> None:
     """Every part in full; of a limited number, the others as a sum."""
     whole, empty = (json.loads(line) for line in written("jsonl", explained(classifier)).splitlines())
-    total = whole["prior"] + whole["absent"] + sum(part["log_odds"] for part in whole["parts"])
-    assert total / whole["temperature"] == pytest.approx(whole["log_odds"], abs=1e-9)
+    total = sum(whole["terms"].values()) + sum(each["log_odds"] for each in whole["contributions"])
+    assert total == pytest.approx(whole["log_odds"], abs=1e-9)
+    assert total == pytest.approx(math.log(whole["probability"] / whole["other_probability"]), abs=1e-9)
     assert (empty["label"], empty["reason"]) == (None, "the document holds no token")
     short = json.loads(written("jsonl", explained(classifier), n_features=1).splitlines()[0])
-    assert short["parts"] == whole["parts"][:1]
-    assert short["other_parts"] == pytest.approx(sum(part["log_odds"] for part in whole["parts"][1:]))
+    assert short["contributions"] == whole["contributions"][:1]
+    assert short["other_contributions"] == pytest.approx(sum(part["log_odds"] for part in whole["contributions"][1:]))
     assert json.loads(written("json", explained(classifier))) == [whole, empty]
     assert written("json", []) == "[]\n"
 
 
 def test_rows(classifier: TextClassifier) -> None:
-    """One for the prior, one for absent words, one a feature; they add up too."""
+    """One for each feature shown, one for all others, and one for each other term; they add up too."""
     rows = [line.split("\t") for line in written("tsv", explained(classifier), n_features=2).splitlines()]
-    assert [row[3] for row in rows] == ["prior", "absent", "feature", "feature", "others", "none"]
+    assert [row[3] for row in rows] == [
+        "feature", "feature", "others", "prior", "absent", "temperature", "noise", "prior_adjustment", "none",
+    ]  # fmt: skip
     whole = json.loads(written("jsonl", explained(classifier)).splitlines()[0])
     total = sum(float(row[6]) for row in rows[:-1])
-    assert total / whole["temperature"] == pytest.approx(whole["log_odds"], abs=1e-5)
+    assert total == pytest.approx(whole["log_odds"], abs=1e-5)
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "tsv", "csv"])

@@ -73,7 +73,7 @@ def test_words_are_marked_by_what_they_say(visit: Callable[..., Any], page: Path
 def test_the_table_adds_up_to_the_score(
     visit: Callable[..., Any], page: Path, explanations: tuple[TextClassifier, list[Explanation]]
 ) -> None:
-    """Words, all others together, prior and absent words are the sum; over the temperature it is the log-odds."""
+    """The words, all others together, and the other terms add up to the log-odds."""
     shown = visit(page).page
     shown.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
     tables = shown.locator("table.sum")
@@ -82,10 +82,7 @@ def test_the_table_adds_up_to_the_score(
     for table, explanation in zip(tables.all(), answered, strict=True):
         names = table.locator("tbody th").all_inner_texts()
         values = [float(data.get_attribute("value")) for data in table.locator("data").all()]
-        place = names.index("sum")
-        assert sum(values[:place]) == pytest.approx(values[place], abs=1e-9)
-        temperature = values[place + 1] if len(values) == place + 3 else 1.0
-        assert values[-1] == pytest.approx(values[place] / temperature, abs=1e-9)
+        assert sum(values[:-1]) == pytest.approx(values[-1], abs=1e-9)
         assert values[-1] == explanation.log_odds
         assert "absent words" in names
     assert "35 other words" in names  # of the last one, which has sixty
