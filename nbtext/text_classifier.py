@@ -94,10 +94,8 @@ class TextClassifier:
         logistic, nbsvm: inverse regularization strength; "auto" selects it by cross-validation.
     loss : {"squared-hinge", "logistic"}
         nbsvm: loss function.
-    interpolation : float
-        nbsvm: from 0 (log-count ratios alone) to 1 (support vector machine).
-    ratio_smoothing : float
-        nbsvm: additive smoothing of the log-count ratios.
+    interpolation, ratio_smoothing : float
+        nbsvm: from 0 (log-count ratios alone) to 1 (support vector machine); additive smoothing of the ratios.
     folds, seed : int
         logistic, nbsvm: folds for calibration and for the choice of C; seed of the order of documents.
 
