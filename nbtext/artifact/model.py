@@ -12,9 +12,7 @@ from nbtext import __version__
 from nbtext.artifact import audit
 from nbtext.artifact.record import choice_of, narrowed, sample_of, sample_record, unlabeled_of, unlabeled_record
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
-from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics
-from nbtext.bayes.event_models import derivation_of
-from nbtext.bayes.priors import log_prior
+from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics, log_prior
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.unlabeled import Unlabeled
@@ -169,7 +167,8 @@ def _reading(
     n_classes = len(labels)
     selected = _vocabulary(record, "selected" if record["selected"] is not None else "vocabulary")
     audit.section(record, "scorer", ("bias", "default", "indptr", "classes", "deltas", "base", "base_scale"))
-    derivation = derivation_of(modelling.model, n_values=modelling.values)
+    derive = None if modelling.is_linear else modelling.event_model.derivation
+    derivation = None if derive is None else derive(modelling.values)
     n_scores = n_classes * (derivation.height if derivation is not None else 1)
     indptr, classes = _entries(record, "scorer", n_scores)
     n_columns = len(indptr) - 1

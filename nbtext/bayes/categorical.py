@@ -1,26 +1,45 @@
-"""Categorical Naive Bayes: a class draws a value for each feature, how often the word occurs up to a bound."""
+"""Categorical and Bernoulli Naive Bayes: a class draws a value for each feature, its count up to a bound."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.derivation import Values, check_columns, derive
-from nbtext.bayes.probability import log_share
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
+from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """An indicator for each value of a feature except 0: value v of feature j is a 1 in column j(m − 1) + v − 1.
+
+    n_values  m >= 2: values are 0 to m − 1; higher counts are m − 1
+    """
+
+    n_values: int
+    height: ClassVar[int] = 1
+
+    @property
+    def width(self) -> int:
+        return self.n_values - 1
+
+    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Csr:
+        capped = np.minimum(values, self.width).astype(np.int32)
+        return indptr, indices * np.int32(self.width) + capped - np.int32(1), np.ones(len(indices), dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts(ClassStatistics):
     """ClassStatistics over the values of features: `documents` are those of class k where feature j has value v, n_kjv.
 
-    Each feature and class that meet have an entry for every value but 0, which is what is left of the class.
+    Each pair of feature and class that occurs has an entry for every value except 0.
 
-    present   (n_entries,) int64, documents of the class that hold the entry's feature, whatever its value: d_kj
+    present   (n_entries,) int64, documents of the class that have the entry's feature, whatever its value: d_kj
     n_values  m, so that feature j has the columns from j(m − 1) on
     """
 
@@ -29,37 +48,44 @@ class ValueCounts(ClassStatistics):
 
     @property
     def document_frequencies(self) -> NDArray[np.int64]:
-        """Documents that hold each feature, whatever its value: shape (V,)."""
+        """Documents that have each feature, whatever its value: shape (V,)."""
         return self.feature_sums(self.present)[:: self.n_values - 1]
 
 
-def value_counts(statistics: ClassStatistics, sample: DocumentCounts, *, n_values: int) -> ValueCounts:
-    """Count the values that each feature has in each class.
+def count_values(statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int) -> ValueCounts:
+    """Count the values of each feature in each class.
 
-    statistics  of the sample's documents, which are all that there are
+    statistics  of these documents
     n_values    m: counts of m − 1 and more are one value
     raises      ModelError: there are too many features
     """
     derivation = Values(n_values)
     check_columns(statistics.n_features, derivation)
-    meetings = statistics.restricted(np.repeat(np.arange(statistics.n_features), derivation.width))
-    entries = meetings.locate(derive(sample, derivation))
-    documents = np.bincount(entries, minlength=len(meetings.classes)).astype(np.int64)
+    repeated = statistics.restricted(np.repeat(np.arange(statistics.n_features), derivation.width))
+    entries = repeated.locate(derive(documents, derivation))
+    counts = np.bincount(entries, minlength=len(repeated.classes)).astype(np.int64)
     return ValueCounts(
-        meetings.class_documents, meetings.indptr, meetings.classes, documents, documents, meetings.documents, n_values
+        repeated.class_documents, repeated.indptr, repeated.classes, counts, counts, repeated.documents, n_values
     )
 
 
-def categorical(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
-    """Weigh each value of each feature by how much likelier it is than the feature's absence.
+def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
+    """Weigh each value of each feature by log(p_kjv / p_kj0), with p_kjv = (n_kjv + α) / (n_k + mα).
 
-    With p_kjv = (n_kjv + α) / (n_k + mα), the weight of value v is log(p_kjv / p_kj0), and Σ_j log p_kj0, the score
-    of a document that holds nothing, is the bias.
+    The bias is Σ_j log p_kj0, the score of a document without features. Plain ClassStatistics are the case m = 2,
+    Bernoulli Naive Bayes: with p_kj = (d_kj + α) / (n_k + 2α), weights are log(p / (1 − p)).
 
-    statistics  ValueCounts of K classes; plain ClassStatistics are two values, absent and present
-    smoothing   α >= 0; 0 is maximum likelihood, clipped
-    returns     the scorer of log P(document | class), without the prior, over the columns of the values
-    source      scikit-learn 1.9, CategoricalNB with min_categories=m on min(counts, m − 1)
+    Parameters
+    ----------
+    statistics : ValueCounts of K classes, or ClassStatistics of binary counts
+    smoothing : pseudo-counts α >= 0 of each value; 0 is maximum likelihood, clipped
+
+    Returns
+    -------
+    The scorer of log P(document | class), without the prior, over the columns of the values.
+
+    Sources: scikit-learn 1.9, CategoricalNB with min_categories=m on min(counts, m − 1); Manning, Raghavan, Schütze,
+    Introduction to Information Retrieval, 2008, section 13.3.
     """
     present, n_values = _presence(statistics)
     width = n_values - 1
@@ -77,54 +103,97 @@ def categorical(statistics: ClassStatistics, *, smoothing: float) -> LinearScore
     return replace(scorer, derivation=Values(n_values)) if isinstance(statistics, ValueCounts) else scorer
 
 
-def categorical_left_out(
-    statistics: ClassStatistics, sample: DocumentCounts, scores: Floats, *, smoothing: float
-) -> Floats:
-    """The scores of documents under the model of all documents but themselves.
+def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
+    """Leave-one-out scores. Only the own class changes.
 
-    Only a document's own class has learned from it: there it leaves the counts of its values, and the number of
-    documents of the class, which the absent features feel too.
-
-    statistics  of the whole corpus, the sample's documents included
-    scores      (n_documents, n_classes), what the scorer of `statistics` says
-    returns     the same with each document's own class scored anew
+    It loses the document's values, and documents, which changes the probability of absent features too. Rows with
+    the same number of copies are scored together, because the score of an empty document depends on that number.
     """
     present, n_values = _presence(statistics)
-    valued = derive(sample, Values(n_values)) if isinstance(statistics, ValueCounts) else sample
-    positions = statistics.locate(valued)
-    others = statistics.class_documents - 1
-    totals = others + n_values * smoothing
-    nobody_has = log_share(others, totals, smoothing)
+    valued = left_out.derive(Values(n_values)) if isinstance(statistics, ValueCounts) else left_out
+    positions, of_class = statistics.locate(valued.documents), statistics.classes
+    entry_copies = left_out.copies[left_out.documents.entry_documents]
+    own = np.zeros(len(left_out))
+    for copies in np.unique(left_out.copies).tolist():
+        rows, entries = left_out.copies == copies, entry_copies == copies
+        others = np.maximum(statistics.class_documents - copies, 0)
+        totals = others + n_values * smoothing
+        all_absent = log_share(others, totals, smoothing)
+        # below 0 where the documents that leave must have the feature
+        lacking = np.maximum(others[of_class] - present, 0)
+        absent = log_share(lacking, totals, smoothing, of=of_class)
+        empty_document = statistics.n_features // (n_values - 1) * all_absent
+        empty_document = empty_document + statistics.class_sums(absent - all_absent[of_class]) / (n_values - 1)
+        here = positions[entries]
+        value = log_share(statistics.documents[here] - copies, totals, smoothing, of=of_class[here])
+        differences = np.zeros(len(positions))
+        differences[entries] = value - absent[here]
+        sums = left_out.documents.sum_entries(differences)
+        own[rows] = empty_document[left_out.documents.classes[rows]] + sums[rows]
+    return left_out.replace_own(scores, own)
 
-    of_class = statistics.classes
-    lacking = others[of_class] - present  # -1: every document of the class has it, so each one left out
-    without = log_share(np.maximum(lacking, 0), totals, smoothing, of=of_class)
-    empty_document = statistics.n_features // (n_values - 1) * nobody_has
-    empty_document = empty_document + statistics.class_sums(without - nobody_has[of_class]) / (n_values - 1)
 
-    has = statistics.documents[positions] - 1
-    value = log_share(has, totals, smoothing, of=of_class[positions])
-    left_out = scores.copy()
-    left_out[np.arange(len(sample)), sample.classes] = empty_document[sample.classes] + sample.sum_entries(
-        value - without[positions]
-    )
-    return left_out
-
-
-def categorical_unseen(statistics: ClassStatistics, sample: DocumentCounts, *, smoothing: float) -> Floats:
-    """The weight that a feature has for a document under the model of all others, none of which holds it.
-
-    returns  (n_documents, n_classes)
-    """
+def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+    """The weight of a feature that no remaining document has, shape (n, n_classes)."""
     _, n_values = _presence(statistics)
-    documents = np.tile(statistics.class_documents, (len(sample), 1))
-    documents[np.arange(len(sample)), sample.classes] -= 1
+    documents = np.tile(statistics.class_documents, (len(left_out), 1))
+    documents[left_out.own] -= left_out.copies
     totals = documents + n_values * smoothing
     return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 
 
 def _presence(statistics: ClassStatistics) -> tuple[NDArray[np.int64], int]:
-    """The documents that hold each entry's feature, and how many values a feature has."""
+    """The documents that have each entry's feature, and the number of values of a feature."""
     if isinstance(statistics, ValueCounts):
         return statistics.present, statistics.n_values
     return statistics.documents, 2
+
+
+def draw_presence(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
+    """Draw for each feature whether it occurs; weights (V,) are log-odds. The length follows."""
+    with np.errstate(over="ignore"):  # exp(710) is infinite, and the probability 0
+        return np.flatnonzero(random.random(len(weights)) < 1 / (1 + np.exp(-weights)))
+
+
+def draw_values(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
+    """Draw a value for each feature; it occurs so often. The length follows.
+
+    weights  (V, m − 1), log P(value) − log P(0)
+    """
+    ratios = np.cumsum(np.exp(weights), axis=1) + 1  # of P(at most this value) to P(0)
+    ratios = np.concatenate((np.ones((len(ratios), 1)), ratios), axis=1)
+    drawn = random.random((len(ratios), 1)) * ratios[:, -1:]
+    return np.repeat(np.arange(len(ratios)), (drawn >= ratios[:, :-1]).sum(axis=1))
+
+
+def sum_log_probabilities(scorer: LinearScorer) -> float:
+    """Σ_kj log p_kj (1 − p_kj): the logarithm of a Beta(α + 1, α + 1) density, per unit of α."""
+
+    def of_log_odds(weights: Floats) -> Floats:
+        return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))
+
+    n_used = np.bincount(scorer.classes, minlength=scorer.n_classes)
+    unused = (scorer.n_features - n_used) * of_log_odds(scorer.default)
+    return float(unused.sum() + of_log_odds(scorer.default[scorer.classes] + scorer.deltas).sum())
+
+
+BERNOULLI = EventModel(
+    compile=compile_categorical,
+    leave_one_out=leave_out,
+    out_of_vocabulary=weigh_unseen,
+    generate=draw_presence,
+    log_prior_density=sum_log_probabilities,
+    is_binary=True,
+    counts_documents=True,
+)
+CATEGORICAL = EventModel(
+    compile=compile_categorical,
+    leave_one_out=leave_out,
+    out_of_vocabulary=weigh_unseen,
+    sufficient_statistics=count_values,
+    derivation=Values,
+    generate=draw_values,
+    is_of_counts=True,
+    counts_documents=True,
+    options=("values",),
+)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes import plain
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, SettingsError
 from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.kernel import choose_version
@@ -20,6 +20,8 @@ combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistic
 MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
 NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
 FAINTEST = 1e-300  # the least that is left of a count
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-100, 1e100  # of class weights: their ratios and sums are finite
+Prior = str | tuple[float, ...]
 EXACT_FLOAT = 2**53  # float64 holds every whole number up to here
 
 
@@ -219,3 +221,27 @@ def _total(statistics: ClassStatistics) -> int:
     """All occurrences and documents, where they are whole numbers."""
     exact = int(statistics.occurrences.sum()) if statistics.occurrences.dtype.kind == "i" else 0
     return max(exact, int(statistics.documents.sum()), int(statistics.class_documents.sum()))
+
+
+def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
+    """The logarithm of each class's prior probability, shape (n_classes,).
+
+    class_documents  (n_classes,), documents of each class
+    prior            `empirical` (the share of the documents), `uniform`, or a weight for each class
+    raises           SettingsError: the weights do not fit the classes; ModelError: a class has no document
+    """
+    if prior == "uniform":
+        weights = np.ones(len(class_documents))
+    elif prior == "empirical":
+        weights = class_documents.astype(np.float64)
+        if (weights <= 0).any():
+            raise ModelError("a class has no document", hint="give it one, leave it out, or use --prior uniform")
+    else:
+        weights = np.array(prior, dtype=np.float64)
+        is_sound = (weights >= SMALLEST_PRIOR) & (weights <= LARGEST_PRIOR)
+        if len(weights) != len(class_documents) or not is_sound.all():
+            raise SettingsError(
+                f"{len(class_documents)} positive numbers are needed, one for each label in sorted order",
+                where="--prior",
+            )
+    return np.asarray(np.log(weights) - np.log(weights.sum()))

@@ -1,4 +1,4 @@
-"""Complement Naive Bayes: what all other classes do not write."""
+"""Complement Naive Bayes: a feature speaks for a class if the other classes seldom have it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.probability import CLIP
-from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.bayes.event_model import EventModel, LeftOut
+from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
 
-BLOCK = 1 << 20  # meetings of a document's feature with a class that are looked at together, so that memory is bounded
-
-NEGLIGIBLE = 1e-6  # of V weights' sum, which is V log V at least
+BLOCK = 1 << 20  # pairs of a document's feature and a class that are scored together, so that memory is bounded
+NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
 
 
-def complement(statistics: ClassStatistics, *, smoothing: float, normalize_weights: bool = False) -> LinearScorer:
-    """Weigh each feature by how seldom all the other classes use it.
+def compile_complement(
+    statistics: ClassStatistics, *, smoothing: float, normalize_weights: bool = False
+) -> LinearScorer:
+    """Weigh each feature by −log θ, with θ its smoothed share of the tokens of all other classes.
 
-    The weight is −log θ, with θ the smoothed share of the feature among the tokens of all classes but this one.
-    With `normalize_weights` the logarithms of a class are divided by their sum, so that classes with long
-    documents gain nothing by their length.
+    Parameters
+    ----------
+    statistics : counts of K classes and V features
+    smoothing : pseudo-counts α >= 0; with 0, a feature that no other class has counts 1e-14
+    normalize_weights : divide each class's weights by their sum, so that long documents do not favor a class
 
-    statistics  counts of K classes and V features
-    smoothing   α >= 0; at 0, a feature that no other class uses counts as 1e-14 of a sighting
-    returns     the scorer, without the prior
-    source      Rennie, Shih, Teevan, Karger, Tackling the Poor Assumptions of Naive Bayes Text Classifiers, 2003,
-                sections 3.1 and 3.2
+    Returns
+    -------
+    The scorer, without the prior.
+
+    Source: Rennie, Shih, Teevan, Karger, Tackling the Poor Assumptions of Naive Bayes Text Classifiers, 2003,
+    sections 3.1 and 3.2.
     """
-    base, deltas = _logs(statistics, statistics.feature_sums(statistics.occurrences), smoothing)
+    base, deltas = _log_counts(statistics, statistics.feature_sums(statistics.occurrences), smoothing)
     default = np.log(np.maximum(_complement_totals(statistics, smoothing), CLIP))
     scale = np.ones(statistics.n_classes)
     if normalize_weights:
@@ -48,87 +51,109 @@ def complement(statistics: ClassStatistics, *, smoothing: float, normalize_weigh
     )
 
 
-def complement_left_out(
-    statistics: ClassStatistics,
-    sample: DocumentCounts,
-    scores: Floats,
-    *,
-    smoothing: float,
-    normalize_weights: bool = False,
+def leave_out(
+    statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float, normalize_weights: bool = False
 ) -> Floats:
-    """The scores of documents under the model of all documents but themselves.
+    """Leave-one-out scores. The complement of each class loses the copies in the other classes.
 
-    A document's own class never saw it (its complement is the others); every other class did, and there its
-    counts leave the numerators, its length the denominator; of normalized weights, all of it the sum as well.
-
-    statistics  of the whole corpus, the sample's documents included
-    scores      (n_documents, n_classes), what the scorer of `statistics` says
-    returns     the same with all classes but each document's own scored anew
+    So the own class does not change, unless there are copies in other classes too.
     """
     everywhere = statistics.feature_sums(statistics.occurrences)
-    totals = _complement_totals(statistics, smoothing)[None, :] - sample.totals[:, None]
-    log_totals = np.log(np.maximum(totals, CLIP))
-    # each document's counts times the logarithms without it, and what all logarithms lose by it
-    of_part = partial(_sums, statistics, everywhere, smoothing=smoothing, normalize_weights=normalize_weights)
-    sums = [of_part(part) for part in _parts(sample, np.diff(statistics.indptr))]
-    weighted, gained = (np.concatenate(of_all) for of_all in zip(*sums, strict=True))
-    left_out: Floats = sample.totals[:, None] * log_totals - weighted
+    documents = left_out.documents
+    gone = left_out.all_copies * documents.totals
+    log_totals = np.log(np.maximum(_complement_totals(statistics, smoothing)[None, :] - gone[:, None], CLIP))
+    of_part = partial(_sum_part, statistics, everywhere, smoothing=smoothing, normalize_weights=normalize_weights)
+    sums = [of_part(part) for part in _split(left_out, np.diff(statistics.indptr))]
+    weighted, lost = (np.concatenate(of_all) for of_all in zip(*sums, strict=True))
+    result: Floats = documents.totals[:, None] * log_totals - weighted
+    log_sums = np.zeros(0)
     if normalize_weights:
-        base, deltas = _logs(statistics, everywhere, smoothing)
-        of_all = base.sum() + statistics.class_sums(deltas)
-        left_out *= _inverse(statistics.n_features * log_totals - of_all + gained)
-    own = np.arange(len(sample)), sample.classes
-    left_out[own] = scores[own]
-    return left_out
+        base, deltas = _log_counts(statistics, everywhere, smoothing)
+        log_sums = base.sum() + statistics.class_sums(deltas)
+        result *= _inverse(statistics.n_features * log_totals - log_sums + lost)
+    result[left_out.own] = scores[left_out.own]
+    others = left_out.all_copies - left_out.copies
+    if others.any():
+        rows = np.flatnonzero(others)
+        part = LeftOut(documents.take(rows), left_out.copies[rows], left_out.all_copies[rows])
+        result[rows, part.documents.classes] = _score_own(
+            statistics, everywhere, part, log_sums, smoothing=smoothing, normalize_weights=normalize_weights
+        )
+    return result
 
 
-def _sums(
-    statistics: ClassStatistics, everywhere: Floats, part: DocumentCounts, *, smoothing: float, normalize_weights: bool
+def _score_own(
+    statistics: ClassStatistics,
+    everywhere: Floats,
+    left_out: LeftOut,
+    log_sums: Floats,
+    *,
+    smoothing: float,
+    normalize_weights: bool,
+) -> Floats:
+    """The score of each row's own class, whose complement loses the copies in other classes, shape (n,)."""
+    documents, others = left_out.documents, left_out.all_copies - left_out.copies
+    totals = _complement_totals(statistics, smoothing)[documents.classes] - others * documents.totals
+    log_totals = np.log(np.maximum(totals, CLIP))
+    before = everywhere[documents.indices] - statistics.occurrences[statistics.locate(documents)]
+    after = before - others[documents.entry_documents] * documents.counts
+    logs = _log_count(after, smoothing)
+    own = documents.totals * log_totals - documents.sum_entries(documents.counts * logs)
+    if normalize_weights:
+        lost = documents.sum_entries(_log_count(before, smoothing) - logs)
+        own *= _inverse(statistics.n_features * log_totals - log_sums[documents.classes] + lost)
+    return np.asarray(own)
+
+
+def _sum_part(
+    statistics: ClassStatistics, everywhere: Floats, part: LeftOut, *, smoothing: float, normalize_weights: bool
 ) -> tuple[Floats, Floats]:
-    """What leaving out takes, for each document and class, of logarithms of counts: shape (n_documents, n_classes).
+    """Sum the logarithms of the counts that remain in each class's complement: shape (n, n_classes).
 
-    returns  the document's counts times the logarithms without it, summed up; and what all logarithms have lost, with
-             `normalize_weights` (else nothing)
+    returns  Σ_j c_j · log(remaining count of j); with `normalize_weights` what Σ_j log(count of j) loses (else nothing)
     """
-    columns, features, counts = _distinct(part)
+    documents = part.documents
+    columns, features, gone = _distinct_pairs(part)
     met = statistics.restricted(features)
-    base, deltas = _logs(met, everywhere[features] - counts, smoothing)
-    weighted = _scores(met, base, deltas, part.indptr, columns, part.counts)
+    base, deltas = _log_counts(met, everywhere[features] - gone, smoothing)
+    weighted = _score(met, base, deltas, documents.indptr, columns, documents.counts)
     if not normalize_weights:
         return weighted, np.zeros((len(part), 0))
-    with_it, with_it_deltas = _logs(met, everywhere[features], smoothing)
+    before, deltas_before = _log_counts(met, everywhere[features], smoothing)
     ones = np.ones(len(columns))
-    return weighted, _scores(met, with_it - base, with_it_deltas - deltas, part.indptr, columns, ones)
+    return weighted, _score(met, before - base, deltas_before - deltas, documents.indptr, columns, ones)
 
 
-def _distinct(part: DocumentCounts) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
-    """The distinct pairs of a feature and how often a document has it; most words are there once, so they are few.
+def _distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
+    """The distinct pairs of a feature and its count that leaves; most words occur once, so there are few.
 
     returns  the pair of each entry; the feature of each pair; its count
     """
-    if part.counts.dtype.kind == "f":  # hardly two are alike
-        return np.arange(len(part.indices), dtype=np.int32), part.indices.astype(np.int64), part.counts
-    pairs, columns = np.unique(part.indices.astype(np.int64) << 32 | part.counts, return_inverse=True)
+    documents = part.documents
+    gone = documents.counts * part.all_copies[documents.entry_documents]
+    if not documents.is_counted or gone.max(initial=0) > 0x7FFFFFFF:  # weights are hardly ever equal
+        return np.arange(len(documents.indices), dtype=np.int32), documents.indices.astype(np.int64), gone
+    pairs, columns = np.unique(documents.indices.astype(np.int64) << 32 | gone, return_inverse=True)
     return columns.astype(np.int32), pairs >> 32, pairs & 0xFFFFFFFF
 
 
-def _scores(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
-    """The sums of values · (base + delta) over the features of each document, shape (n_documents, n_classes)."""
-    nothing, ones = np.zeros(met.n_classes), np.ones(met.n_classes)
-    return LinearScorer(nothing, nothing, met.indptr, met.classes, deltas, base, ones).scores(*rows)
+def _score(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
+    """The sums of values · (base + delta) over the features of each document, shape (n, n_classes)."""
+    zeros, ones = np.zeros(met.n_classes), np.ones(met.n_classes)
+    return LinearScorer(zeros, zeros, met.indptr, met.classes, deltas, base, ones).scores(*rows)
 
 
-def _parts(sample: DocumentCounts, widths: NDArray[np.int64]) -> list[DocumentCounts]:
-    """The sample cut into parts whose features meet BLOCK classes, or a document more."""
-    meetings = sample.sum_entries(widths[sample.indices].astype(np.float64))
+def _split(left_out: LeftOut, widths: NDArray[np.int64]) -> list[LeftOut]:
+    """Parts whose features meet BLOCK classes, or one document more."""
+    meetings = left_out.documents.sum_entries(widths[left_out.documents.indices].astype(np.float64))
     _, starts = np.unique((np.cumsum(meetings) - meetings) // BLOCK, return_index=True)
-    return [sample.slice(start, stop) for start, stop in pairwise([*(starts.tolist() or [0]), len(sample)])]
+    return [left_out.slice(start, stop) for start, stop in pairwise([*(starts.tolist() or [0]), len(left_out)])]
 
 
-def _logs(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> tuple[Floats, Floats]:
-    """log(sightings + α) of each feature in all classes, and what it changes to leave out a class that has an entry.
+def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> tuple[Floats, Floats]:
+    """log(count + α) of each feature in all classes, and the change for each entry if its class is left out.
 
-    everywhere  (V,), the sightings of each feature
+    everywhere  (V,), the count of each feature in all classes
     """
     widths = np.diff(statistics.indptr)
     base = _log_count(everywhere, smoothing)
@@ -136,15 +161,12 @@ def _logs(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> 
     return base, _log_count(others, smoothing) - np.repeat(base, widths)
 
 
-def complement_unseen(statistics: ClassStatistics, sample: DocumentCounts, *, smoothing: float) -> Floats:
-    """The weight that a feature has for a document under the model of all others, none of which holds it.
-
-    returns  (n_documents, n_classes)
-    """
-    totals = np.tile(_complement_totals(statistics, smoothing), (len(sample), 1))
-    own = np.arange(len(sample)), sample.classes
-    without = totals - sample.totals[:, None]
-    without[own] = totals[own]
+def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+    """The weight of a feature that no remaining document has, shape (n, n_classes)."""
+    totals, lengths = _complement_totals(statistics, smoothing), left_out.documents.totals
+    without = totals[None, :] - (left_out.all_copies * lengths)[:, None]
+    others = left_out.all_copies - left_out.copies
+    without[left_out.own] = totals[left_out.documents.classes] - others * lengths
     return np.asarray(np.log(np.maximum(without, CLIP)) - _log_count(np.zeros(1), smoothing))
 
 
@@ -154,11 +176,28 @@ def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:
 
 
 def _log_count(counts: Floats, smoothing: float) -> Floats:
-    """log(counts + smoothing), and of a trace where there is neither."""
+    """log(counts + smoothing), with a tiny count where both are 0."""
     return np.log(np.maximum(counts + smoothing, smoothing or CLIP))
 
 
 def _inverse(sums: Floats) -> Floats:
-    """1 / sums, and 1 where they are 0 but for rounding: of one feature, which every class uses alike."""
+    """1 / sums; 1 where a sum is 0 except for rounding: of one feature, which all classes use alike."""
     inverse: Floats = np.divide(1.0, sums, out=np.ones_like(sums), where=np.abs(sums) > NEGLIGIBLE)
     return inverse
+
+
+COMPLEMENT = EventModel(
+    compile=compile_complement,
+    leave_one_out=leave_out,
+    out_of_vocabulary=weigh_unseen,
+    prior="uniform",
+    is_generative=False,
+    options=("normalize_weights",),
+    normalized=EventModel(
+        compile=partial(compile_complement, normalize_weights=True),
+        leave_one_out=partial(leave_out, normalize_weights=True),
+        prior="uniform",
+        is_generative=False,
+        is_in_nats=False,
+    ),
+)

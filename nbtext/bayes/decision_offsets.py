@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.newton import minimize
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
 
@@ -14,9 +15,7 @@ PARTS = 5  # of the documents, each of which judges the shift that the others as
 ROUNDS = 5  # over all classes; where one changes nothing there is no next
 FEWEST = 5  # documents of a class whose shift can be told from chance
 MOST_WORK = 2**33  # documents times squared classes: of more documents a part is looked at
-DOUBT = 1.0  # the standard deviation of a shift in the probabilities, before documents are seen
-STEPS = 50
-TOLERANCE = 1e-9
+PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
 
 
 def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats | None:
@@ -34,7 +33,7 @@ def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: s
     returns        (n_classes,), to be added before the largest is taken; for log_loss, before normalising as well
     """
     if metric == "log_loss":
-        return _smoothest(log_posterior, classes)
+        return _fit_prior_adjustment(log_posterior, classes)
     n_classes = log_posterior.shape[1]
     looked_at = slice(max(PARTS, MOST_WORK // n_classes**2))
     log_posterior, classes = log_posterior[looked_at], classes[looked_at]
@@ -119,30 +118,20 @@ def _macro_f1(answers: NDArray[Any], classes: NDArray[Any], n_classes: int) -> f
     return float((2 * right / np.maximum(1, whole)).mean())
 
 
-def _smoothest(log_posterior: Floats, classes: NDArray[Any]) -> Floats:
-    """The shift of least log-loss, by Newton's method with steps that are halved until the loss falls."""
+def _fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any]) -> Floats:
+    """The offsets with the least log-loss, with a weak prior."""
     n, n_classes = log_posterior.shape
     frequencies = np.bincount(classes, minlength=n_classes)
     own = np.arange(n), classes
 
-    def loss_at(shift: Floats) -> tuple[float, Floats]:
-        shifted = normalized(log_posterior + shift)
-        return float(shift @ shift / (2 * DOUBT**2) - shifted[own].sum()) / n, shifted
+    def evaluate(offsets: Floats) -> tuple[float, Floats, Floats]:
+        adjusted = normalized(log_posterior + offsets)
+        probabilities = np.exp(adjusted)
+        expected = probabilities.sum(axis=0)
+        loss = float(offsets @ offsets / (2 * PRIOR_DEVIATION**2) - adjusted[own].sum()) / n
+        gradient = expected - frequencies + offsets / PRIOR_DEVIATION**2
+        hessian = np.diag(expected + PRIOR_DEVIATION**-2) - probabilities.T @ probabilities
+        return loss, gradient / n, hessian / n
 
-    shift = np.zeros(n_classes)
-    loss, shifted = loss_at(shift)
-    for _ in range(STEPS):
-        beliefs = np.exp(shifted)
-        expected = beliefs.sum(axis=0)
-        gradient = expected - frequencies + shift / DOUBT**2
-        curvature = np.diag(expected + DOUBT**-2) - beliefs.T @ beliefs
-        step = -np.linalg.solve(curvature, gradient)
-        while True:
-            new, candidate = loss_at(shift + step)
-            if new <= loss or np.abs(step).max() < TOLERANCE:
-                break
-            step /= 2
-        if not new < loss - TOLERANCE:
-            break
-        shift, loss, shifted = shift + step, new, candidate
-    return np.asarray(shift - shift.mean())
+    offsets = minimize(evaluate, np.zeros(n_classes))
+    return np.asarray(offsets - offsets.mean())

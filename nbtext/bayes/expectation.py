@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
+from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.leave_one_out import AT_ONCE, Run, one_by_one
-from nbtext.bayes.priors import Prior, log_prior
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.document_counts import DocumentCounts
 
@@ -53,7 +52,7 @@ class ExpectationMaximization:
     and counts u for each class λ r_uk times. These counts are read like any others, and l(θ) has not fallen.
 
     unlabeled  the documents without labels; their classes are not looked at
-    model       one of PENALTIES
+    model       with a `log_prior_density`
     smoothing   α > 0
     weight      λ >= 0; at 0 the labelled documents are all that is learned from
     steps       how many at most; where one gains nothing, it is the last
@@ -62,7 +61,7 @@ class ExpectationMaximization:
     """
 
     unlabeled: DocumentCounts
-    model: str
+    model: EventModel
     smoothing: float
     prior: Prior
     weight: float
@@ -91,7 +90,7 @@ class ExpectationMaximization:
         statistics, steps = labelled, self.steps if self.weight > 0 else 0
         for step in range(steps + 1):
             believed = log_prior(statistics.class_documents, self.prior)
-            scorer = EVENT_MODELS[self.model].compile(statistics, smoothing=self.smoothing).with_prior(believed)
+            scorer = self.model.compile(statistics, smoothing=self.smoothing).with_prior(believed)
             if step == steps and not is_watched:
                 break
             posteriors, marginal = self._expected(scorer, run)
@@ -128,7 +127,12 @@ class ExpectationMaximization:
         indptr, indices = of_classes.indptr.astype(np.int64), of_classes.indices.astype(np.int32)
         own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
         told = float((own + (labelled.class_documents - 1) * scorer.bias).sum())
-        return told + self.weight * marginal + self.smoothing * PENALTIES[self.model](scorer)
+        return told + self.weight * marginal + self.smoothing * self._log_prior_density(scorer)
+
+    def _log_prior_density(self, scorer: LinearScorer) -> float:
+        if self.model.log_prior_density is None:
+            raise ValueError("the event model does not learn from unlabeled documents")
+        return self.model.log_prior_density(scorer)
 
 
 def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
@@ -151,23 +155,3 @@ def _matrix(statistics: ClassStatistics) -> csr_array:
     shape = statistics.n_features, statistics.n_classes
     values = statistics.occurrences.astype(np.float64)
     return csr_array((values, statistics.classes, statistics.indptr), shape=shape)
-
-
-def _of_shares(scorer: LinearScorer) -> float:
-    """Σ_kj log θ_kj of the multinomial model, whose weights these are."""
-    return float(scorer.n_features * scorer.default.sum() + scorer.deltas.sum())
-
-
-def _of_coins(scorer: LinearScorer) -> float:
-    """Σ_kj log p_kj (1 − p_kj) of the Bernoulli model, whose weights are log p / (1 − p)."""
-    n_used = np.bincount(scorer.classes, minlength=scorer.n_classes)
-    unused = (scorer.n_features - n_used) * _of_log_odds(scorer.default)
-    return float(unused.sum() + _of_log_odds(scorer.default[scorer.classes] + scorer.deltas).sum())
-
-
-def _of_log_odds(weights: Floats) -> Floats:
-    """log p (1 − p) where log p / (1 − p) is the weight."""
-    return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))
-
-
-PENALTIES: dict[str, Callable[[LinearScorer], float]] = {"multinomial": _of_shares, "bernoulli": _of_coins}

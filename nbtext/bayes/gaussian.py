@@ -1,31 +1,48 @@
-"""Gaussian Naive Bayes: each weight of a class scatters around a mean, by a variance of its own."""
+"""Gaussian Naive Bayes: in each class, the weight of each feature has a normal distribution."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.derivation import Powers, check_columns
-from nbtext.bayes.scorer import Floats, LinearScorer
+from nbtext.bayes.event_model import EventModel, LeftOut
+from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 
-FLOOR = 1e-9  # of variances, as a share of the largest; scikit-learn's var_smoothing
+FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
 LEAST_FLOOR = 1e-14  # where that is 0
-UNIT_BITS = 33  # of a vast 1 / 2ε: few enough that its products with counts are exact, enough for 1e-10
-VAST = 1e6  # times the inverse of the largest variance
-NEGLIGIBLE = 1e-16  # a variance below this share of ε is none
+UNIT_BITS = 33  # of a large 1 / 2ε: few enough that its products with counts are exact, enough for 1e-10
+LARGE = 1e6  # times the inverse of the largest variance
+NEGLIGIBLE = 1e-16  # a variance below this share of ε is 0
 MOST_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """A feature's weight in column 2j, and its square in column 2j + 1.
+
+    Two scores add up to one: very large terms are summed apart from the others, so that no rounding error remains
+    where they cancel.
+    """
+
+    width: ClassVar[int] = 2
+    height: ClassVar[int] = 2
+
+    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Csr:
+        weights = values.astype(np.float64)
+        columns = np.stack((2 * indices, 2 * indices + 1), axis=1).reshape(-1)
+        return 2 * indptr, columns, np.stack((weights, weights * weights), axis=1).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Moments(ClassStatistics):
-    """ClassStatistics whose `occurrences` are sums of weights, with what their scatter takes besides.
+    """ClassStatistics whose `occurrences` are sums of weights, with their second moments.
 
     squares           (n_entries,) float64, sums of squared weights
     variances         (n_entries,) float64, of the feature's weights in all documents of the class, zeros included
@@ -37,10 +54,10 @@ class Moments(ClassStatistics):
     largest_variance: float
 
 
-def moments(statistics: ClassStatistics, sample: DocumentCounts) -> Moments:
+def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int = 0) -> Moments:
     """Means and variances of each feature in each class, without a dense matrix.
 
-    statistics  of the sample's documents, which are all that there are
+    statistics  of these documents
     raises      ModelError: there are too many features, or too many labels for them
     """
     check_columns(statistics.n_features, Powers())
@@ -49,13 +66,13 @@ def moments(statistics: ClassStatistics, sample: DocumentCounts) -> Moments:
             f"a gaussian model of {statistics.n_classes:,} labels and {statistics.n_features:,} features is too large",
             hint="it has a weight for each pair of them; use --min-df, --max-features, or another model",
         )
-    weights, entries = sample.counts.astype(np.float64), statistics.locate(sample)
+    weights, entries = documents.counts.astype(np.float64), statistics.locate(documents)
     n_entries, n_documents = len(statistics.classes), max(1, statistics.n_documents)
-    documents = np.maximum(statistics.class_documents, 1)[statistics.classes]
+    entry_documents = np.maximum(statistics.class_documents, 1)[statistics.classes]
     sums = statistics.occurrences.astype(np.float64)
-    means, overall = sums / documents, statistics.feature_sums(sums) / n_documents
+    means, overall = sums / entry_documents, statistics.feature_sums(sums) / n_documents
     scatter = _sums(entries, (weights - means[entries]) ** 2, n_entries)
-    overall_scatter = _sums(sample.indices, (weights - overall[sample.indices]) ** 2, statistics.n_features)
+    overall_scatter = _sums(documents.indices, (weights - overall[documents.indices]) ** 2, statistics.n_features)
     overall_scatter += (n_documents - statistics.document_frequencies) * overall**2
     return Moments(
         statistics.class_documents,
@@ -64,7 +81,7 @@ def moments(statistics: ClassStatistics, sample: DocumentCounts) -> Moments:
         statistics.documents,
         sums,
         _sums(entries, weights**2, n_entries),
-        (scatter + (documents - statistics.documents) * means**2) / documents,
+        (scatter + (entry_documents - statistics.documents) * means**2) / entry_documents,
         float(overall_scatter.max(initial=0) / n_documents),
     )
 
@@ -74,20 +91,27 @@ def _sums(places: NDArray[Any], values: Floats, n_places: int) -> Floats:
     return np.bincount(places, weights=values, minlength=n_places).astype(np.float64)
 
 
-def gaussian(statistics: Moments, *, smoothing: float = FLOOR) -> LinearScorer:
-    """Weigh each feature and its square by log N(x; μ, σ² + ε), with ε the share `smoothing` of the largest variance.
+def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -> LinearScorer:
+    """Weigh each feature and its square by log N(x; μ, σ² + ε), with ε = `smoothing` times the largest variance.
 
-    Zeros are evidence too: what a document without any feature scores is the bias. Where a class has no variance, what
-    counts is (x − μ)² / 2ε, vast unless it is nothing; these sums are kept in rows of their own (see Powers), whole
-    multiples of 1 / 2ε where weights are whole numbers, so that they vanish to the last bit when they should.
+    Absent features are evidence too: the bias is the score of a document without features. Where a class has no
+    variance, the term is (x − μ)² / 2ε, which is very large unless it is 0. These terms are summed in rows of their own
+    (see Powers), as whole multiples of 1 / 2ε where weights are whole numbers, so that they cancel exactly.
 
-    statistics  moments of K classes and V features; the scorer holds K weights for each feature
-    smoothing   >= 0
-    returns     the scorer of log p(document | class), a density, without the prior
-    source      scikit-learn 1.9, GaussianNB, on the dense matrix; log p to 1e-9 for counts. Of weights too, but where
-                a feature has one and the same weight, no whole number, in all documents of a class: (x − μ)² is as
-                exact as its terms there
+    Parameters
+    ----------
+    statistics : Moments of K classes and V features; the scorer holds K weights for each feature
+    smoothing : >= 0
+
+    Returns
+    -------
+    The scorer of log p(document | class), a density, without the prior.
+
+    Source: scikit-learn 1.9, GaussianNB, on the dense matrix. log p agrees to 1e-9 for counts; for weights too, except
+    where a feature has the same fractional weight in all documents of a class.
     """
+    if not isinstance(statistics, Moments):
+        raise TypeError("a gaussian model needs Moments")
     n_classes, n_features, of_class = statistics.n_classes, statistics.n_features, statistics.classes
     floor, unit = _floor(statistics, smoothing)
     means = statistics.occurrences / np.maximum(statistics.class_documents, 1)[of_class]
@@ -111,60 +135,65 @@ def gaussian(statistics: Moments, *, smoothing: float = FLOOR) -> LinearScorer:
     return LinearScorer(bias, default, indptr, rows[order].astype(np.int32), deltas[order], derivation=Powers())
 
 
-def gaussian_left_out(
-    statistics: Moments, sample: DocumentCounts, scores: Floats, *, smoothing: float = FLOOR
-) -> Floats:
-    """The scores of documents under the model of all documents but themselves, the floor ε of variances as it was.
+def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR) -> Floats:
+    """Leave-one-out scores, with ε as of the whole corpus. Only the own class changes.
 
-    Only a document's own class has learned from it: there its weights leave the sums, its squares the sums of squares,
-    and the zeros of the features that it lacks leave them as well.
-
-    statistics  of the whole corpus, the sample's documents included
-    scores      (n_documents, n_classes), what the scorer of `statistics` says
-    returns     the same with each document's own class scored anew
+    Its sums lose the weights, its sums of squares their squares, and the features that the document lacks lose zeros.
+    Rows with the same number of copies are scored together.
     """
+    if not isinstance(statistics, Moments):
+        raise TypeError("a gaussian model needs Moments")
     floor, unit = _floor(statistics, smoothing)
-    of_class, others = statistics.classes, np.maximum(statistics.class_documents - 1, 1)
-    sums, squares, entries = statistics.occurrences, statistics.squares, statistics.locate(sample)
-    # of a document that lacks the feature; where none in the class does, each document that is left out has it
-    light, heavy = _evidence(*_left(others[of_class], sums, squares), floor)
-    somebody_lacks = statistics.documents < statistics.class_documents[of_class]
-    light, heavy = np.where(somebody_lacks, light, 0), np.where(somebody_lacks, heavy, 0)
-    empty_light = statistics.n_features * _log_density(floor) + statistics.class_sums(light)
-
-    x = sample.counts.astype(np.float64)
-    variances, means = _left(others[of_class[entries]], sums[entries] - x, squares[entries] - x * x)
-    light_x, heavy_x = _evidence(variances, x - means, floor)
-    left_out = scores.copy()
-    left_out[np.arange(len(sample)), sample.classes] = (
-        empty_light[sample.classes] + sample.sum_entries(light_x - light[entries])
-    ) - unit * (statistics.class_sums(heavy)[sample.classes] + sample.sum_entries(heavy_x - heavy[entries]))
-    return left_out
+    documents, of_class = left_out.documents, statistics.classes
+    sums, squares, entries = statistics.occurrences, statistics.squares, statistics.locate(documents)
+    entry_copies = left_out.copies[documents.entry_documents]
+    x = documents.counts.astype(np.float64)
+    own = np.zeros(len(left_out))
+    for copies in np.unique(left_out.copies).tolist():
+        rows, is_here = left_out.copies == copies, entry_copies == copies
+        others = np.maximum(statistics.class_documents - copies, 1)
+        # of a document that lacks the feature; 0 where the documents that leave must have it
+        light, heavy = _evidence(*_left(others[of_class], sums, squares), floor)
+        may_lack = statistics.class_documents[of_class] - statistics.documents >= copies
+        light, heavy = np.where(may_lack, light, 0), np.where(may_lack, heavy, 0)
+        empty_light = statistics.n_features * _log_density(floor) + statistics.class_sums(light)
+        here, own_x = entries[is_here], x[is_here]
+        variances, means = _left(
+            others[of_class[here]], sums[here] - copies * own_x, squares[here] - copies * own_x * own_x
+        )
+        light_x, heavy_x = _evidence(variances, own_x - means, floor)
+        light_sums, heavy_sums = np.zeros(len(x)), np.zeros(len(x))
+        light_sums[is_here], heavy_sums[is_here] = light_x - light[here], heavy_x - heavy[here]
+        classes = documents.classes[rows]
+        own[rows] = (empty_light[classes] + documents.sum_entries(light_sums)[rows]) - unit * (
+            statistics.class_sums(heavy)[classes] + documents.sum_entries(heavy_sums)[rows]
+        )
+    return left_out.replace_own(scores, own)
 
 
 def _left(documents: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
-    """Variances and means of what some documents have left; exact for whole numbers."""
+    """Variances and means of remaining documents; exact for whole numbers."""
     means = sums / documents
     return np.maximum(documents * squares - sums * sums, 0) / (documents * documents), means
 
 
 def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Floats, Floats]:
-    """log N at these distances from the mean less log N(0; 0, ε), in two parts: a sum, and −1 / 2ε times the other."""
+    """log N(distance; 0, σ²) − log N(0; 0, ε) in two parts: the first, plus −1 / 2ε times the second."""
     squares, scatters = distances**2, _scatters(variances, floor)
     light = -np.log1p(variances / floor) / 2 - np.where(scatters, squares / (2 * (variances + floor)), 0)
     return light, np.where(scatters, 0, squares)
 
 
 def _scatters(variances: Floats, floor: float) -> NDArray[np.bool_]:
-    """Where there is a variance to speak of."""
+    """Where the variance is not negligible."""
     return np.asarray(variances > NEGLIGIBLE * floor)
 
 
 def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:
-    """What is added to each variance, ε, and 1 / 2ε, in few bits where it is vast."""
+    """What is added to each variance, ε; and 1 / 2ε, rounded to few bits if it is large."""
     floor = max(smoothing, LEAST_FLOOR) * (statistics.largest_variance or 1.0)
     mantissa, exponent = math.frexp(1 / (2 * floor))
-    if smoothing * VAST >= 1:
+    if smoothing * LARGE >= 1:
         return floor, 1 / (2 * floor)
     return floor, math.ldexp(round(math.ldexp(mantissa, UNIT_BITS)), exponent - UNIT_BITS)
 
@@ -172,3 +201,16 @@ def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:
 def _log_density(variance: float) -> float:
     """log N(0; 0, variance)."""
     return -math.log(2 * math.pi * variance) / 2
+
+
+GAUSSIAN = EventModel(
+    compile=compile_gaussian,
+    leave_one_out=leave_out,
+    sufficient_statistics=compute_moments,
+    derivation=lambda n_values: Powers(),
+    smoothing=FLOOR,
+    has_pseudo_counts=False,
+    allows_negative=True,
+    is_generative=False,  # a density, from which no outliers are found
+    is_in_nats=False,
+)

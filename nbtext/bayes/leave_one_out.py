@@ -1,93 +1,299 @@
-"""What the model of all documents but one says of that one, for every training document at once."""
+"""Exact leave-one-out scores: what the model of all other documents gives each training document, in one pass.
+
+Documents with equal content are left out together, each from its own class. Otherwise a document's duplicates would
+predict it, and the estimate for new documents would be too high.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_models import EVENT_MODELS, EventModel
-from nbtext.bayes.priors import Prior, log_prior
+from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
+from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.document_counts import DocumentCounts
 
 Part = TypeVar("Part")
 Run = Callable[[Sequence[Callable[[], Part]]], list[Part]]
-AT_ONCE = 4096  # documents of a part that one thread works on
+AT_ONCE = 4096  # rows that one thread scores at once
+LARGEST_INT32 = 2**31 - 1
 
 
 def one_by_one(calls: Sequence[Callable[[], Part]]) -> list[Part]:
-    """The results of some calls, made in this thread; its like may use several."""
+    """The results of calls, made in this thread; other runners use several threads."""
     return [call() for call in calls]
 
 
-def scores_of_new(
+@dataclass(frozen=True, eq=False)
+class DuplicateGroups:
+    """Documents grouped by content.
+
+    groups      (n_documents,), the group of each document
+    rows        (n_documents,), its row in `left_out`
+    left_out    one row for each distinct pair of content and class
+    row_groups  (n_rows,), the group of each row, ascending
+    """
+
+    groups: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    left_out: LeftOut
+    row_groups: NDArray[np.int64]
+
+    def spread(self, scores: Floats) -> Floats:
+        """The scores (..., n_rows, n_classes) for each document, shape (..., n_documents, n_classes).
+
+        A row's own class is scored without its copies. If its content is in other classes too, the scores of those
+        classes come from the rows that belong to them.
+        """
+        classes = self.left_out.documents.classes
+        is_mixed = self.left_out.copies < self.left_out.all_copies
+        if is_mixed.any():
+            scores = scores.copy()
+            for group in np.unique(self.row_groups[is_mixed]).tolist():
+                rows = np.arange(*np.searchsorted(self.row_groups, [group, group + 1]))
+                scores[..., rows[:, None], classes[rows][None, :]] = scores[..., rows, classes[rows]][..., None, :]
+        return scores if len(self.rows) == scores.shape[-2] and not self.has_duplicates else scores[..., self.rows, :]
+
+    @property
+    def has_duplicates(self) -> bool:
+        return len(self.left_out) < len(self.groups) or bool((self.rows != np.arange(len(self.rows))).any())
+
+    @property
+    def n_duplicates(self) -> int:
+        """Documents that repeat another one: all documents less the distinct ones."""
+        return len(self.groups) - (int(self.groups.max(initial=-1)) + 1)
+
+
+def group_duplicates(documents: DocumentCounts) -> DuplicateGroups:
+    """Group documents whose hashes and rows are equal."""
+    n = len(documents)
+    order = np.lexsort((documents.classes, documents.hashes))
+    hashes, classes = documents.hashes[order], documents.classes[order]
+    is_same = np.zeros(n, dtype=bool)
+    is_same[1:] = hashes[1:] == hashes[:-1]
+    repeats = np.flatnonzero(is_same)
+    if len(repeats):  # equal hashes of different rows cannot come from text, but from a foreign model
+        is_same[repeats] = _have_equal_rows(documents, order[repeats - 1], order[repeats])
+    is_new_row = ~is_same
+    is_new_row[1:] |= classes[1:] != classes[:-1]
+    group_of, row_of = np.cumsum(~is_same) - 1, np.cumsum(is_new_row) - 1
+    groups, rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    groups[order], rows[order] = group_of, row_of
+    first = order[is_new_row]
+    row_groups = group_of[is_new_row]
+    distinct = documents if len(first) == n and (first == np.arange(n)).all() else documents.take(first)
+    copies, all_copies = np.bincount(row_of, minlength=len(first)), np.bincount(group_of)
+    return DuplicateGroups(groups, rows, LeftOut(distinct, copies, all_copies[row_groups]), row_groups)
+
+
+def _have_equal_rows(
+    documents: DocumentCounts, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether each pair of documents has the same features and counts."""
+    a, b = documents.take(first), documents.take(second)
+    is_equal = np.diff(a.indptr) == np.diff(b.indptr)
+    a, b = a.filter(is_equal), b.filter(is_equal)
+    differs = (a.indices != b.indices) | (a.counts != b.counts)
+    is_equal[is_equal] = np.bincount(a.entry_documents, weights=differs, minlength=len(a)) == 0
+    return np.asarray(is_equal)
+
+
+def score_new(
     statistics: ClassStatistics,
-    sample: DocumentCounts,
+    documents: DocumentCounts,
     *,
-    model: str,
+    model: EventModel,
     smoothings: Sequence[float],
     prior: Prior = "empirical",
 ) -> Floats:
     """The scores of documents that the statistics do not hold, shape (n_smoothings, n_documents, n_classes)."""
-    scorers = [EVENT_MODELS[model].compile(statistics, smoothing=smoothing) for smoothing in smoothings]
-    scores = [scorer.scores(sample.indptr, sample.indices, sample.counts) for scorer in scorers]
+    scorers = [model.compile(statistics, smoothing=smoothing) for smoothing in smoothings]
+    scores = [scorer.scores(documents.indptr, documents.indices, documents.counts) for scorer in scorers]
     return np.stack(scores) + log_prior(statistics.class_documents, prior)
 
 
 def leave_one_out(
     statistics: ClassStatistics,
-    sample: DocumentCounts,
+    documents: DocumentCounts,
     *,
-    model: str,
+    model: EventModel,
     smoothings: Sequence[float],
     prior: Prior = "empirical",
     run: Run[Floats] = one_by_one,
+    duplicates: DuplicateGroups | None = None,
 ) -> Floats:
-    """The scores of each document under the model of all others, as n separate refits would give them.
+    """The scores of each document under the model of all documents with other content; equal to refits, to 1e-9.
 
-    The vocabulary and the labels are kept as they are: a label's only document leaves a class of which nothing is
-    known, whose score is −∞ under the empirical prior. So are the idf of weights, and the floor of a gaussian model's
-    variances. With these it is exact to 1e-9 for whole counts, and to the rounding of their sums for weights.
+    The vocabulary, the labels, the idf of weights and the ε of a gaussian model stay as they are. If no other document
+    has its label, that class has score −∞ under the empirical prior. For weights it is exact to the rounding of sums.
 
-    statistics  of the whole corpus
-    sample      documents of that corpus, over the same features
-    smoothings  a model for each
-    run         what makes the calls that the work is cut into
-    returns     (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
+    Parameters
+    ----------
+    statistics : of the whole corpus
+    documents : some of its documents, with all of their duplicates, over the same features
+    smoothings : one model for each
+    run : makes the calls that the work is cut into
+    duplicates : of the documents, if they are known
+
+    Returns
+    -------
+    (n_smoothings, n_documents, n_classes), log P(document, class) where the model is generative
     """
-    event_model = EVENT_MODELS[model]
-    parts = sample.split(min(AT_ONCE, len(sample) // 2 + 1))
-    if event_model.counts_left_out is not None and sample.counts.dtype.kind == "i" and min(smoothings) > 0:
-        calls = [partial(event_model.counts_left_out, statistics, part, smoothings=smoothings) for part in parts]
-        left_out = np.concatenate(run(calls), axis=1)
+    duplicates = duplicates or group_duplicates(documents)
+    left_out = duplicates.left_out
+    parts = left_out.split(min(AT_ONCE, len(left_out) // 2 + 1))
+    counted = model.leave_one_out_counts
+    is_counted = documents.is_counted and min(smoothings) > 0
+    if counted is not None and is_counted and left_out.entry_counts.max(initial=0) <= LARGEST_INT32:
+        calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
+        scores = np.concatenate(run(calls), axis=1)
     else:
-        left_out = np.stack([_by_scorer(event_model, statistics, parts, smoothing, run) for smoothing in smoothings])
-    left_out += log_prior(statistics.class_documents, prior)
+        scores = np.stack([_score_by_scorer(model, statistics, parts, smoothing, run) for smoothing in smoothings])
+    scores += log_prior(statistics.class_documents, prior)
     if prior == "empirical":
-        n = statistics.n_documents
-        own = statistics.class_documents[sample.classes]
-        with np.errstate(divide="ignore"):  # the only document of its class leaves none: log 0 is meant
-            left_out += np.log(n / max(1, n - 1))
-            left_out[:, np.arange(len(sample)), sample.classes] += np.log((own - 1) / own)
-    return left_out
+        n, of_class = statistics.n_documents, statistics.class_documents[left_out.documents.classes]
+        with np.errstate(divide="ignore"):  # log 0 is meant where a class loses all of its documents
+            scores += np.log(n / np.maximum(1, n - left_out.all_copies))[:, None]
+            scores[:, *left_out.own] += np.log((of_class - left_out.copies) / of_class)
+    return duplicates.spread(scores)
 
 
-def _by_scorer(
-    event_model: EventModel,
-    statistics: ClassStatistics,
-    parts: Sequence[DocumentCounts],
-    smoothing: float,
-    run: Run[Floats],
+def _score_by_scorer(
+    model: EventModel, statistics: ClassStatistics, parts: Sequence[LeftOut], smoothing: float, run: Run[Floats]
 ) -> Floats:
-    """The scores by way of the scorer of all documents, without the prior."""
-    scorer = event_model.compile(statistics, smoothing=smoothing)
+    """Leave-one-out scores from those of the scorer of all documents, without the prior."""
+    scorer = model.compile(statistics, smoothing=smoothing)
 
-    def of_part(part: DocumentCounts) -> Floats:
-        scores = scorer.scores(part.indptr, part.indices, part.counts)
-        return event_model.left_out(statistics, part, scores, smoothing=smoothing)
+    def of_part(part: LeftOut) -> Floats:
+        documents = part.documents
+        scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
+        return model.leave_one_out(statistics, part, scores, smoothing=smoothing)
 
     return np.concatenate(run([partial(of_part, part) for part in parts]))
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """The documents of a corpus as leave-one-out judges them with one event model and prior.
+
+    A feature that occurs only in a document and its duplicates is out of vocabulary without them, so it is ignored;
+    it counts only in the likelihood of a document.
+
+    statistics  of the corpus, as the event model needs them
+    documents   of the corpus, in the order of their hashes
+    n_hapax     (n_documents,), tokens of each document whose features are only in it and its duplicates; None: features
+                are hashed or given, so that none is out of vocabulary
+    is_new      (n_documents,), which documents are no part of the corpus; None: none
+    """
+
+    statistics: ClassStatistics
+    documents: DocumentCounts
+    n_hapax: NDArray[Any] | None
+    model: EventModel
+    prior: Prior
+    run: Run[Any] = one_by_one
+    is_new: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def duplicates(self) -> DuplicateGroups:
+        """The duplicates among the documents of the corpus; new documents leave nothing out."""
+        return group_duplicates(self.documents if self.is_new is None else self.documents.filter(~self.is_new))
+
+    def take(self, documents: NDArray[np.int64]) -> LeaveOneOut:
+        """Only these documents, all duplicates of each among them."""
+        is_new = self.is_new[documents] if self.is_new is not None else None
+        n_hapax = self.n_hapax[documents] if self.n_hapax is not None else None
+        return replace(self, documents=self.documents.take(documents), n_hapax=n_hapax, is_new=is_new)
+
+    def first(self, size: int) -> LeaveOneOut:
+        """About the first `size` documents: all up to the end of a group of duplicates."""
+        hashes = self.documents.hashes
+        if size >= len(hashes):
+            return self
+        return self.take(np.arange(np.searchsorted(hashes, hashes[size - 1], side="right")))
+
+    def complete(self) -> LeaveOneOut:
+        """Without the last group of a retained sample, some of whose duplicates may not be retained."""
+        hashes = self.documents.hashes
+        if self.is_new is not None or len(hashes) >= self.statistics.n_documents or len(hashes) == 0:
+            return self
+        return self.take(np.arange(np.searchsorted(hashes, hashes[-1])))
+
+    def judged(self) -> LeaveOneOut:
+        """Only the documents without which each label still has documents."""
+        duplicates, left_out = self.duplicates, self.duplicates.left_out
+        is_last = left_out.copies >= self.statistics.class_documents[left_out.documents.classes]
+        is_judged = np.ones(len(self.documents), dtype=bool)
+        is_old = slice(None) if self.is_new is None else ~self.is_new
+        is_judged[is_old] = ~np.isin(duplicates.groups, duplicates.row_groups[is_last])
+        return self if is_judged.all() else self.take(np.flatnonzero(is_judged))
+
+    def scores(self, *smoothings: float) -> Floats:
+        """Leave-one-out scores, shape (n_smoothings, n_documents, n_classes)."""
+        old, new = self.documents, None
+        if self.is_new is not None:
+            old, new = old.filter(~self.is_new), old.filter(self.is_new)
+        scores = np.zeros((len(smoothings), 0, self.statistics.n_classes))
+        if len(old):
+            scores = leave_one_out(
+                self.statistics, old, model=self.model, smoothings=smoothings, prior=self.prior, run=self.run,
+                duplicates=self.duplicates,
+            )  # fmt: skip
+        if new is None or self.is_new is None or not len(new):
+            return scores
+        joint = np.empty((len(smoothings), len(self.documents), self.statistics.n_classes))
+        joint[:, ~self.is_new] = scores
+        joint[:, self.is_new] = score_new(
+            self.statistics, new, model=self.model, smoothings=smoothings, prior=self.prior
+        )
+        return joint
+
+    @property
+    def n_known(self) -> NDArray[Any]:
+        """The tokens of each document that are in the vocabulary without it."""
+        return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self.n_hapax))
+
+    def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
+        """The scores (n_documents, n_classes) without features that are out of vocabulary."""
+        unseen = self.model.out_of_vocabulary
+        if unseen is None or not self.documents.is_counted or self.n_hapax is None or not self.n_hapax.any():
+            return scores
+        weights = self.duplicates.spread(unseen(self.statistics, self.duplicates.left_out, smoothing=smoothing))
+        if self.is_new is None:
+            return np.asarray(scores - self._hapax_counts[:, None] * weights)
+        scores = scores.copy()
+        scores[~self.is_new] -= self._hapax_counts[~self.is_new, None] * weights
+        return scores
+
+    @cached_property
+    def _hapax_counts(self) -> Floats:
+        """The sum of each document's counts of hapaxes, or their number where the model tells values apart."""
+        return count_hapaxes(self.statistics, self.documents, self.is_new, is_binary=self.model.is_of_counts)
+
+
+def count_hapaxes(
+    statistics: ClassStatistics,
+    documents: DocumentCounts,
+    is_new: NDArray[np.bool_] | None = None,
+    *,
+    is_binary: bool = False,
+) -> Floats:
+    """The tokens of each document whose features occur only in it and its duplicates, shape (n_documents,).
+
+    is_new     (n_documents,), documents that are no part of the statistics: they have none
+    is_binary  whether each feature counts once
+    """
+    if is_new is not None:
+        hapaxes = np.zeros(len(documents))
+        hapaxes[~is_new] = count_hapaxes(statistics, documents.filter(~is_new), is_binary=is_binary)
+        return hapaxes
+    duplicates = group_duplicates(documents)
+    all_copies = duplicates.left_out.all_copies[duplicates.rows]
+    is_hapax = statistics.document_frequencies[documents.indices] == all_copies[documents.entry_documents]
+    return documents.sum_entries(is_hapax if is_binary else documents.counts * is_hapax)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
 from nbtext.bayes.expectation import Mixture
-from nbtext.bayes.priors import Prior, log_prior
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.csr import running_sums
 

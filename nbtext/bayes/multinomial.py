@@ -1,4 +1,4 @@
-"""Multinomial Naive Bayes: a class writes a document word by word, each drawn from the class's bag with replacement."""
+"""Multinomial Naive Bayes: a class draws each token of a document from its distribution over the vocabulary."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ import numpy as np
 
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.probability import log_share
-from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
+from nbtext.bayes.scorer import Floats, LinearScorer, log_share
 from nbtext.features.kernel import choose_version
 
 left_out_gains = choose_version(plain.left_out_gains, "nbtext.bayes._statistics")
 
-MOST_TABLED = 4096  # sightings whose logarithms are looked up
+MOST_TABLED = 4096  # counts whose logarithms are looked up
 
 
-def multinomial(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
-    """Weigh each feature by how often a class uses it.
+def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
+    """Weigh each feature by log P(feature | class) = log((t_kj + α) / (T_k + αV)).
 
-    The weight is log P(feature | class) = log((t_kj + α) / (Σ_j t_kj + αV)): the share of the class's tokens that
-    are this feature, after `smoothing` imaginary sightings of every feature, so that none has probability zero.
+    Parameters
+    ----------
+    statistics : counts of K classes and V features
+    smoothing : pseudo-counts α >= 0 of each feature in each class; 0 is maximum likelihood, clipped
 
-    statistics  counts of K classes and V features
-    smoothing   α >= 0; 0 is maximum likelihood, clipped
-    returns     the scorer of log P(document | class), without the prior and the multinomial coefficient
-    source      Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 13.2
+    Returns
+    -------
+    The scorer of log P(document | class), without the prior and the multinomial coefficient.
+
+    Source: Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 13.2.
     """
     totals = statistics.class_occurrences + smoothing * statistics.n_features
     default = log_share(np.zeros(statistics.n_classes), totals, smoothing)
@@ -41,60 +43,68 @@ def multinomial(statistics: ClassStatistics, *, smoothing: float) -> LinearScore
     )
 
 
-def multinomial_left_out(
-    statistics: ClassStatistics, sample: DocumentCounts, scores: Floats, *, smoothing: float
-) -> Floats:
-    """The scores of documents under the model of all documents but themselves.
+def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
+    """Leave-one-out scores. Only the own class changes: it loses the document's counts and length."""
+    documents = left_out.documents
+    totals = statistics.class_occurrences[documents.classes] - left_out.copies * documents.totals
+    others = statistics.occurrences[statistics.locate(documents)] - left_out.entry_counts
+    logs = log_share(others, totals + smoothing * statistics.n_features, smoothing, of=documents.entry_documents)
+    return left_out.replace_own(scores, documents.sum_entries(documents.counts * logs))
 
-    Only a document's own class has learned from it: there its counts leave the numerators, its length the
-    denominator.
 
-    statistics  of the whole corpus, the sample's documents included
-    scores      (n_documents, n_classes), what the scorer of `statistics` says
-    returns     the same with each document's own class scored anew
+def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
+    """Leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
+
+    A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α). The first
+    sum needs only the features that the class has. The kernel subtracts c_j copies by itself: it gets counts times
+    copies, and the sums are divided by the copies.
     """
-    totals = statistics.class_occurrences[sample.classes] - sample.totals + smoothing * statistics.n_features
-    others = statistics.occurrences[statistics.locate(sample)] - sample.counts
-    logs = log_share(others, totals, smoothing, of=sample.entry_documents)
-    left_out = scores.copy()
-    left_out[np.arange(len(sample)), sample.classes] = sample.sum_entries(sample.counts * logs)
-    return left_out
-
-
-def multinomial_unseen(statistics: ClassStatistics, sample: DocumentCounts, *, smoothing: float) -> Floats:
-    """The weight that a feature has for a document under the model of all others, none of which holds it.
-
-    returns  (n_documents, n_classes)
-    """
-    totals = np.tile(statistics.class_occurrences + smoothing * statistics.n_features, (len(sample), 1))
-    totals[np.arange(len(sample)), sample.classes] -= sample.totals
-    return log_share(np.zeros(1), totals, smoothing)
-
-
-def multinomial_counts_left_out(
-    statistics: ClassStatistics, sample: DocumentCounts, *, smoothings: Sequence[float]
-) -> Floats:
-    """What `multinomial_left_out` gives for whole counts, for several smoothings > 0 at once, and without a scorer.
-
-    A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α), where
-    only features that the class has used count in the first sum.
-
-    returns  (n_smoothings, n_documents, n_classes)
-    """
+    documents, copies = left_out.documents, left_out.copies
     alphas = np.array(smoothings, dtype=np.float64)
-    sightings = np.arange(min(MOST_TABLED, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
-    table = np.log(sightings[:, None] + alphas) - np.log(alphas)
+    counts = np.arange(min(MOST_TABLED, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
+    table = np.log(counts[:, None] + alphas) - np.log(alphas)
     gains = left_out_gains(
-        (sample.indptr, sample.indices, sample.counts),
-        sample.classes,
+        (documents.indptr, documents.indices, left_out.entry_counts.astype(np.int32)),
+        documents.classes,
         statistics.entries,
         statistics.n_classes,
         alphas,
         np.log(alphas),
         table,
     )
-    lengths = sample.totals
-    totals = np.repeat(statistics.class_occurrences[None, :].astype(np.float64), len(sample), axis=0)
-    totals[np.arange(len(sample)), sample.classes] -= lengths
-    nothing = lengths[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
+    gains /= copies[:, None, None]
+    totals = np.repeat(statistics.class_occurrences[None, :].astype(np.float64), len(documents), axis=0)
+    totals[left_out.own] -= copies * documents.totals
+    nothing = documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
     return np.asarray(np.moveaxis(gains - nothing, 2, 0))
+
+
+def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
+    """The weight of a feature that no remaining document has, shape (n, n_classes)."""
+    totals = np.tile(statistics.class_occurrences + smoothing * statistics.n_features, (len(left_out), 1))
+    totals[left_out.own] -= left_out.copies * left_out.documents.totals
+    return log_share(np.zeros(1), totals, smoothing)
+
+
+def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
+    """Draw `length` tokens with replacement; weights (V,) are log P(feature | class)."""
+    running = np.cumsum(np.exp(weights))
+    features = np.searchsorted(running, random.random(length) * running[-1], side="right")
+    return np.asarray(np.minimum(features, len(weights) - 1), dtype=np.int64)
+
+
+def sum_log_probabilities(scorer: LinearScorer) -> float:
+    """Σ_kj log θ_kj: the logarithm of a Dirichlet(α + 1) density, per unit of α."""
+    return float(scorer.n_features * scorer.default.sum() + scorer.deltas.sum())
+
+
+MULTINOMIAL = EventModel(
+    compile=compile_multinomial,
+    leave_one_out=leave_out,
+    leave_one_out_counts=leave_out_counts,
+    out_of_vocabulary=weigh_unseen,
+    generate=draw_tokens,
+    has_length=True,
+    log_prior_density=sum_log_probabilities,
+    has_feature_marginals=True,
+)

@@ -1,26 +1,46 @@
-"""The linear scorer that every event model compiles to."""
+"""The sparse linear scorer that every event model compiles to, and what single features add to its scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.derivation import Derivation
+from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.sparse_weights import SparseWeights
 
 Floats = NDArray[np.float64]
+Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices, values
+ALL = slice(None)
+CLIP = 1e-14  # without smoothing, probabilities stay within [CLIP, 1 - CLIP], so that each has a finite logarithm
+MOST_COLUMNS = 2**31 - 1  # that int32 can number
+
+
+class Derivation(Protocol):
+    """Columns that a scorer derives from features; feature j owns the columns from j · width on."""
+
+    @property
+    def width(self) -> int:
+        """Columns for each feature."""
+
+    @property
+    def height(self) -> int:
+        """Scores that add up to one class's score: those of class k are n_classes apart, from k on."""
+
+    def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Csr:
+        """The rows over the derived columns, in ascending order if the given ones are."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearScorer(SparseWeights):
-    """Weights, of which each class has a score; natural logarithms where the model has probabilities.
+    """Weights that give each class a score; natural logarithms where the model has probabilities.
 
-    derivation  what makes columns of features; None where each feature is a column. Else read `column` for feature,
-                and `score` for class where it adds several up
+    derivation  how columns follow from features; None where each feature is a column. If there is one, read "column"
+                for "feature" in SparseWeights, and "score" for "class" where several scores are added up
     """
 
     derivation: Derivation | None = None
@@ -34,7 +54,7 @@ class LinearScorer(SparseWeights):
         return self.n_columns if self.derivation is None else self.n_columns // self.derivation.width
 
     def with_prior(self, log_prior: Floats) -> LinearScorer:
-        """The scorer of the posterior: the logarithm of each class's prior joins its bias."""
+        """The scorer of the joint probability: each class's log prior is added to its bias."""
         return replace(self, bias=self.bias + np.pad(log_prior, (0, len(self.bias) - len(log_prior))))
 
     def scores(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Floats:
@@ -46,8 +66,120 @@ class LinearScorer(SparseWeights):
             return scores
         return np.asarray(scores.reshape(len(scores), self.derivation.height, self.n_classes).sum(axis=1))
 
+    def bias_of(self, k: int) -> float:
+        """The score of class k for a document without features."""
+        return float(sum(self.bias[row] for row in self._rows(k)))
+
+    def contributions(self, indices: NDArray[np.int32], values: NDArray[Any], k: int) -> Floats:
+        """What each feature of one document adds to the score of class k, shape (n_entries,).
+
+        Together with `bias_of(k)` they are the score.
+
+        indices  (n_entries,), the document's features, ascending
+        values   (n_entries,), their weights in the document
+        """
+        n_entries = len(indices)
+        owners = np.arange(n_entries)
+        if self.derivation is not None:
+            indptr, indices, values = self.derivation.rows(np.arange(n_entries + 1), indices, values)
+            owners = np.repeat(owners, np.diff(indptr))
+        parts = sum((self._column_weights(indices, row) for row in self._rows(k)), np.zeros(len(indices))) * values
+        return np.bincount(owners, weights=parts, minlength=n_entries).astype(np.float64, copy=False)
+
+    def _rows(self, k: int) -> list[int]:
+        """The rows of scores that add up to class k's."""
+        height = 1 if self.derivation is None else self.derivation.height
+        return [k + part * self.n_classes for part in range(height)]
+
+    def _column_weights(self, columns: NDArray[np.int32], row: int) -> Floats:
+        """The weight of each of these columns in one row of scores."""
+        weights = np.full(len(columns), self.default[row])
+        if self.base is not None and self.base_scale is not None:
+            weights += self.base_scale[row] * self.base[columns]
+        starts, widths = self.indptr[columns], self.indptr[columns + np.int64(1)] - self.indptr[columns]
+        owners = np.repeat(np.arange(len(columns)), widths)
+        positions = np.repeat(starts - (np.cumsum(widths) - widths), widths) + np.arange(len(owners))
+        is_own = self.classes[positions] == row
+        weights[owners[is_own]] += self.deltas[positions[is_own]]
+        return weights
+
+
+class ClassWeights:
+    """The weights of one class at a time, so that looking into a model of many classes stays sparse.
+
+    With derived columns, the weight of a feature is what a value of 1 adds to the score.
+    """
+
+    def __init__(self, scorer: LinearScorer) -> None:
+        self._scorer = scorer
+        self._order = np.argsort(scorer.classes, kind="stable")
+        self._bounds = np.searchsorted(scorer.classes[self._order], np.arange(len(scorer.bias) + 1))
+        self._columns = np.repeat(np.arange(scorer.n_columns), np.diff(scorer.indptr))[self._order]
+
+    def of(self, k: int) -> Floats:
+        """The weights of class k, shape (n_features,)."""
+        derivation, n_features = self._scorer.derivation, self._scorer.n_features
+        if derivation is None:
+            return self.row(k)
+        ones = np.ones(n_features, dtype=np.int32)
+        indptr, columns, values = derivation.rows(
+            np.arange(n_features + 1), np.arange(n_features, dtype=np.int32), ones
+        )
+        rows = range(k, len(self._scorer.bias), self._scorer.n_classes)
+        total = sum((self.row(row)[columns] * values for row in rows), np.zeros(len(columns)))
+        return np.add.reduceat(total, indptr[:-1]) if n_features else total
+
+    def sums(self) -> Floats:
+        """The sum of all classes' weights, shape (n_features,)."""
+        if self._scorer.derivation is not None:
+            return sum((self.of(k) for k in range(self._scorer.n_classes)), np.zeros(self._scorer.n_features))
+        scorer = self._scorer
+        total = np.full(scorer.n_columns, scorer.default.sum())
+        total += np.bincount(self._columns, weights=scorer.deltas[self._order], minlength=scorer.n_columns)
+        if scorer.base is not None and scorer.base_scale is not None:
+            total += scorer.base_scale.sum() * scorer.base
+        return total
+
+    def row(self, row: int) -> Floats:
+        """The weights in one row of scores, shape (n_columns,)."""
+        scorer, own = self._scorer, slice(self._bounds[row], self._bounds[row + 1])
+        weights = np.full(scorer.n_columns, scorer.default[row])
+        if scorer.base is not None and scorer.base_scale is not None:
+            weights += scorer.base_scale[row] * scorer.base
+        weights[self._columns[own]] += scorer.deltas[self._order[own]]
+        return weights
+
+
+def derive(documents: DocumentCounts, derivation: Derivation) -> DocumentCounts:
+    """The documents over the derived columns."""
+    indptr, indices, values = derivation.rows(documents.indptr, documents.indices, documents.counts)
+    return replace(documents, indptr=indptr, indices=indices, counts=values)
+
+
+def check_columns(n_features: int, derivation: Derivation) -> None:
+    """Raise ModelError if there are more derived columns than int32 can number."""
+    if n_features * derivation.width > MOST_COLUMNS:
+        raise ModelError(
+            f"{n_features:,} features need more than {MOST_COLUMNS:,} columns",
+            hint="use fewer --hash-bits, or --min-df and --max-features",
+        )
+
 
 def log_posterior(scores: Floats) -> Floats:
-    """Scores normalised to log-probabilities over the classes, row by row, safe from overflow and underflow."""
+    """Scores normalized to log-probabilities over the classes, row by row, without overflow or underflow."""
     shifted = scores - scores.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+
+
+def log_share(
+    counts: NDArray[Any], totals: NDArray[Any], smoothing: float, *, of: NDArray[Any] | slice = ALL
+) -> Floats:
+    """log((counts + smoothing) / totals[of]), element by element; the totals include their smoothing already.
+
+    With smoothing 0 this is the maximum-likelihood estimate, clipped to [CLIP, 1 - CLIP]; 0 of 0 counts as 0.
+    """
+    if smoothing > 0:
+        return np.asarray(np.log(counts + smoothing) - np.log(totals)[of], dtype=np.float64)
+    totals = totals[of]
+    share = np.divide(counts, totals, out=np.zeros(np.broadcast(counts, totals).shape), where=totals > 0)
+    return np.asarray(np.log(np.clip(share, CLIP, 1 - CLIP)), dtype=np.float64)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from nbtext.bayes.event_model import EventModel
 
 LINEAR_MODELS = ("logistic", "nbsvm")
 LOSSES = ("squared-hinge", "logistic")
 AUTO = "auto"
-EVENT_MODELS = ("multinomial", "bernoulli", "complement", "categorical", "gaussian")
 MOST_VALUES = 1000  # of a feature, 0 included
 MOST_KEPT = 2**62  # documents of a sample
 SMALLEST, LARGEST = 1e-100, 1e100  # smoothing and priors that are given: ratios and sums of such are finite
@@ -66,7 +70,7 @@ class ModelSettings(LinearSettings):
     model: str = field(
         default="multinomial",
         metadata={
-            "choices": EVENT_MODELS + LINEAR_MODELS,
+            "choices": (*EVENT_MODELS, *LINEAR_MODELS),
             "help": "How a class is thought to write documents; or logistic regression or NB-SVM, which take longer.",
         },
     )
@@ -119,8 +123,6 @@ class ModelSettings(LinearSettings):
             _require(is_sound, self.smoothing, f"0 or from {SMALLEST:g} to {LARGEST:g}", "--smoothing")
         if isinstance(self.prior, str):
             _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "--prior")
-        if self.normalize_weights and self.model != "complement":
-            raise SettingsError(f"{self.model} has no such weights", where="--normalize-weights", hint="leave it out")
         if not 2 <= self.values <= MOST_VALUES:
             raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="--values")
         is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
@@ -132,9 +134,9 @@ class ModelSettings(LinearSettings):
         refused = {} if self.is_linear else {"C": "--C"}
         refused |= {"smoothing": "--smoothing", "prior": "--prior"} if self.is_linear else {}
         refused |= {} if self.model == "nbsvm" else of_nbsvm
-        refused |= {} if self.model == "categorical" else {"values": "--values"}
+        refused |= {"values": "--values", "normalize_weights": "--normalize-weights"}  # unless the event model has it
         for name, option in refused.items():
-            if getattr(self, name) != defaults[name]:
+            if getattr(self, name) != defaults[name] and (self.is_linear or name not in self._record.options):
                 raise SettingsError(f"{self.model} has no use for it", where=option, hint="leave it out")
 
     @property
@@ -143,14 +145,21 @@ class ModelSettings(LinearSettings):
         return self.model in LINEAR_MODELS
 
     @property
-    def event_model(self) -> str:
-        """The event model, in the variant that is wanted."""
-        return "normalized complement" if self.normalize_weights else self.model
+    def _record(self) -> EventModel:
+        return EVENT_MODELS[self.model]
+
+    @property
+    def event_model(self) -> EventModel:
+        """The record of the event model, in the variant that is wanted; KeyError for a linear model."""
+        normalized = self._record.normalized
+        return normalized if self.normalize_weights and normalized is not None else self._record
 
     @property
     def effective_prior(self) -> str | tuple[float, ...]:
         """The prior that is used where none is given."""
-        return self.prior if self.prior is not None else ("uniform" if self.model == "complement" else "empirical")
+        if self.prior is not None:
+            return self.prior
+        return "empirical" if self.is_linear else self._record.prior
 
 
 def _require(is_sound: bool, value: object, wanted: str, option: str) -> None:

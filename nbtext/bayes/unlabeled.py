@@ -152,7 +152,8 @@ class HeldOut:
         choice = Choice(smoothing, calibration)
         if len(classes) == 0:
             return choice
-        choice = choice.judged_by(known, self._n_known, classes, n_documents=len(self.sample), optimize=optimize)
+        n_unjudged = len(self.sample) - len(classes)
+        choice = choice.judged_by(known, self._n_known, classes, n_unjudged=n_unjudged, optimize=optimize)
         likelihoods = typical(complete, self.lengths[self.judged])
         if likelihoods is None:
             return choice

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.calibration import Calibration, fit_scaled_calibration
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Choice, calibration_by_unit
+from nbtext.bayes.smoothing import Choice
 from nbtext.linear.held_out import LINEAR_MODELS, HeldOut
 from nbtext.linear.solving import Aim, Corpus, Start
 
@@ -49,9 +49,9 @@ def learn(corpus: Corpus, lengths: NDArray[Any], settings: ModelSettings, *, job
         scores, _ = held_out.scores(penalty, start=fitted.start, jobs=jobs)
     classes, lengths = corpus.sample.classes[held_out.judged], lengths[held_out.judged]
     if settings.calibrate:
-        choice = replace(choice, calibration=calibration_by_unit(scores, lengths, classes))
-    n_documents = len(corpus.sample)
-    choice = choice.judged_by(scores, lengths, classes, n_documents=n_documents, optimize=settings.optimize)
+        choice = replace(choice, calibration=fit_scaled_calibration(scores, lengths, classes))
+    n_unjudged = len(corpus.sample) - len(classes)
+    choice = choice.judged_by(scores, lengths, classes, n_unjudged=n_unjudged, optimize=settings.optimize)
     return Learned(fitted.scorer, choice)
 
 
@@ -74,7 +74,7 @@ def _best_penalty(held_out: HeldOut, lengths: NDArray[Any], *, jobs: int) -> tup
             start = None if near is None else tried[near][2]
             scores, stops = held_out.scores(10.0**exponent, start=start, jobs=jobs)
             tried[exponent] = (
-                _log_loss(calibration_by_unit(scores, lengths, classes), scores, lengths, classes), scores, stops,
+                _log_loss(fit_scaled_calibration(scores, lengths, classes), scores, lengths, classes), scores, stops,
             )  # fmt: skip
         return tried[exponent][0]
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.weights import bias_of, contributions
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.features.analyzer import Analyzer
@@ -156,7 +155,7 @@ class Explainer:
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         indices, counts = rows.indices[entries], rows.counts[entries]
         weights = self.model.weighting.weights(np.array([0, len(indices)]), indices, counts)
-        one, other = (contributions(self.model.scorer, indices, weights, k) for k in pair)
+        one, other = (self.model.scorer.contributions(indices, weights, k) for k in pair)
         log_odds = one - other
         names = self._feature_names(indices, texts)
         order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
@@ -196,7 +195,7 @@ class Explainer:
         prior = log_odds(model.log_prior) if model.model_settings.model in EVENT_MODELS else 0.0
         terms = LogOddsTerms(
             prior,
-            absent=bias_of(model.scorer, chosen) - bias_of(model.scorer, other) - prior,
+            absent=model.scorer.bias_of(chosen) - model.scorer.bias_of(other) - prior,
             temperature=scaled - log_odds(evidence),
             noise=log_odds(calibrated) - scaled if noise else 0.0,
             prior_adjustment=log_odds(choice.prior_adjustment) if choice.prior_adjustment is not None else 0.0,

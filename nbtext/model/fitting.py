@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, count_classes
-from nbtext.bayes.event_models import EVENT_MODELS, EventModel, derivation_of
-from nbtext.bayes.leave_one_out import Run, one_by_one
-from nbtext.bayes.priors import log_prior
+from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
+from nbtext.bayes.event_model import EventModel
+from nbtext.bayes.leave_one_out import LeaveOneOut, Run, count_hapaxes, one_by_one
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Choice, LeaveOneOut
+from nbtext.bayes.smoothing import Choice, select_smoothing
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, selected_columns
@@ -80,9 +79,10 @@ def check_hashing(features: FeatureSettings, modelling: ModelSettings) -> None:
 
     To be asked before documents are counted.
     """
-    derivation = derivation_of(modelling.model, n_values=modelling.values)
-    if features.hash_bits is None or derivation is None or is_selective(features):
+    derive = None if modelling.is_linear else modelling.event_model.derivation
+    if features.hash_bits is None or derive is None or is_selective(features):
         return
+    derivation = derive(modelling.values)
     most = (MOST_DERIVED // derivation.width).bit_length() - 1
     if features.hash_bits > most:
         hint = f"use {most} at most; 20 are plenty for most texts"
@@ -95,8 +95,8 @@ def needs_all_documents(features: FeatureSettings, modelling: ModelSettings) -> 
     """Whether more of a document is read than what adds up in the statistics, so that each must be looked at."""
     if modelling.is_linear:
         return True
-    event_model = EVENT_MODELS[modelling.event_model]
-    return event_model.gather is not None or not (features.is_linear or event_model.reads_presence)
+    event_model = modelling.event_model
+    return event_model.sufficient_statistics is not None or not (features.is_linear or event_model.is_binary)
 
 
 def fit_model(
@@ -121,22 +121,25 @@ def fit_model(
         raise ModelError("there is no document to learn from")
     counts, columns = chosen(over_vocabulary(counts, features), features)
     statistics, sample = counts.statistics, counts.sample
-    # of weights, the length of a document cannot be told any more: its temperature is the same at any length
-    lengths = sample.lengths if counts.weighting is None else np.ones(len(sample))
-    n_hapax = _alone(counts, features, is_new)
+    has_vocabulary = counts.vocabulary is not None and counts.weighting is None and features.vocabulary is None
+    n_hapax = count_hapaxes(statistics, sample, is_new) if has_vocabulary else None
     if modelling.is_linear:
-        return _learned(counts, columns, features, modelling, lengths=lengths - n_hapax, jobs=jobs)
-    event_model = EVENT_MODELS[modelling.event_model]
+        lengths = sample.lengths if n_hapax is None else sample.lengths - n_hapax
+        return _learned(counts, columns, features, modelling, lengths=lengths, jobs=jobs)
+    event_model = modelling.event_model
     weighting = _weighting(counts, features, event_model)
     if weighting is not counts.weighting:
+        _check_signs(event_model, modelling, weighting)
         statistics, sample = _weighted(statistics, sample, weighting)
-    if event_model.gather is not None:
+    if event_model.sufficient_statistics is not None:
         _check_complete(statistics, sample)
-        statistics = event_model.gather(statistics, sample, n_values=modelling.values)
+        statistics = event_model.sufficient_statistics(statistics, sample, n_values=modelling.values)
     prior = modelling.effective_prior
     if choice is None:
-        left_out = LeaveOneOut(statistics, sample, lengths, n_hapax, modelling.event_model, prior, run, is_new)
-        choice = left_out.choose(modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize)
+        left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, run, is_new)
+        choice = select_smoothing(
+            left_out, modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize
+        )
     scorer = event_model.compile(statistics, smoothing=choice.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
@@ -168,7 +171,7 @@ def _learned(
     )
     if counts.weighting is None:
         weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
-        sample = replace(sample, counts=np.asarray(weights, dtype=np.float64))
+        sample = sample.weigh(np.asarray(weights, dtype=np.float64))
     corpus = Corpus(sample, statistics.n_features, statistics.n_classes)
     learned = learn(corpus, lengths, modelling, jobs=jobs)
     log_priors = log_prior(statistics.class_documents, modelling.effective_prior)
@@ -176,14 +179,6 @@ def _learned(
         counts.labels, features, modelling, counts.vocabulary, columns,
         weighting, learned.scorer, log_priors, learned.choice,
     )  # fmt: skip
-
-
-def _alone(counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None) -> NDArray[np.float64]:
-    """The tokens of each document of the sample that no other document holds: none where the vocabulary is given."""
-    if counts.vocabulary is None or counts.weighting is not None or features.vocabulary is not None:
-        return np.zeros(len(counts.sample))
-    n_hapax = counts.sample.sum_features(counts.statistics.document_frequencies == 1)
-    return n_hapax if is_new is None else n_hapax * ~is_new
 
 
 def chosen(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
@@ -218,20 +213,27 @@ def over_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> CorpusCo
 
 def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: EventModel) -> Weighting:
     """What the settings ask for, or as much of it as the event model can read."""
-    if event_model.reads_presence:
+    if event_model.is_binary:
         if not counts.statistics.knows_documents:
             raise ModelError(
                 "the counts tell how often each feature occurs, and not in how many documents",
                 hint="train on the texts",
             )
         return Weighting("binary")
-    if event_model.reads_counts and counts.weighting is not None:
+    if event_model.is_of_counts and counts.weighting is not None:
         raise ModelError("a model of counts cannot be made of weights", hint="make the matrix of counts")
-    if event_model.reads_counts and not features.is_counting:
+    if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
     statistics = counts.statistics
     frequencies, n_documents = statistics.document_frequencies, statistics.n_documents
     return counts.weighting or Weighting.fitted(features, frequencies, n_documents=n_documents)
+
+
+def _check_signs(event_model: EventModel, modelling: ModelSettings, weighting: Weighting) -> None:
+    """Raise ModelError if features have negative weights and the event model needs counts or weights >= 0."""
+    if weighting.idf is not None and weighting.idf.min(initial=0) < 0 and not event_model.allows_negative:
+        hint = "use --idf smooth or plain, or a linear model such as --model nbsvm"
+        raise ModelError(f"{modelling.model} needs weights >= 0, and --idf gives negative ones", hint=hint)
 
 
 def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:
@@ -249,7 +251,7 @@ def _weighted(
     if weighting.is_counting:
         return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
     weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)
-    weighted = replace(sample, counts=weights)
+    weighted = sample.weigh(weights)
     if weighting.is_linear and weighting.idf is not None:
         counted = statistics.binarize() if weighting.tf == "binary" else statistics
         return counted.scaled(weighting.idf), weighted

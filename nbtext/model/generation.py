@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nbtext.bayes.generation import STORIES, Columns, Story
-from nbtext.bayes.scorer import Floats
-from nbtext.bayes.weights import ClassWeights
+from nbtext.bayes.event_model import FeatureIds, Generate
+from nbtext.bayes.scorer import ClassWeights, Floats
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
@@ -37,12 +36,12 @@ def generate_documents(
     raises   ModelError: the model has no such story, or no words to tell it in; SettingsError: there is no such
              label, or documents whose length comes about by itself
     """
-    story, vocabulary = _story(model)
-    if length is not None and not story.has_length:
+    generate, has_length, vocabulary = _generative_model(model)
+    if length is not None and not has_length:
         name = model.fitted.model_settings.model
         raise SettingsError(f"the length of {name} documents cannot be chosen", where="--length", hint="leave it out")
     chosen = None if label is None else model.fitted.class_of(label)
-    draws = _draws(model, story, chosen=chosen, length=length, random=np.random.default_rng(seed))
+    draws = _draws(model, generate, chosen=chosen, length=length, random=np.random.default_rng(seed))
     fields = model.fitted.feature_settings.fields
     return (
         GeneratedDocument(model.fitted.labels[k], _texts(columns, vocabulary, fields))
@@ -51,8 +50,8 @@ def generate_documents(
 
 
 def _draws(
-    model: TrainedModel, story: Story, *, chosen: int | None, length: int | None, random: np.random.Generator
-) -> Iterator[tuple[int, Columns]]:
+    model: TrainedModel, generate: Generate, *, chosen: int | None, length: int | None, random: np.random.Generator
+) -> Iterator[tuple[int, FeatureIds]]:
     """The class and the features of one document after the other, without end."""
     statistics, scorer = model.counts.statistics, model.fitted.scorer
     shares = np.cumsum(np.exp(model.fitted.log_prior))
@@ -66,10 +65,10 @@ def _draws(
 
     while True:
         k = int(np.searchsorted(shares[:-1], random.random(), side="right")) if chosen is None else chosen
-        yield k, story.draw(weights(k), random, max(1, int(means[k])) if length is None else length)
+        yield k, generate(weights(k), random, max(1, int(means[k])) if length is None else length)
 
 
-def _texts(columns: Columns, vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[str, ...]:
+def _texts(columns: FeatureIds, vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[str, ...]:
     """The words of these columns, joined by spaces; those of each field apart, without its name."""
     words = [vocabulary.term(column) for column in columns.tolist()]
     if not fields:
@@ -78,17 +77,18 @@ def _texts(columns: Columns, vocabulary: Vocabulary, fields: tuple[str, ...]) ->
     return tuple(" ".join(word[len(p) :] for word in words if word.startswith(p)) for p in prefixes)
 
 
-def _story(model: TrainedModel) -> tuple[Story, Vocabulary]:
-    """Return the generative story of the model, and its vocabulary; ModelError if it has none."""
+def _generative_model(model: TrainedModel) -> tuple[Generate, bool, Vocabulary]:
+    """Return how the model generates documents, whether they need a length, and the vocabulary; ModelError if not."""
     fitted = model.fitted
     name, features, weighting = fitted.model_settings.model, fitted.feature_settings, fitted.weighting
     hint = "train a multinomial, bernoulli or categorical model of word counts"
-    if name not in STORIES:
+    event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
+    if event_model is None or event_model.generate is None:
         raise ModelError(f"a {name} model cannot generate documents", hint=hint)
-    if weighting.tf != ("binary" if name == "bernoulli" else "count") or not weighting.is_counting:
+    if weighting.tf != ("binary" if event_model.is_binary else "count") or not weighting.is_counting:
         raise ModelError(f"a {name} model of weights cannot generate documents", hint=hint)
     if fitted.vocabulary is None:
         raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
     if features.analyzer != "word" or features.ngrams != (1, 1):
         raise ModelError("features that overlap (n-grams) cannot be generated", hint=hint)
-    return STORIES[name], fitted.vocabulary
+    return event_model.generate, event_model.has_length, fitted.vocabulary

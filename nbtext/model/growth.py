@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Choice
@@ -29,7 +30,6 @@ from nbtext.model.source_counting import OnBatch, check_fields, count_source, th
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-ADDING = ("multinomial", "bernoulli", "complement", "categorical")  # with additive smoothing and a prior
 ENOUGH = 0.5  # the share of a retained sample that must be left for a choice to be made by it
 NO_DECAY = 1.0
 
@@ -203,7 +203,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, run: Run[Any] = on
         if settings.optimize is not None:
             hint = "train with --keep-sample, or on the texts"
             raise ModelError("the model retains no documents to optimize by", hint=hint)
-        has_smoothing = (before.model in ADDING and settings.model in ADDING) or settings.smoothing is not None
+        has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         choice = Choice(smoothing if has_smoothing else LAPLACE)
     fitted = fit_model(counts, features, settings, run=run, choice=choice)
     fitted = _mark_approximate(fitted, _fitted_to_documents(settings))
@@ -219,9 +219,14 @@ def _applicable(before: ModelSettings, name: str) -> ModelSettings:
         "optimize": before.optimize,
         "keep_sample": before.keep_sample,
     }
-    if before.model in ADDING and name in ADDING:
+    if _share_smoothing(before.model, name):
         return ModelSettings(model=name, smoothing=before.smoothing, prior=before.prior, **kept)
     return ModelSettings(model=name, **kept)
+
+
+def _share_smoothing(*names: str) -> bool:
+    """Whether smoothing and prior mean the same to these models."""
+    return all(name in EVENT_MODELS and EVENT_MODELS[name].has_pseudo_counts for name in names)
 
 
 def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:

@@ -14,7 +14,6 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.unlabeled import Unlabeled
-from nbtext.bayes.weights import bias_of
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
 from nbtext.model.fitted_model import TrainedModel
@@ -190,7 +189,7 @@ def _label(
         statistics.class_documents[k].item(),
         statistics.class_occurrences[k].item(),
         float(priors[k]) if priors is not None else None,
-        bias_of(model.fitted.scorer, k),
+        model.fitted.scorer.bias_of(k),
         tuple(inspector.views(k, columns)),
     )
 
@@ -216,7 +215,7 @@ def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: 
     return Hyperplane(
         model.fitted.labels[1],
         model.fitted.labels[0],
-        bias_of(scorer, 1) - bias_of(scorer, 0),
+        scorer.bias_of(1) - scorer.bias_of(0),
         tuple((inspector.name(j), float(weights[j])) for j in order.tolist()),
     )
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.odds import z_scores
-from nbtext.bayes.scorer import Floats
-from nbtext.bayes.weights import ClassWeights
+from nbtext.bayes.scorer import ClassWeights, Floats
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.counting import counter
 from nbtext.features.hashing import buckets
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 Names = Mapping[int, str]  # of hashed columns
 CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
-UNCOUNTED = ("categorical", "bernoulli")  # models of documents that hold a feature, not of its occurrences
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,8 @@ class Inspector:
 
     @property
     def _sees_documents(self) -> bool:
-        return self._model.fitted.model_settings.model in UNCOUNTED
+        settings = self._model.fitted.model_settings
+        return not settings.is_linear and settings.event_model.counts_documents
 
     @cached_property
     def _everywhere(self) -> NDArray[Any]:

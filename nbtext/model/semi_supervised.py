@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.expectation import PENALTIES, ExpectationMaximization, OnStep
-from nbtext.bayes.leave_one_out import Run, one_by_one
+from nbtext.bayes.event_model import EventModel
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.expectation import ExpectationMaximization, OnStep
+from nbtext.bayes.leave_one_out import LeaveOneOut, Run, count_hapaxes, one_by_one
 from nbtext.bayes.marginals import FeatureMarginals
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Choice, LeaveOneOut
+from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Choice, select_smoothing
 from nbtext.bayes.unlabeled import HeldOut, Trial, Unlabeled, Way
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
@@ -47,15 +49,19 @@ class Listener:
     on_step: OnStep = lambda step, log_likelihood: None
 
 
+def _is_able(model: EventModel, settings: UnlabeledSettings) -> bool:
+    return model.has_feature_marginals if settings.marginals else model.log_prior_density is not None
+
+
 def check_semi_supervised(features: FeatureSettings, modelling: ModelSettings, settings: UnlabeledSettings) -> None:
     """Raise SettingsError unless such a model can learn from documents without labels."""
-    where, able = settings.option or "", ("multinomial",) if settings.marginals else tuple(PENALTIES)
-    if modelling.event_model not in able:
+    where, able = settings.option or "", [name for name, model in EVENT_MODELS.items() if _is_able(model, settings)]
+    if modelling.model not in able:
         hint = f"use --model {' or '.join(able)}"
         raise SettingsError(f"{modelling.model} cannot learn from documents without labels so", where=where, hint=hint)
     if modelling.smoothing == 0:
         raise SettingsError("it needs smoothing", where=where, hint="use --smoothing 0.01 or so")
-    if not features.is_counting and modelling.model != "bernoulli":
+    if not features.is_counting and not modelling.event_model.is_binary:
         hint = "leave out --idf, --norm and --tf relative or log"
         raise SettingsError("it counts words, and weights are none", where=where, hint=hint)
 
@@ -183,7 +189,7 @@ def pair_counts(
         others, is_alone = others.restrict(columns, both.n_features), is_alone[:, columns]
     read = counts if columns is None else counts.restricted(columns)
     lengths, statistics, sample = read.sample.lengths, read.statistics, read.sample
-    sees_presence = modelling.model == "bernoulli" or features.tf == "binary"
+    sees_presence = modelling.event_model.is_binary or features.tf == "binary"
     if sees_presence:
         statistics, sample, others = statistics.binarize(), sample.binarize(), others.binarize()
     everywhere = both.feature_sums(both.documents if sees_presence else both.occurrences)
@@ -264,7 +270,7 @@ class _Learner:
         return min([best, *others], key=_loss)
 
     def _em(self, smoothing: float, weight: float) -> Way:
-        model, prior = self.modelling.model, self.modelling.effective_prior
+        model, prior = self.modelling.event_model, self.modelling.effective_prior
         return ExpectationMaximization(self.pair.others, model, smoothing, prior, weight, self.settings.em or 0)
 
     def _best_marginals(self) -> Trial:
@@ -285,10 +291,10 @@ class _Learner:
         if self.modelling.smoothing is not None:
             return self.modelling.smoothing
         statistics, sample = self.pair.statistics, self.pair.sample
-        n_hapax = sample.sum_features(self.pair.is_alone[0])
-        model, prior = self.modelling.model, self.modelling.effective_prior
-        left_out = LeaveOneOut(statistics, sample, self.pair.lengths, n_hapax, model, prior, self.run)
-        return left_out.choose(None, calibrate=True).smoothing
+        n_hapax = count_hapaxes(statistics, sample) if self.pair.is_alone[0].any() else None
+        model, prior = self.modelling.event_model, self.modelling.effective_prior
+        left_out = LeaveOneOut(statistics, sample, n_hapax, model, prior, self.run)
+        return select_smoothing(left_out, None, calibrate=True).smoothing
 
     @cached_property
     def _held_out(self) -> HeldOut:

@@ -29,6 +29,8 @@ def trained(model: TrainedModel) -> str:
     judge = "leave-one-out" if is_left_out else f"{model.fitted.model_settings.folds} folds"
     if expected.documents < statistics.n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"
+    if expected.duplicates:
+        judge += f", {number_of(expected.duplicates, 'duplicate')}"
     return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
 
 

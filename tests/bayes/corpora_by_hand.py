@@ -11,6 +11,9 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.features.document_counts import DocumentCounts
 
 N_VALUES = 3
+NORMALIZED = EVENT_MODELS["complement"].normalized
+assert NORMALIZED is not None
+MODELS = dict(EVENT_MODELS) | {"normalized complement": NORMALIZED}
 
 
 def sample_of(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> DocumentCounts:
@@ -32,7 +35,7 @@ def read_by(name: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_
     """The statistics that an event model reads; N_VALUES where it tells values apart."""
     sample = sample_of(counts, classes)
     statistics = count_classes(sample, counts.shape[1], n_classes)
-    gather = EVENT_MODELS[name].gather
+    gather = MODELS[name].sufficient_statistics
     return statistics if gather is None else gather(statistics, sample, n_values=N_VALUES)
 
 

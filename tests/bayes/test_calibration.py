@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from nbtext.bayes.calibration import BELIEVED, DOUBT, Calibration, fit_calibration
+from nbtext.bayes.calibration import PRIOR_DEVIATION, PRIOR_MEAN, Calibration, fit_calibration
 from nbtext.bayes.scorer import log_posterior
 
 
@@ -44,7 +44,7 @@ def test_finds_the_minimum(share: float) -> None:
     def loss(at: np.ndarray) -> float:
         noise = float(1 / (1 + np.exp(-at[2])))
         log_posterior = Calibration(float(np.exp(at[0])), float(at[1]), noise).log_posterior(scores, lengths)
-        prior = (((at - BELIEVED) / DOUBT) ** 2).sum() / 2
+        prior = (((at - PRIOR_MEAN) / PRIOR_DEVIATION) ** 2).sum() / 2
         return float((prior - log_posterior[np.arange(len(classes)), classes].sum()) / len(classes))
 
     found = fit_calibration(scores, lengths, classes)

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import N_VALUES, labelled_matrices, read_by, sample_of
+from corpora_by_hand import MODELS, N_VALUES, labelled_matrices, read_by, sample_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 
-from nbtext.bayes.derivation import derive
-from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.priors import log_prior
-from nbtext.bayes.scorer import log_posterior
+from nbtext.bayes.class_statistics import log_prior
+from nbtext.bayes.scorer import derive, log_posterior
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 
@@ -40,8 +38,8 @@ def test_equals_scikit_learn(name: str, corpus: Any, smoothing: float, is_unifor
     assume(name != "normalized complement" or counts.shape[1] > 1)
     read = np.minimum(counts, N_VALUES - 1) if name == "categorical" else counts
     peer = PEERS[name](alpha=smoothing, fit_prior=not is_uniform, force_alpha=True).fit(read, classes)
-    model = EVENT_MODELS[name]
-    asked = sample_of(np.minimum(counts, 1) if model.reads_presence else counts, classes)
+    model = MODELS[name]
+    asked = sample_of(np.minimum(counts, 1) if model.is_binary else counts, classes)
     statistics = read_by(name, counts, classes, n_classes)
     ignores_prior = name in ("complement", "normalized complement")
     prior = log_prior(statistics.class_documents, "uniform" if is_uniform or ignores_prior else "empirical")
@@ -55,13 +53,13 @@ def dense(sample: DocumentCounts, n_columns: int) -> Any:
     return csr_array((sample.counts, sample.indices, sample.indptr), shape=(len(sample), n_columns)).toarray()
 
 
-@pytest.mark.parametrize("name", EVENT_MODELS)
+@pytest.mark.parametrize("name", MODELS)
 @settings(max_examples=40, deadline=None)
 @given(corpus=labelled_matrices(), smoothing=st.sampled_from([0.0, 1e-12, 1.0, 1e6]))
 def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) -> None:
     """Sparse scoring is X @ weights.T + bias, and finite for any smoothing."""
     counts, classes, n_classes = corpus
-    scorer = EVENT_MODELS[name].compile(read_by(name, counts, classes, n_classes), smoothing=smoothing)
+    scorer = MODELS[name].compile(read_by(name, counts, classes, n_classes), smoothing=smoothing)
     asked = sample_of(counts, classes)
     scores = scorer.scores(asked.indptr, asked.indices, asked.counts)
     assert np.isfinite(scores).all()
@@ -70,7 +68,7 @@ def test_scores_are_the_dense_product(name: str, corpus: Any, smoothing: float) 
     np.testing.assert_allclose(scores, product, rtol=1e-9, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", EVENT_MODELS)
+@pytest.mark.parametrize("name", MODELS)
 def test_a_million_tokens(name: str) -> None:
     """A document of a million tokens has probabilities that are numbers and sum to one."""
     counts = np.array([[3, 0, 1], [0, 2, 1], [1, 1, 1]])
@@ -78,7 +76,7 @@ def test_a_million_tokens(name: str) -> None:
     statistics = read_by(name, counts, classes, 2)
     asked = sample_of(np.array([[1_000_000, 0, 0], [400_000, 600_000, 0]]), np.zeros(2, dtype=int))
     for smoothing in (0.0, 1e-12, 1.0, 1e6):
-        scorer = EVENT_MODELS[name].compile(statistics, smoothing=smoothing)
+        scorer = MODELS[name].compile(statistics, smoothing=smoothing)
         posterior = np.exp(log_posterior(scorer.scores(asked.indptr, asked.indices, asked.counts)))
         np.testing.assert_allclose(posterior.sum(axis=1), 1)
 

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
 from nbtext.bayes import gaussian as gaussian_model
-from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.gaussian import gaussian, moments
+from nbtext.bayes.class_statistics import count_classes, log_prior
+from nbtext.bayes.gaussian import GAUSSIAN, compile_gaussian, compute_moments
 from nbtext.bayes.leave_one_out import leave_one_out
-from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
@@ -29,8 +28,10 @@ def joint(
     training: DocumentCounts, asked: DocumentCounts, n_features: int, n_classes: int, *, smoothing: float = 1e-9
 ) -> Floats:
     """log p(document, class) by our model."""
-    statistics = moments(count_classes(training, n_features, n_classes), training)
-    scorer = gaussian(statistics, smoothing=smoothing).with_prior(log_prior(statistics.class_documents, "empirical"))
+    statistics = compute_moments(count_classes(training, n_features, n_classes), training)
+    scorer = compile_gaussian(statistics, smoothing=smoothing).with_prior(
+        log_prior(statistics.class_documents, "empirical")
+    )
     return scorer.scores(asked.indptr, asked.indices, asked.counts)
 
 
@@ -79,7 +80,7 @@ def test_moments_equal_scikit_learn() -> None:
     classes = random.integers(0, 3, 200)
     peer = GaussianNB().fit(weights, classes)
     training = weighted(weights, classes)
-    statistics = moments(count_classes(training, 30, 3), training)
+    statistics = compute_moments(count_classes(training, 30, 3), training)
     of, features = statistics.classes, statistics.entry_features
     means = statistics.occurrences / statistics.class_documents[of]
     np.testing.assert_allclose(means, peer.theta_[of, features], rtol=1e-9)
@@ -101,8 +102,8 @@ def test_weights_left_out() -> None:
     weights = random.random((40, 12)) * (random.random((40, 12)) < 0.4)
     classes = np.arange(40) % 3
     sample = weighted(weights, classes)
-    statistics = moments(count_classes(sample, 12, 3), sample)
-    found = leave_one_out(statistics, sample, model="gaussian", smoothings=[1e-3], prior="uniform")[0]
+    statistics = compute_moments(count_classes(sample, 12, 3), sample)
+    found = leave_one_out(statistics, sample, model=GAUSSIAN, smoothings=[1e-3], prior="uniform")[0]
     for i in range(40):
         others = np.arange(40) != i
         floor = 1e-3 * statistics.largest_variance / weights[others].var(axis=0).max()
@@ -119,8 +120,8 @@ def test_sparse_input_stays_sparse() -> None:
         np.arange(0, 250_001, 50), indices.astype(np.int32), random.random(250_000), classes, np.arange(5000)
     )
     tracemalloc.start()
-    statistics = moments(count_classes(sample, 100_000, 4), sample)
-    scores = leave_one_out(statistics, sample, model="gaussian", smoothings=[1e-9])
+    statistics = compute_moments(count_classes(sample, 100_000, 4), sample)
+    scores = leave_one_out(statistics, sample, model=GAUSSIAN, smoothings=[1e-9])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert np.isfinite(scores).all()

@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labelled_matrices, read_by, sample_of, statistics_of
+from corpora_by_hand import MODELS, labelled_matrices, read_by, sample_of, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.bayes import complement
-from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.gaussian import Moments
-from nbtext.bayes.leave_one_out import leave_one_out
-from nbtext.bayes.priors import log_prior
-from nbtext.bayes.smoothing import LeaveOneOut
+from nbtext.bayes.leave_one_out import LeaveOneOut, leave_one_out
 from nbtext.features.document_counts import DocumentCounts
 
 
-@pytest.mark.parametrize("name", EVENT_MODELS)
+@pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("prior", ["empirical", "uniform"])
 @settings(max_examples=40, deadline=None)
 @given(
@@ -32,11 +29,11 @@ from nbtext.features.document_counts import DocumentCounts
 def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> None:
     """Each document's left-out scores are those of a model trained on all others, to 1e-9."""
     counts, classes, n_classes = corpus
-    model = EVENT_MODELS[name]
-    asked = np.minimum(counts, 1) if model.reads_presence else counts
+    model = MODELS[name]
+    asked = np.minimum(counts, 1) if model.is_binary else counts
     sample = sample_of(asked, classes)
     statistics = read_by(name, asked, classes, n_classes)
-    (found,) = leave_one_out(statistics, sample, model=name, smoothings=[smoothing], prior=prior)
+    (found,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[smoothing], prior=prior)
     for i in range(len(counts)):
         others = np.arange(len(counts)) != i
         refitted = read_by(name, asked[others], classes[others], n_classes)
@@ -61,10 +58,10 @@ def test_weights_equal_refits(name: str, corpus: Any, smoothing: float, data: st
     sample = replace(bare, counts=bare.counts * weighting[bare.indices])
     n_features = counts.shape[1]
     statistics = count_classes(sample, n_features, n_classes)
-    (found,) = leave_one_out(statistics, sample, model=name, smoothings=[smoothing], prior="uniform")
+    (found,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[smoothing], prior="uniform")
     for i in range(len(counts)):
         others = count_classes(sample.take(np.flatnonzero(np.arange(len(counts)) != i)), n_features, n_classes)
-        scorer = EVENT_MODELS[name].compile(others, smoothing=smoothing)
+        scorer = MODELS[name].compile(others, smoothing=smoothing)
         scorer = scorer.with_prior(log_prior(others.class_documents, "uniform"))
         alone = sample.slice(i, i + 1)
         expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
@@ -77,9 +74,9 @@ def test_complement_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     counts, classes = random.poisson(0.3, (60, 40)), random.integers(0, 5, 60)
     sample, statistics = sample_of(counts, classes), statistics_of(counts, classes, 5)
     for name in ("complement", "normalized complement"):
-        (whole,) = leave_one_out(statistics, sample, model=name, smoothings=[0.1])
+        (whole,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[0.1])
         monkeypatch.setattr(complement, "BLOCK", 30)
-        (parts,) = leave_one_out(statistics, sample, model=name, smoothings=[0.1])
+        (parts,) = leave_one_out(statistics, sample, model=MODELS[name], smoothings=[0.1])
         monkeypatch.undo()
         np.testing.assert_allclose(parts, whole, rtol=1e-12)
 
@@ -97,7 +94,7 @@ def test_complement_in_little_memory(kind: type) -> None:
     )
     statistics = count_classes(sample, 5000, 12)
     tracemalloc.start()
-    leave_one_out(statistics, sample, model="normalized complement", smoothings=[0.1])
+    leave_one_out(statistics, sample, model=MODELS["normalized complement"], smoothings=[0.1])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6
@@ -109,14 +106,14 @@ def test_complement_in_little_memory(kind: type) -> None:
 def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, smoothing: float) -> None:
     """The scores that smoothing and calibration are chosen by are those of refits that ignore what they never saw."""
     counts, classes, n_classes = corpus
-    model = EVENT_MODELS[name]
-    asked = np.minimum(counts, 1) if model.reads_presence else counts
+    model = MODELS[name]
+    asked = np.minimum(counts, 1) if model.is_binary else counts
     sample, statistics = sample_of(asked, classes), read_by(name, asked, classes, n_classes)
     is_alone = (asked > 0).sum(axis=0) == 1
     n_hapax = asked[:, is_alone].sum(axis=1)
-    left_out = LeaveOneOut(statistics, sample, sample.totals, n_hapax, name, "empirical")
+    left_out = LeaveOneOut(statistics, sample, n_hapax, model, "empirical")
     (scores,) = left_out.scores(smoothing)
-    found = left_out.of_known(scores, smoothing)
+    found = left_out.ignore_hapaxes(scores, smoothing)
     for i in range(len(counts)):
         others = np.arange(len(counts)) != i
         refitted = read_by(name, asked[others], classes[others], n_classes)
@@ -132,22 +129,22 @@ def test_the_only_document_of_its_class() -> None:
     """A label's only document leaves nothing behind: under the empirical prior its own score is −∞."""
     counts, classes = np.array([[1, 0], [1, 1], [0, 1]]), np.array([0, 0, 1])
     (found,) = leave_one_out(
-        statistics_of(counts, classes, 2), sample_of(counts, classes), model="multinomial", smoothings=[1]
+        statistics_of(counts, classes, 2), sample_of(counts, classes), model=MODELS["multinomial"], smoothings=[1]
     )
     assert found[2, 1] == -np.inf
     assert np.isfinite(found[:2]).all()
 
 
-@pytest.mark.parametrize("name", EVENT_MODELS)
+@pytest.mark.parametrize("name", MODELS)
 def test_several_smoothings_at_once(name: str) -> None:
     """Each gives what it gives by itself, of whole counts and of weights."""
     counts, classes = np.array([[1, 0, 2], [1, 1, 0], [0, 1, 1], [5000, 0, 1]]), np.array([0, 0, 1, 1])
-    if EVENT_MODELS[name].reads_presence:
+    if MODELS[name].is_binary:
         counts = np.minimum(counts, 1)
     sample, statistics = sample_of(counts, classes), read_by(name, counts, classes, 2)
     smoothings = [0.01, 1.0, 3.0]
     weighted = replace(sample, counts=sample.counts.astype(np.float64))
-    together = leave_one_out(statistics, sample, model=name, smoothings=smoothings)
+    together = leave_one_out(statistics, sample, model=MODELS[name], smoothings=smoothings)
     for found, smoothing in zip(together, smoothings, strict=True):
-        (alone,) = leave_one_out(statistics, weighted, model=name, smoothings=[smoothing])
+        (alone,) = leave_one_out(statistics, weighted, model=MODELS[name], smoothings=[smoothing])
         np.testing.assert_allclose(found, alone, rtol=1e-12, atol=1e-9)

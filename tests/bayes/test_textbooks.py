@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from corpora_by_hand import sample_of, statistics_of
 
-from nbtext.bayes.bernoulli import bernoulli
-from nbtext.bayes.categorical import categorical, value_counts
-from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.multinomial import multinomial
-from nbtext.bayes.priors import log_prior
+from nbtext.bayes.categorical import compile_categorical, count_values
+from nbtext.bayes.class_statistics import count_classes, log_prior
+from nbtext.bayes.multinomial import compile_multinomial
 from nbtext.bayes.scorer import LinearScorer
 
 # Manning, Raghavan, Schütze 2008, table 13.1; columns: beijing chinese japan macao shanghai tokyo
@@ -34,7 +32,7 @@ def joint_probabilities(scorer: LinearScorer, question: np.ndarray) -> np.ndarra
 def test_manning_multinomial() -> None:
     """P(c|d) ∝ 3/4 · (3/7)³ · 1/14 · 1/14 ≈ 0.0003, P(not c|d) ∝ 1/4 · (2/9)³ · 2/9 · 2/9 ≈ 0.0001 (example 13.1)."""
     statistics = statistics_of(CHINA, IS_CHINA, 2)
-    scorer = multinomial(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
+    scorer = compile_multinomial(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
     # P(chinese|c) = (5 + 1) / (8 + 6) = 3/7; P(tokyo|c) = P(japan|c) = (0 + 1) / (8 + 6) = 1/14
     # P(chinese|not c) = P(tokyo|not c) = P(japan|not c) = (1 + 1) / (3 + 6) = 2/9
     expected = [1 / 4 * (2 / 9) ** 5, 3 / 4 * (3 / 7) ** 3 * (1 / 14) ** 2]
@@ -45,7 +43,7 @@ def test_manning_multinomial() -> None:
 def test_manning_bernoulli() -> None:
     """P(c|d) ∝ 3/4 · 4/5 · 1/5 · 1/5 · (1 − 2/5)³ ≈ 0.005, P(not c|d) ∝ 1/4 · 2/3 · 2/3 · 2/3 · (1 − 1/3)³ ≈ 0.022."""
     statistics = statistics_of(CHINA, IS_CHINA, 2)
-    scorer = bernoulli(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
+    scorer = compile_categorical(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
     # P(chinese|c) = (3 + 1) / (3 + 2) = 4/5; japan, tokyo: (0 + 1) / (3 + 2) = 1/5; the other three: 2/5 (example 13.2)
     expected = [1 / 4 * (2 / 3) ** 3 * (2 / 3) ** 3, 3 / 4 * 4 / 5 * 1 / 5 * 1 / 5 * (3 / 5) ** 3]
     found = joint_probabilities(scorer, np.minimum(QUESTION, 1))
@@ -62,7 +60,7 @@ IS_SPAM = np.array([0, 0, 0, 1, 1, 1, 1])
 def test_three_words_by_maximum_likelihood() -> None:
     """x = (0, 0, 0): 1/3 · 1 · 1/3 · 3/7 = 1/21 against 2/4 · 1 · 1/4 · 4/7 = 1/14, so class 1."""
     statistics = statistics_of(MAILS, IS_SPAM, 2)
-    scorer = bernoulli(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
+    scorer = compile_categorical(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
     found = joint_probabilities(scorer, np.array([[0, 0, 0]]))
     np.testing.assert_allclose(found, [[1 / 21, 1 / 14]], rtol=1e-12)
 
@@ -71,9 +69,13 @@ def test_three_words_need_smoothing() -> None:
     """x = (0, 1, 0): no class has ever seen the second word; both probabilities are nothing, and smoothing decides."""
     statistics = statistics_of(MAILS, IS_SPAM, 2)
     unseen = np.array([[0, 1, 0]])
-    unsmoothed = bernoulli(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
+    unsmoothed = compile_categorical(statistics, smoothing=0).with_prior(
+        log_prior(statistics.class_documents, "empirical")
+    )
     assert (joint_probabilities(unsmoothed, unseen) < 1e-14).all()
-    smoothed = bernoulli(statistics, smoothing=1).with_prior(log_prior(statistics.class_documents, "empirical"))
+    smoothed = compile_categorical(statistics, smoothing=1).with_prior(
+        log_prior(statistics.class_documents, "empirical")
+    )
     # class 0: 2/5 · 1/5 · 2/5 · 3/7; class 1: 3/6 · 1/6 · 2/6 · 4/7
     expected = [2 / 5 * 1 / 5 * 2 / 5 * 3 / 7, 3 / 6 * 1 / 6 * 2 / 6 * 4 / 7]
     np.testing.assert_allclose(joint_probabilities(smoothed, unseen), [expected], rtol=1e-12)
@@ -93,8 +95,8 @@ IS_PLAYED = np.array([0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0])
 def test_mitchell_play_tennis() -> None:
     """Sunny, cool, high, strong: 9/14 · 2/9 · 3/9 · 3/9 · 3/9 = .0053 and 5/14 · 3/5 · 1/5 · 4/5 · 3/5 = .0206."""
     sample = sample_of(DAYS, IS_PLAYED)
-    statistics = value_counts(count_classes(sample, 4, 2), sample, n_values=3)
-    scorer = categorical(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
+    statistics = count_values(count_classes(sample, 4, 2), sample, n_values=3)
+    scorer = compile_categorical(statistics, smoothing=0).with_prior(log_prior(statistics.class_documents, "empirical"))
     expected = [5 / 14 * 3 / 5 * 1 / 5 * 4 / 5 * 3 / 5, 9 / 14 * 2 / 9 * 3 / 9 * 3 / 9 * 3 / 9]  # section 6.9.1
     np.testing.assert_allclose(joint_probabilities(scorer, np.array([[0, 2, 0, 1]])), [expected], rtol=1e-12)
     assert [round(value, 4) for value in expected] == [0.0206, 0.0053]

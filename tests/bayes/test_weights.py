@@ -6,28 +6,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labelled_matrices, sample_of
+from corpora_by_hand import MODELS, labelled_matrices, sample_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.odds import z_scores
-from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.weights import ClassWeights, bias_of, contributions
+from nbtext.bayes.scorer import ClassWeights, LinearScorer
 
 
 def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:
     counts, classes, n_classes = matrix
     sample = sample_of(counts, classes)
     statistics = count_classes(sample, counts.shape[1], n_classes)
-    event_model = EVENT_MODELS[model]
-    if event_model.gather is not None:
-        statistics = event_model.gather(statistics, sample, n_values=3)
+    event_model = MODELS[model]
+    if event_model.sufficient_statistics is not None:
+        statistics = event_model.sufficient_statistics(statistics, sample, n_values=3)
     return event_model.compile(statistics, smoothing=smoothing)
 
 
-@pytest.mark.parametrize("model", EVENT_MODELS)
+@pytest.mark.parametrize("model", MODELS)
 @given(matrix=labelled_matrices(), smoothing=st.sampled_from([0.01, 1.0]))
 def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing: float) -> None:
     """Of every document, in every class, under every event model."""
@@ -37,20 +35,20 @@ def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing
     for document in range(len(sample)):
         entries = slice(sample.indptr[document], sample.indptr[document + 1])
         for k in range(n_classes):
-            parts = contributions(scorer, sample.indices[entries], sample.counts[entries], k)
+            parts = scorer.contributions(sample.indices[entries], sample.counts[entries], k)
             assert len(parts) == sample.indptr[document + 1] - sample.indptr[document]
-            tolerance = 1e-9 * max(1.0, np.abs(parts).max(initial=0), abs(bias_of(scorer, k)))
-            assert abs(bias_of(scorer, k) + parts.sum() - scores[document, k]) <= tolerance
+            tolerance = 1e-9 * max(1.0, np.abs(parts).max(initial=0), abs(scorer.bias_of(k)))
+            assert abs(scorer.bias_of(k) + parts.sum() - scores[document, k]) <= tolerance
 
 
-@pytest.mark.parametrize("model", EVENT_MODELS)
+@pytest.mark.parametrize("model", MODELS)
 @given(matrix=labelled_matrices())
 def test_the_weight_of_a_feature_is_what_one_of_it_adds(model: str, matrix: Any) -> None:
     """Class by class, and all classes together."""
     scorer, (counts, _, n_classes) = scorer_of(model, matrix, 0.5), matrix
     weights = ClassWeights(scorer)
     everything, ones = np.arange(counts.shape[1], dtype=np.int32), np.ones(counts.shape[1], dtype=np.int32)
-    expected = np.array([contributions(scorer, everything, ones, k) for k in range(n_classes)])
+    expected = np.array([scorer.contributions(everything, ones, k) for k in range(n_classes)])
     found = np.array([weights.of(k) for k in range(n_classes)])
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(weights.sums(), expected.sum(axis=0), rtol=1e-9, atol=1e-9)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nbtext.bayes.settings import EVENT_MODELS
+from nbtext.bayes.event_models import EVENT_MODELS
 
 OPTIONS = [[model] for model in EVENT_MODELS] + [
     ["complement", "--normalize-weights"],

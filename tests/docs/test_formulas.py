@@ -11,16 +11,15 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from nbtext.bayes.bernoulli import bernoulli
 from nbtext.bayes.calibration import Calibration
-from nbtext.bayes.categorical import categorical, value_counts
-from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.complement import complement
-from nbtext.bayes.gaussian import gaussian, moments
-from nbtext.bayes.multinomial import multinomial, multinomial_left_out
+from nbtext.bayes.categorical import compile_categorical, count_values
+from nbtext.bayes.class_statistics import count_classes, log_prior
+from nbtext.bayes.complement import compile_complement
+from nbtext.bayes.gaussian import compile_gaussian, compute_moments
+from nbtext.bayes.leave_one_out import group_duplicates
+from nbtext.bayes.multinomial import MULTINOMIAL, compile_multinomial
 from nbtext.bayes.odds import z_scores
 from nbtext.bayes.outliers import log_likelihood_per_token
-from nbtext.bayes.priors import log_prior
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
@@ -60,13 +59,13 @@ def equal(found: ArrayLike, expected: ArrayLike) -> None:
 
 def test_multinomial() -> None:
     w = np.log((t + alpha) / (T + alpha * V)[:, None])
-    equal(scores(multinomial(statistics, smoothing=alpha)), X @ w.T)
+    equal(scores(compile_multinomial(statistics, smoothing=alpha)), X @ w.T)
 
 
 def test_bernoulli() -> None:
     p = (d + alpha) / (n + 2 * alpha)[:, None]
     w, b = np.log(p / (1 - p)), np.log(1 - p).sum(axis=1)
-    equal(scores(bernoulli(statistics, smoothing=alpha), (X > 0).astype(np.int64)), (X > 0) @ w.T + b)
+    equal(scores(compile_categorical(statistics, smoothing=alpha), (X > 0).astype(np.int64)), (X > 0) @ w.T + b)
 
 
 @pytest.mark.parametrize("is_normalized", [False, True])
@@ -74,7 +73,7 @@ def test_complement(is_normalized: bool) -> None:
     others = t.sum(axis=0) - t
     logs = np.log((others + alpha) / (others.sum(axis=1) + alpha * V)[:, None])
     w = logs / logs.sum(axis=1, keepdims=True) if is_normalized else -logs
-    equal(scores(complement(statistics, smoothing=alpha, normalize_weights=is_normalized)), X @ w.T)
+    equal(scores(compile_complement(statistics, smoothing=alpha, normalize_weights=is_normalized)), X @ w.T)
 
 
 def test_categorical() -> None:
@@ -82,7 +81,7 @@ def test_categorical() -> None:
     read = np.minimum(X, m - 1)
     p = np.array([(member @ (read == v) + alpha) / (n + m * alpha)[:, None] for v in range(m)])  # (m, K, V)
     expected = [[sum(np.log(p[read[i, j], k, j]) for j in range(V)) for k in range(K)] for i in range(N)]
-    equal(scores(categorical(value_counts(statistics, sample, n_values=m), smoothing=alpha)), expected)
+    equal(scores(compile_categorical(count_values(statistics, sample, n_values=m), smoothing=alpha)), expected)
 
 
 def test_gaussian() -> None:
@@ -90,7 +89,7 @@ def test_gaussian() -> None:
     mean = t / n[:, None]
     variance = member @ X**2 / n[:, None] - mean**2 + epsilon * X.var(axis=0).max()
     expected = norm.logpdf(X[:, None, :], mean, np.sqrt(variance)).sum(axis=2)
-    equal(scores(gaussian(moments(statistics, sample), smoothing=epsilon)), expected)
+    equal(scores(compile_gaussian(compute_moments(statistics, sample), smoothing=epsilon)), expected)
 
 
 def test_log_count_ratios() -> None:
@@ -153,11 +152,12 @@ def test_z() -> None:
 def test_leave_one_out() -> None:
     """The own class's weights as the page has them; the other classes' scores stay."""
     L = X.sum(axis=1)
-    everything = scores(multinomial(statistics, smoothing=alpha))
+    everything = scores(compile_multinomial(statistics, smoothing=alpha))
     expected = everything.copy()
     for i, k in enumerate(y):
         expected[i, k] = X[i] @ np.log((t[k] - X[i] + alpha) / (T[k] - L[i] + alpha * V))
-    equal(multinomial_left_out(statistics, sample, everything, smoothing=alpha), expected)
+    left_out = group_duplicates(sample).left_out
+    equal(MULTINOMIAL.leave_one_out(statistics, left_out, everything, smoothing=alpha), expected)
 
 
 def test_calibration() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.bayes.settings import EVENT_MODELS
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError

@@ -11,7 +11,8 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Gaussi
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from nbtext.bayes.settings import EVENT_MODELS, LINEAR_MODELS
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.settings import LINEAR_MODELS
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.model.predictor import NO_TOKEN, Predictor
@@ -121,7 +122,7 @@ def test_nothing_to_learn_from() -> None:
         TextClassifier().fit(["?", "!"], ["a", "b"])
 
 
-@pytest.mark.parametrize("model", EVENT_MODELS + LINEAR_MODELS)
+@pytest.mark.parametrize("model", (*EVENT_MODELS, *LINEAR_MODELS))
 def test_no_texts_have_no_answers(model: str) -> None:
     """Of no text there are no labels and no probabilities, of a file with blank lines alone for one."""
     classifier = TextClassifier(model=model).fit(TEXTS, LABELS)

@@ -1,0 +1,163 @@
+"""The record of an event model: all that the rest of the program needs to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
+from nbtext.features.document_counts import DocumentCounts
+
+FeatureIds = NDArray[np.int64]  # the features of a generated document, each as often as it occurs
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Documents that leave the corpus, each together with all of its duplicates.
+
+    documents   one row for each distinct pair of content and class
+    copies      (n,) int64, documents of this content in this class
+    all_copies  (n,) int64, documents of this content in all classes
+    """
+
+    documents: DocumentCounts
+    copies: NDArray[np.int64]
+    all_copies: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def slice(self, start: int, stop: int) -> LeftOut:
+        """The rows from `start` up to `stop`."""
+        rows = slice(start, stop)
+        return LeftOut(self.documents.slice(start, stop), self.copies[rows], self.all_copies[rows])
+
+    def split(self, size: int) -> list[LeftOut]:
+        """Parts of at most `size` rows, one at least."""
+        return [self.slice(start, min(start + size, len(self))) for start in range(0, max(1, len(self)), size)]
+
+    def derive(self, derivation: Derivation) -> LeftOut:
+        """The same documents over derived columns."""
+        documents = self.documents
+        indptr, indices, values = derivation.rows(documents.indptr, documents.indices, documents.counts)
+        return replace(self, documents=replace(documents, indptr=indptr, indices=indices, counts=values))
+
+    @property
+    def own(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The index of each row's own class in an array (n, n_classes)."""
+        return np.arange(len(self)), self.documents.classes
+
+    @cached_property
+    def entry_counts(self) -> NDArray[np.float64] | NDArray[np.int64]:
+        """What leaves the own class, for each entry: its count times the copies."""
+        counts, copies = self.documents.counts, self.copies[self.documents.entry_documents]
+        return counts * copies if not self.documents.is_counted else counts.astype(np.int64) * copies
+
+    def replace_own(self, scores: Floats, own: Floats) -> Floats:
+        """The scores (n, n_classes) with those of the own classes replaced."""
+        replaced = scores.copy()
+        replaced[self.own] = own
+        return replaced
+
+
+class Compile(Protocol):
+    """Fits the model: returns the scorer of log P(document | class), without the prior."""
+
+    def __call__(self, statistics: ClassStatistics, *, smoothing: float) -> LinearScorer: ...
+
+
+class LeaveOneOutScores(Protocol):
+    """Scores rows under the model without them: returns (n, n_classes).
+
+    statistics  of the whole corpus, the rows included
+    scores      (n, n_classes), what the scorer of the whole corpus gives
+    """
+
+    def __call__(
+        self, statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float
+    ) -> Floats: ...
+
+
+class CountedLeaveOneOutScores(Protocol):
+    """The same for whole counts and several smoothings > 0, without a scorer: (n_smoothings, n, n_classes)."""
+
+    def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats: ...
+
+
+class OutOfVocabularyWeight(Protocol):
+    """The weight that a feature has for each row if no remaining document has it: (n, n_classes)."""
+
+    def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats: ...
+
+
+class SufficientStatistics(Protocol):
+    """Counts what the model needs beyond ClassStatistics, from all documents of the corpus."""
+
+    def __call__(self, statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int) -> ClassStatistics: ...
+
+
+class Generate(Protocol):
+    """Draws a document from a class's weights in the scorer: returns its features.
+
+    weights  (n_features,), or (n_features, width) where columns are derived
+    length   of the document, where the model does not determine it
+    """
+
+    def __call__(self, weights: Floats, random: np.random.Generator, length: int) -> FeatureIds: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventModel:
+    """One event model. `event_models.EVENT_MODELS` registers them by name.
+
+    compile                  see Compile
+    leave_one_out            see LeaveOneOutScores
+    leave_one_out_counts     see CountedLeaveOneOutScores; None: there is no faster way for counts
+    out_of_vocabulary        see OutOfVocabularyWeight; None: such features are not told from others
+    sufficient_statistics    see SufficientStatistics; None: ClassStatistics suffice, so that models grow by addition
+    derivation               the columns of its scorer, given the number of values; None: features are columns
+    generate                 see Generate; None: it generates no documents
+    has_length               whether a generated document needs a length
+    log_prior_density        log p(weights) per unit of smoothing, which expectation-maximization maximizes; None: the
+                             model does not learn from unlabeled documents
+    prior                    the default class prior, `empirical` or `uniform`
+    smoothing                the default smoothing; None: leave-one-out selects it
+    has_pseudo_counts        whether smoothing adds pseudo-counts; such models can take over each other's smoothing
+    is_binary                whether it sees counts as 0 or 1
+    is_of_counts             whether it is defined for whole counts only, not for weights
+    counts_documents         whether its evidence is the documents that have a feature; otherwise its occurrences
+    allows_negative          whether it accepts negative weights
+    is_generative            whether its scores are log P(document | class), so that log P(document) follows
+    is_in_nats               whether scores are sums of logarithms of probabilities
+    has_feature_marginals    whether it can learn from unlabeled documents by feature marginals
+    normalized               the variant with normalized weights, if there is one
+    options                  fields of ModelSettings that it takes besides those of all event models
+    """
+
+    compile: Compile
+    leave_one_out: LeaveOneOutScores
+    leave_one_out_counts: CountedLeaveOneOutScores | None = None
+    out_of_vocabulary: OutOfVocabularyWeight | None = None
+    sufficient_statistics: SufficientStatistics | None = None
+    derivation: Callable[[int], Derivation] | None = None
+    generate: Generate | None = None
+    has_length: bool = False
+    log_prior_density: Callable[[LinearScorer], float] | None = None
+    prior: str = "empirical"
+    smoothing: float | None = None
+    has_pseudo_counts: bool = True
+    is_binary: bool = False
+    is_of_counts: bool = False
+    counts_documents: bool = False
+    allows_negative: bool = False
+    is_generative: bool = True
+    is_in_nats: bool = True
+    has_feature_marginals: bool = False
+    normalized: EventModel | None = None
+    options: tuple[str, ...] = ()

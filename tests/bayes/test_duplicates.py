@@ -1,0 +1,162 @@
+"""Documents of equal content are left out together, so that duplicates do not flatter the estimate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import MODELS, labelled_matrices, read_by, sample_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from nbtext import TextClassifier
+from nbtext.bayes.class_statistics import log_prior
+from nbtext.bayes.gaussian import Moments
+from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes, group_duplicates, leave_one_out
+from nbtext.features.document_counts import DocumentCounts
+
+TEXTS = [
+    "red round apple",
+    "green round apple",
+    "red sweet apple",
+    "long yellow",
+    "long green ripe",
+    "yellow sweet long",
+]
+LABELS = ["apple", "apple", "apple", "banana", "banana", "banana"]
+
+
+def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> DocumentCounts:
+    """The documents, equal rows with equal hashes, in the order of these."""
+    _, numbers = np.unique(counts, axis=0, return_inverse=True)
+    sample = replace(sample_of(counts, classes), hashes=numbers.reshape(-1).astype(np.uint64))
+    return sample.smallest(None)
+
+
+@st.composite
+def corpora_with_duplicates(draw: st.DrawFn) -> Any:
+    """Corpora in which some documents occur again, with the same or another label; each class has enough others."""
+    counts, classes, n_classes = draw(labelled_matrices(fewest_a_class=2, fewest_classes=2, most=3))
+    again = draw(st.lists(st.tuples(st.integers(0, len(counts) - 1), st.integers(0, n_classes - 1)), max_size=6))
+    rows = np.array([row for row, _ in again], dtype=np.int64)
+    labels = np.array([label for _, label in again], dtype=np.int64)
+    return np.concatenate((counts, counts[rows])), np.concatenate((classes, labels)), n_classes
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("prior", ["empirical", "uniform"])
+@settings(max_examples=60, deadline=None)
+@given(corpus=corpora_with_duplicates(), smoothing=st.sampled_from([0.0, 0.01, 1.0]), is_weighted=st.booleans())
+def test_equals_refits_without_all_copies(
+    name: str, prior: str, corpus: Any, smoothing: float, is_weighted: bool
+) -> None:
+    """The scores of a document are those of a model of all documents with other content, to 1e-9."""
+    counts, classes, n_classes = corpus
+    model = MODELS[name]
+    if model.is_binary:
+        counts = np.minimum(counts, 1)
+    documents = with_content_hashes(counts, classes)
+    counts = np.stack([row_of(documents, i, counts.shape[1]) for i in range(len(documents))])
+    classes = documents.classes.astype(np.int64)
+    if is_weighted and name in ("multinomial", "complement", "normalized complement", "gaussian"):
+        documents = replace(documents, counts=documents.counts.astype(np.float64))
+    statistics = read_by(name, counts, classes, n_classes)
+    (found,) = leave_one_out(statistics, documents, model=model, smoothings=[smoothing], prior=prior)
+    for i in range(len(counts)):
+        others = (counts != counts[i]).any(axis=1)
+        if len(np.unique(classes[others])) < n_classes:
+            continue
+        refitted = read_by(name, counts[others], classes[others], n_classes)
+        if isinstance(statistics, Moments) and isinstance(refitted, Moments):  # fixed, as the vocabulary is
+            refitted = replace(refitted, largest_variance=statistics.largest_variance)
+        scorer = model.compile(refitted, smoothing=smoothing).with_prior(log_prior(refitted.class_documents, prior))
+        alone = sample_of(counts[[i]], classes[[i]])
+        expected = scorer.scores(alone.indptr, alone.indices, alone.counts)[0]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+
+
+def row_of(documents: DocumentCounts, i: int, n_features: int) -> NDArray[np.int64]:
+    """One document as a dense row."""
+    row = np.zeros(n_features, dtype=np.int64)
+    entries = slice(documents.indptr[i], documents.indptr[i + 1])
+    row[documents.indices[entries]] = documents.counts[entries]
+    return row
+
+
+@pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
+@settings(max_examples=60, deadline=None)
+@given(corpus=corpora_with_duplicates(), smoothing=st.sampled_from([0.01, 1.0]))
+def test_features_of_one_group_are_out_of_vocabulary(name: str, corpus: Any, smoothing: float) -> None:
+    """What occurs only in a document and its duplicates, a model of the others does not know."""
+    counts, classes, n_classes = corpus
+    model = MODELS[name]
+    if model.is_binary:
+        counts = np.minimum(counts, 1)
+    documents = with_content_hashes(counts, classes)
+    counts = np.stack([row_of(documents, i, counts.shape[1]) for i in range(len(documents))])
+    classes = documents.classes.astype(np.int64)
+    statistics = read_by(name, counts, classes, n_classes)
+    left_out = LeaveOneOut(statistics, documents, count_hapaxes(statistics, documents), model, "empirical")
+    (scores,) = left_out.scores(smoothing)
+    found = left_out.ignore_hapaxes(scores, smoothing)
+    for i in range(len(counts)):
+        others = (counts != counts[i]).any(axis=1)
+        if len(np.unique(classes[others])) < n_classes:
+            continue
+        refitted = read_by(name, counts[others], classes[others], n_classes)
+        prior = log_prior(refitted.class_documents, "empirical")
+        scorer = model.compile(refitted, smoothing=smoothing).with_prior(prior)
+        is_known = (counts[others] > 0).any(axis=0)
+        known = sample_of(np.where(is_known, counts[[i]], 0), classes[[i]])
+        expected = scorer.scores(known.indptr, known.indices, known.counts)[0]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9, atol=1e-9)
+        assert left_out.n_known[i] == known.totals[0]
+
+
+@pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
+@settings(max_examples=30, deadline=None)
+@given(corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.1, 1.0]))
+def test_a_doubled_corpus_with_twice_the_smoothing(name: str, corpus: Any, smoothing: float) -> None:
+    """Leave-one-out of X X at 2α is that of X at α."""
+    counts, classes, n_classes = corpus
+    if MODELS[name].is_binary:
+        counts = np.minimum(counts, 1)
+    once = with_content_hashes(counts, classes)
+    twice = with_content_hashes(np.concatenate((counts, counts)), np.concatenate((classes, classes)))
+    single = read_by(name, counts, classes, n_classes)
+    double = read_by(name, np.concatenate((counts, counts)), np.concatenate((classes, classes)), n_classes)
+    (expected,) = leave_one_out(single, once, model=MODELS[name], smoothings=[smoothing])
+    (found,) = leave_one_out(double, twice, model=MODELS[name], smoothings=[2 * smoothing])
+    is_finite = np.isfinite(expected).all(axis=1)
+    for k in range(n_classes):
+        mine = np.flatnonzero((once.classes == k) & is_finite)
+        for i in mine.tolist():
+            (same, *_) = np.flatnonzero((twice.hashes == once.hashes[i]) & (twice.classes == k))
+            np.testing.assert_allclose(found[same], expected[i], rtol=1e-9, atol=1e-9)
+
+
+def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
+    """A foreign model can claim any hash; the rows decide."""
+    documents = replace(
+        sample_of(np.array([[1, 0], [0, 1], [0, 1]]), np.array([0, 1, 1])), hashes=np.zeros(3, np.uint64)
+    )
+    duplicates = group_duplicates(documents)
+    assert duplicates.groups.tolist() == [0, 1, 1]
+    assert duplicates.left_out.copies.tolist() == [1, 2]
+    assert duplicates.n_duplicates == 1
+
+
+def test_a_doubled_corpus_is_no_better() -> None:
+    """The estimate for X X is that of X, and its duplicates are counted."""
+    once = TextClassifier().fit(TEXTS * 3 + ["red", "yellow", "ripe"], [*LABELS * 3, "banana", "apple", "banana"])
+    twice = TextClassifier().fit(
+        (TEXTS * 3 + ["red", "yellow", "ripe"]) * 2, [*LABELS * 3, "banana", "apple", "banana"] * 2
+    )
+    (first, second) = (each.fitted_.choice.expectation for each in (once, twice))
+    assert first is not None
+    assert second is not None
+    assert second.accuracy == first.accuracy < 1
+    assert (first.duplicates, second.duplicates) == (12, 33)
