@@ -75,7 +75,8 @@ def choice_of(record: Record, n_classes: int) -> Choice:
 def _expectation(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
     if audit.optional(record, "choice.expectation", dict) is None:
         return None
-    audit.section(record, "choice.expectation", ("documents", "accuracy", "log_loss", "confused"))
+    keys = tuple(field.name for field in fields(LeaveOneOutEstimate))
+    audit.section(record, "choice.expectation", keys)
     documents = audit.whole_number(record, "choice.expectation.documents")
     pairs = audit.require(record, "choice.expectation.confused", tuple)
     confused = tuple(_confused(pair, n_classes) for pair in pairs)
@@ -87,6 +88,8 @@ def _expectation(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
         audit.number(record, "choice.expectation.accuracy", least=0, most=1),
         audit.number(record, "choice.expectation.log_loss", least=0),
         confused,
+        audit.whole_number(record, "choice.expectation.duplicates"),
+        audit.whole_number(record, "choice.expectation.unjudged"),
     )
 
 

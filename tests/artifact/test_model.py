@@ -122,7 +122,16 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
         (
             key,
             set_at(
-                "choice", "expectation", value={"documents": 6, "accuracy": 0.5, "log_loss": 1.0, "confused": wrong}
+                "choice",
+                "expectation",
+                value={
+                    "documents": 6,
+                    "accuracy": 0.5,
+                    "log_loss": 1.0,
+                    "confused": wrong,
+                    "duplicates": 0,
+                    "unjudged": 0,
+                },  # fmt: skip
             ),
         )
         for key, wrong in (

@@ -29,7 +29,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "logistic": {"model": "logistic", "tf": "binary"},
     "binary": {"tf": "binary", "prior": "uniform"},
     "relative": {"tf": "relative", "idf": "plain"},
-    "log": {"tf": "log", "norm": "l1", "idf": "plus-one"},
+    "log": {"tf": "log", "norm": "l1", "idf": "plain"},
     "pairs": {"ngrams": (1, 2), "stop_words": ("the", "and"), "min_df": 2},
     "long runs only": {"ngrams": (2, 3), "strip_accents": "unicode"},
     "char": {"analyzer": "char", "ngrams": (1, 3), "lowercase": False},
