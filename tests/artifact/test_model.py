@@ -131,7 +131,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
                     "confused": wrong,
                     "duplicates": 0,
                     "unjudged": 0,
-                },  # fmt: skip
+                },
             ),
         )
         for key, wrong in (
