@@ -132,7 +132,7 @@ def test_columns_of_any_kind(column: Any) -> None:
         (pd.Series(["a", None]), ["x", "y"], "text 1 is missing; leave out what has no text"),
         (["ab", 7], ["x", "y"], "text 1 is int, not str"),
         (["ab", "cd"], ["x", None], "label 1 is missing; leave out what has no label"),
-        (["ab", "cd"], ["x"], "2 texts and 1 label do not belong together"),
+        (["ab", "cd"], ["x"], "2 texts and 1 label differ in number"),
     ],
 )
 def test_what_is_no_column(texts: Any, labels: Any, says: str) -> None:
