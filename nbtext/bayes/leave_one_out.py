@@ -219,11 +219,18 @@ class LeaveOneOut:
         return self.take(np.arange(np.searchsorted(hashes, hashes[size - 1], side="right")))
 
     def complete(self) -> LeaveOneOut:
-        """Without the last group of a retained sample, some of whose duplicates may not be retained."""
+        """Without the last group of a retained sample, if some of its duplicates may not be retained.
+
+        No duplicate is missing if a feature occurs in no other document than these.
+        """
         hashes = self.documents.hashes
         if self.is_new is not None or len(hashes) >= self.statistics.n_documents or len(hashes) == 0:
             return self
-        return self.take(np.arange(np.searchsorted(hashes, hashes[-1])))
+        start = int(np.searchsorted(hashes, hashes[-1]))
+        features = self.documents.slice(len(hashes) - 1, len(hashes)).indices
+        frequencies = self.statistics.document_frequencies[features]
+        is_complete = len(features) > 0 and frequencies.min() <= len(hashes) - start
+        return self if is_complete else self.take(np.arange(start))
 
     def judged(self) -> LeaveOneOut:
         """Only the documents without which each label still has documents."""
