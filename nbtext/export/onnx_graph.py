@@ -89,12 +89,12 @@ def onnx_graph(model: FittedModel) -> Iterator[bytes]:
         ],
         graph.constants,
     )
-    model = helper.make_model(
+    onnx_model = helper.make_model(
         made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="nbtext"
     )
-    model.doc_string = DOCUMENTATION
-    helper.set_model_props(model, {"labels": json.dumps(model.labels)})
-    yield model.SerializeToString(deterministic=True)
+    onnx_model.doc_string = DOCUMENTATION
+    helper.set_model_props(onnx_model, {"labels": json.dumps(model.labels)})
+    yield onnx_model.SerializeToString(deterministic=True)
 
 
 def _terms(model: FittedModel) -> list[str]:

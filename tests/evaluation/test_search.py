@@ -13,7 +13,7 @@ from nbtext.errors import InputError
 from nbtext.evaluation.search import WORD_PAIRS, Result, Search, _Corpora, list_candidates, search_settings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitting import read
+from nbtext.model.fitting import fit_model
 
 TEXTS = [f"{'red' if i % 2 else 'blue'} {'apple pie' if i % 3 else 'berry jam'} number{i % 7}" for i in range(40)]
 LABELS: list[str | None] = ["red" if i % 2 else "blue" for i in range(40)]
@@ -97,7 +97,7 @@ def test_leave_one_out_where_all_have_it() -> None:
     listed = list_candidates(features, ModelSettings(), given={"tf"}, with_linear=False)
     one = search_settings(listed, counted, has_time=lambda: True)
     assert one.estimate == "leave-one-out"
-    best = read(counted(one.best.candidate.features), one.best.candidate.features, one.best.candidate.modelling)
+    best = fit_model(counted(one.best.candidate.features), one.best.candidate.features, one.best.candidate.modelling)
     assert best.choice.expectation is not None
     assert one.best.accuracy == best.choice.expectation.accuracy
 

@@ -127,7 +127,7 @@ def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
     """However much of the output waits for its end, nothing at all included."""
-    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
+    export(TextClassifier().fit(["one two", "three"], ["a", "b"]).fitted_, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     for n_lines in (1, 2047, 2048, 2049):  # of two bytes each: buffers often have 4096
         with open("/dev/full", "wb") as full:
@@ -138,7 +138,7 @@ def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: bytes) -> None:
     """For the last line too, where that has no end."""
-    export(TextClassifier().fit(["one two", "three"], ["a", "b"]), "c", str(tmp_path / "model.c"))
+    export(TextClassifier().fit(["one two", "three"], ["a", "b"]).fitted_, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     limited = ["sh", "-c", "ulimit -v 100000; exec ./model"]
     done = subprocess.run(limited, input=b"one " * 1_000_000 + end, cwd=tmp_path, capture_output=True, check=False)
