@@ -92,7 +92,7 @@ def test_equals_refits(is_forward: bool) -> None:
     labels = [f"label {n % 3}" for n in range(60)]
     texts = [" ".join(f"w{w}" for w in random.integers(n % 3 * 4, 12, 8)) + f" n{n}" for n in range(60)]
     marks = [str(n // 7) for n in range(60)]
-    builder = CorpusCounter(TextClassifier().features, sample_size=None)
+    builder = CorpusCounter(TextClassifier().feature_settings, sample_size=None)
     for half in (slice(0, 31), slice(31, None)):
         builder.add(Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), marks=marks[half]))
     tally = builder.finish()

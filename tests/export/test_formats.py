@@ -30,6 +30,7 @@ from nbtext.export.table import table
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.explanation import Explainer
+from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
 
@@ -256,6 +257,6 @@ def test_onnx_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
     """Whatever the format."""
-    forms: list[Callable[[TextClassifier], Any]] = [table, javascript, onnx_graph, sklearn_json]
+    forms: list[Callable[[FittedModel], Any]] = [table, javascript, onnx_graph, sklearn_json]
     for form in forms:
-        assert b"".join(form(classifier)) == b"".join(form(classifier))
+        assert b"".join(form(classifier.fitted_)) == b"".join(form(classifier.fitted_))

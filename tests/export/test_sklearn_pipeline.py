@@ -172,4 +172,6 @@ def test_inspection_of_what_was_not_counted() -> None:
         view.feature: label.label for label in inspect(classifier.model_, by="chi2").labels for view in label.features
     }
     assert (prefers["tax"], prefers["permit"], prefers["bags"]) == ("taxes", "permits", "trash")
-    assert "mutual information –" in format_inspection(inspect(classifier.model_, words=("parking",)), output_format="table")
+    assert "mutual information –" in format_inspection(
+        inspect(classifier.model_, words=("parking",)), output_format="table"
+    )
