@@ -35,7 +35,7 @@ def contestants() -> list[Contestant]:
     return [
         Contestant("multinomial", TextClassifier().fit_source(read("train")).model_, 1000),
         Contestant("bernoulli", TextClassifier(model="bernoulli", max_features=80).fit_source(read("train")).model_),
-        Contestant("half", TextClassifier().fit([d.text for d in half], [str(d.label) for d in half])),
+        Contestant("half", TextClassifier().fit([d.text for d in half], [str(d.label) for d in half]).model_),
     ]
 
 
