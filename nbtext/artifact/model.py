@@ -19,8 +19,9 @@ from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import NbtextError, SettingsError
 from nbtext.features.document_counts import concatenate
+from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
 from nbtext.features.plain_settings import misfit
-from nbtext.features.settings import NORMS, TERM_FREQUENCIES, FeatureSettings
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
@@ -59,7 +60,12 @@ def save_model(model: TrainedModel, path: str) -> None:
                 "occurrences": narrowed(statistics.occurrences),
             },
             "selected": None if reading.vocabulary == tally.vocabulary else _vocabulary_record(reading.vocabulary),
-            "weighting": {"tf": weighting.tf, "norm": weighting.norm, "idf": weighting.idf},
+            "weighting": {
+                "tf": weighting.tf,
+                "norm": weighting.norm,
+                "idf": weighting.idf,
+                "parameters": dict(weighting.parameters),
+            },
             "scorer": {
                 "bias": scorer.bias,
                 "default": scorer.default,
@@ -210,12 +216,16 @@ def _label_type(record: Record, labels: tuple[str, ...]) -> str:
 
 
 def _weighting(record: Record, n_features: int) -> Weighting:
-    audit.section(record, "weighting", ("tf", "norm", "idf"))
+    audit.section(record, "weighting", ("tf", "norm", "idf", "parameters"))
     has_idf = audit.optional(record, "weighting.idf", np.ndarray) is not None
+    tf = audit.choice(record, "weighting.tf", tuple(TERM_FREQUENCIES))
+    names = TERM_FREQUENCIES[tf].parameters + ("mean_length",) * TERM_FREQUENCIES[tf].needs_mean_length
+    audit.section(record, "weighting.parameters", names)
     return Weighting(
-        audit.choice(record, "weighting.tf", TERM_FREQUENCIES),
+        tf,
         audit.choice(record, "weighting.norm", NORMS),
         audit.real_numbers(record, "weighting.idf", n_features) if has_idf else None,
+        {name: audit.number(record, f"weighting.parameters.{name}", least=0, most=1e100) for name in names},
     )
 
 

@@ -18,7 +18,8 @@ from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import CurveSettings, FoldSettings, SearchSettings, models_to_compare
-from nbtext.features.settings import WEIGHTINGS, FeatureSettings
+from nbtext.features.formulas import WEIGHTINGS
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings, FadingSettings, UnlabeledSettings
 
 Command = Callable[..., Any]

@@ -13,7 +13,8 @@ from nbtext.cli.options import Command, option, settings_options
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.settings import ReadingSettings
 from nbtext.evaluation.settings import SEARCHES, SearchSettings
-from nbtext.features.settings import WEIGHTINGS, FeatureSettings
+from nbtext.features.formulas import WEIGHTINGS
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings, FadingSettings
 from nbtext.report.records import OUTPUT_FORMATS
 

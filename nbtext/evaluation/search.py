@@ -20,7 +20,8 @@ from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.metrics import Judge
 from nbtext.evaluation.splits import stratified_folds
 from nbtext.features.csr import running_sums
-from nbtext.features.settings import WEIGHTINGS, FeatureSettings
+from nbtext.features.formulas import WEIGHTINGS
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitting import fit_model, sample_size
 

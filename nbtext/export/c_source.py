@@ -13,6 +13,8 @@ from nbtext.errors import ModelError
 from nbtext.export.portable import check_analyzer, named_features
 from nbtext.export.probabilities import probabilities_of
 from nbtext.features.analyzer import LONGEST_TOKEN
+from nbtext.features.formulas import format_formula
+from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel
 
 HEAD = """\
@@ -54,7 +56,8 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     found = probabilities_of(model)
     constants = {
         "LOWERCASE": int(settings.lowercase), "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
-        "TF": f"'{weighting.tf[0]}'", "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
+        "WEIGH(count, length)": _formula(weighting),
+        "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
         "A": found["a"], "B": found["b"], "NOISE": found["noise"],
     }  # fmt: skip
     yield HEAD.encode("ascii")
@@ -75,6 +78,12 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         yield _table("int32_t ", f"{name}[]", map(str, places.tolist()))
     yield _unicode()
     yield files("nbtext.export").joinpath("classify.c").read_bytes()
+
+
+def _formula(weighting: Weighting) -> str:
+    """The term frequency, as an expression of C."""
+    variables = {"count": "(count)", "length": "(length)"} | {k: repr(v) for k, v in weighting.parameters.items()}
+    return format_formula(weighting.term_frequency.formula, variables, log="log", maximum="fmax")
 
 
 def _table(kind: str, name: str, values: Iterable[str]) -> bytes:

@@ -125,10 +125,6 @@ static long find_columns(const Word *words, size_t n_words, long *columns) {
     return n_words < SHORTEST ? -1 : n_known;
 }
 
-static double weighed(double count, double known) {
-    return TF == 'b' ? 1 : TF == 'r' ? count / known : TF == 'l' ? 1 + log(count) : count;
-}
-
 /* Counts to weights; returns how many columns are distinct. */
 static size_t weigh(long *columns, long n_known, double *weights) {
     size_t n = 0;
@@ -136,7 +132,7 @@ static size_t weigh(long *columns, long n_known, double *weights) {
     for (long i = 0, j; i < n_known; i = j) {
         for (j = i; j < n_known && columns[j] == columns[i]; j++) ;
         columns[n] = columns[i];
-        weights[n] = weighed((double) (j - i), (double) n_known) * (N_IDF ? idf[columns[n]] : 1);
+        weights[n] = WEIGH((double) (j - i), (double) n_known) * (N_IDF ? idf[columns[n]] : 1);
         length += NORM == '1' ? fabs(weights[n]) : weights[n] * weights[n];
         n++;
     }

@@ -35,8 +35,7 @@ export function classify(text) {
   const found = features(text), counts = new Map();
   for (const name of found) if (columns.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
   const known = [...counts.values()].reduce((a, b) => a + b, 0);
-  const weigh = { count: (c) => c, binary: () => 1, relative: (c) => c / known, log: (c) => 1 + Math.log(c) }[model.tf];
-  const entries = [...counts].map(([name, c]) => [columns.get(name), weigh(c) * (model.idf?.[columns.get(name)] ?? 1)]);
+  const entries = [...counts].map(([name, c]) => [columns.get(name), weigh(c, known) * (model.idf?.[columns.get(name)] ?? 1)]);
   const sum = (f) => entries.reduce((a, [, weight]) => a + f(weight), 0);
   const length = { none: () => 1, l1: () => sum(Math.abs), l2: () => Math.sqrt(sum((x) => x * x)) }[model.norm]() || 1;
   const scores = [...model.bias];

@@ -13,6 +13,7 @@ from typing import Any
 from nbtext.export.portable import check_analyzer, named_features
 from nbtext.export.probabilities import probabilities_of
 from nbtext.features.analyzer import LONGEST_TOKEN
+from nbtext.features.formulas import format_formula
 from nbtext.model.fitted_model import FittedModel
 
 NOT_ASCII = r"[^\x00-\x7f]"
@@ -36,7 +37,6 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         "longest_token": LONGEST_TOKEN,
         "stop_words": settings.stop_words,
         "features": features.terms,
-        "tf": weighting.tf,
         "idf": _numbers(weighting.idf),
         "norm": weighting.norm,
         "bias": _numbers(scorer.bias),
@@ -50,6 +50,9 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
     }
     # within a page, no text of the model may end the script
     yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
+    variables = {"count": "count", "length": "length"} | {k: repr(v) for k, v in weighting.parameters.items()}
+    formula = format_formula(weighting.term_frequency.formula, variables, log="Math.log", maximum="Math.max")
+    yield f"const weigh = (count, length) => {formula};\n".encode("ascii")
     yield files("nbtext.export").joinpath("classify.js").read_bytes()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from nbtext.errors import MissingExtra, ModelError
 from nbtext.export.portable import check_dense, named_features
 from nbtext.export.probabilities import probabilities_of
+from nbtext.features.formulas import evaluate
+from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 OPSET = 13  # of the operators; every ONNX runtime since 2020 has them
 IR_VERSION = 8
 MOST_BYTES = 2**31 - 2**20  # a file of protocol buffers holds no more
+OPERATORS = {"Add": "Add", "Sub": "Sub", "Mult": "Mul", "Div": "Div", "log": "Log", "max": "Max"}  # of formulas
 DOCUMENTATION = """\
 features  strings, documents x longest document: the features of each document as often as they occur, with n-grams of
 words joined by a space, in any order, filled up with empty strings. Words are those of
@@ -138,15 +142,7 @@ def _sum(graph: Graph, values: str, *, name: str) -> str:
 def _weighted(graph: Graph, model: FittedModel, counts: str, known: str) -> str:
     """norm(tf(count) · idf), (documents, n_features)."""
     weighting = model.weighting
-    weights = counts
-    if weighting.tf == "binary":
-        weights = graph.with_constant("Min", counts, 1.0, name="presence")
-    elif weighting.tf == "relative":
-        weights = graph.add("Div", counts, _at_least_one(graph, known), name="relative")
-    elif weighting.tf == "log":
-        positive = graph.add("Log", graph.with_constant("Max", counts, 1.0, name="sightings"), name="logarithms")
-        presence = graph.with_constant("Min", counts, 1.0, name="presence")
-        weights = graph.add("Add", positive, presence, name="sublinear")
+    weights = _term_frequencies(graph, weighting, counts, known)
     if weighting.idf is not None:
         weights = graph.with_constant("Mul", weights, weighting.idf, name="tfidf")
     if weighting.norm != "none":
@@ -158,12 +154,32 @@ def _weighted(graph: Graph, model: FittedModel, counts: str, known: str) -> str:
     return weights
 
 
+def _term_frequencies(graph: Graph, weighting: Weighting, counts: str, known: str) -> str:
+    """The formula of each count as if it were 1 at least, times its presence."""
+    if weighting.tf == "count":
+        return counts
+    numbers = itertools.count(1)
+    operations: dict[str, Callable[..., str]] = {
+        name: lambda *values, operator=operator: graph.add(operator, *values, name=f"tf_{next(numbers)}")
+        for name, operator in OPERATORS.items()
+    }
+    variables = {
+        "count": graph.with_constant("Max", counts, 1.0, name="count_or_one"),
+        "length": graph.with_constant("Max", known, 1.0, name="known_or_one"),
+    }
+    for name, value in weighting.parameters.items():
+        variables[name] = graph.constant(np.float64(value), name)
+    weights = evaluate(
+        weighting.term_frequency.formula,
+        variables,
+        operations,
+        lambda number: graph.constant(np.float64(number), f"tf_{next(numbers)}"),
+    )
+    return graph.add("Mul", weights, graph.with_constant("Min", counts, 1.0, name="presence"), name="frequencies")
+
+
 def _squared(weights: str, norm: str) -> tuple[str, ...]:
     return (weights,) if norm == "l1" else (weights, weights)
-
-
-def _at_least_one(graph: Graph, known: str) -> str:
-    return graph.with_constant("Max", known, 1.0, name="known_or_one")
 
 
 def _scores(graph: Graph, model: FittedModel, weights: str) -> str:

@@ -64,6 +64,8 @@ def _transformers(model: FittedModel) -> list[Step]:
     """What turns counts into weights; BernoulliNB looks at presence by itself."""
     weighting, fitted = model.weighting, {"n_features_in_": model.scorer.n_features}
     norm = None if weighting.norm == "none" else weighting.norm
+    if not weighting.term_frequency.in_sklearn:
+        raise ModelError(f"scikit-learn has no term frequency {weighting.tf}", hint="use --to js")
     steps = []
     if weighting.tf == "binary" and model.model_settings.model != "bernoulli":
         steps.append(_step("Binarizer", {}))

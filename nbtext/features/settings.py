@@ -6,18 +6,11 @@ from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from nbtext.errors import SettingsError
+from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES
 
-TERM_FREQUENCIES = ("count", "binary", "relative", "log")
-INVERSE_DOCUMENT_FREQUENCIES = ("none", "plain", "plus-one", "smooth")
-NORMS = ("none", "l1", "l2")
 LONGEST_NGRAM = 100  # words or characters
 LONGEST_PATTERN = 1_000  # characters of a regular expression
 MOST = 2**62  # documents or features that any option may be about
-WEIGHTINGS = {  # name: tf, idf, norm
-    "counts": ("count", "none", "none"),
-    "binary": ("binary", "none", "none"),
-    "tfidf": ("count", "smooth", "l2"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +72,13 @@ class FeatureSettings:
 
     # how much a feature counts
     tf: str = field(
-        default="count", metadata={"choices": TERM_FREQUENCIES, "help": "What a count within a document counts for."}
+        default="count",
+        metadata={"choices": tuple(TERM_FREQUENCIES), "help": "What a count within a document counts for."},
     )
     idf: str = field(
         default="none",
         metadata={
-            "choices": INVERSE_DOCUMENT_FREQUENCIES,
+            "choices": tuple(INVERSE_DOCUMENT_FREQUENCIES),
             "help": "What a feature's rarity among documents counts for.",
         },
     )
@@ -143,4 +137,4 @@ class FeatureSettings:
     @property
     def is_linear(self) -> bool:
         """Whether the weights of documents add up to a multiple of their counts, or presence, together."""
-        return self.tf in ("count", "binary") and self.norm == "none"
+        return TERM_FREQUENCIES[self.tf].is_linear and self.norm == "none"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import Counter, arrange, counter
+from nbtext.features.formulas import TERM_FREQUENCIES
 from nbtext.features.plain import ClassTally
 from nbtext.features.plain_settings import as_settings
 from nbtext.features.regex_timeout import refuse_long_texts
@@ -86,7 +87,9 @@ class Vectorizer:
         if features is None and self.settings.hash_bits is None:
             features, rows = self._chosen(rows, classes, *counting.vocabulary())
         frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
-        self.weighting_ = Weighting.fitted(self.settings, frequencies, n_documents=len(rows))
+        self.weighting_ = Weighting.fitted(
+            self.settings, frequencies, n_documents=len(rows), mean_length=int(rows.counts.sum()) / len(rows)
+        )
         self.features_ = features
         self._counter = None
         return self._matrix(rows)
@@ -147,10 +150,11 @@ class Vectorizer:
         if hasattr(self, "weighting_"):
             return
         is_fixed = self.settings.vocabulary is not None or self.settings.hash_bits is not None
-        if not is_fixed or self.settings.idf != "none":
+        needs_corpus = self.settings.idf != "none" or TERM_FREQUENCIES[self.settings.tf].needs_mean_length
+        if not is_fixed or needs_corpus:
             raise ModelError("the vectorizer has learned nothing yet", hint="call fit first")
         self.features_ = self._given_vocabulary()
-        self.weighting_ = Weighting(self.settings.tf, self.settings.norm)
+        self.weighting_ = Weighting.fitted(self.settings, np.zeros(0, dtype=np.int64), n_documents=0)
 
     def _classes(self, labels: list[Any], n_documents: int) -> NDArray[np.int32]:
         """The class of each document; all of one where nothing is selected by class."""

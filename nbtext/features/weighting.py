@@ -1,124 +1,156 @@
-"""What a count counts for: term frequency, inverse document frequency, and the norm of a document."""
+"""Weights of counts: term frequency times inverse document frequency, divided by the norm of the document."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.errors import ModelError
+from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, TERM_FREQUENCIES, TermFrequency, evaluate
 from nbtext.features.settings import FeatureSettings
 
 Floats = NDArray[np.float64]
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "log": np.log,
+    "max": np.maximum,
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
-    """How counts become weights: weight = norm(tf(count) · idf).
+    """A fitted weighting: weight = tf(count) * idf / norm.
 
-    tf    `count`, `binary` (1), `relative` (count / the document's counts together), `log` (1 + ln count)
-    norm  `none`, `l1` (the weights of a document sum to 1), `l2` (so do their squares)
-    idf   (n_features,), what each feature's rarity counts for; None where it does not matter
+    Attributes
+    ----------
+    tf : str
+        A key of TERM_FREQUENCIES.
+    norm : str
+        `none`, `l1` (the absolute weights of a document sum to 1) or `l2` (their squares do).
+    idf : (n_features,) float64, or None
+        Inverse document frequencies; None for 1.
+    parameters : mapping of str to float
+        The numbers in the formula of `tf`, other than those of the document.
     """
 
     tf: str = "count"
     norm: str = "none"
     idf: Floats | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def fitted(
-        cls, settings: FeatureSettings, document_frequencies: NDArray[np.int64], *, n_documents: int
+        cls,
+        settings: FeatureSettings,
+        document_frequencies: NDArray[np.int64],
+        *,
+        n_documents: int,
+        mean_length: float | None = None,
     ) -> Weighting:
-        """The weighting that the settings ask for, its idf taken from a corpus.
+        """Fit the weighting of the settings to a corpus.
 
-        document_frequencies  (n_features,), the documents that hold each feature
+        Parameters
+        ----------
+        document_frequencies : (n_features,) int64
+            The number of documents that hold each feature.
+        n_documents : int
+        mean_length : float
+            Known tokens in a document of the corpus, on average; None where weights do not tell it.
+
+        Raises
+        ------
+        ModelError
+            The formula needs the mean length.
         """
-        if settings.idf == "none":
-            return cls(settings.tf, settings.norm)
-        return cls(
-            settings.tf,
-            settings.norm,
-            inverse_document_frequencies(document_frequencies, n_documents=n_documents, idf=settings.idf),
-        )
+        idf = None
+        if settings.idf != "none":
+            idf = inverse_document_frequencies(document_frequencies, n_documents=n_documents, idf=settings.idf)
+        parameters = {name: float(getattr(settings, name)) for name in TERM_FREQUENCIES[settings.tf].parameters}
+        if TERM_FREQUENCIES[settings.tf].needs_mean_length:
+            if mean_length is None:
+                raise ModelError(f"tf {settings.tf} cannot be fitted to weights", hint="make the matrix of counts")
+            parameters["mean_length"] = mean_length
+        return cls(settings.tf, settings.norm, idf, parameters)
+
+    @property
+    def term_frequency(self) -> TermFrequency:
+        """The record of the term frequency."""
+        return TERM_FREQUENCIES[self.tf]
 
     @property
     def is_counting(self) -> bool:
-        """Whether the weights are whole numbers: counts, or ones."""
-        return self.tf in ("count", "binary") and self.norm == "none" and self.idf is None
+        """Whether the weights are whole numbers: counts, or binary counts."""
+        return self.is_linear and self.idf is None
 
     @property
     def is_linear(self) -> bool:
-        """Whether weights add up as counts do, so that statistics of counts tell those of weights."""
-        return self.tf in ("count", "binary") and self.norm == "none"
+        """Whether weights add up as counts do, so that class statistics of weights follow from those of counts."""
+        return self.term_frequency.is_linear and self.norm == "none"
 
     def weights(self, indptr: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
-        """The weight of each entry of compressed sparse rows; of the counts' own type where it is a count or one."""
+        """Return the weight of each entry of compressed sparse rows, in the type of `counts` if they stay whole."""
         if self.is_counting:
             return counts if self.tf == "count" else np.ones_like(counts)
-        weights = term_frequencies(indptr, counts, tf=self.tf)
+        weights = term_frequencies(indptr, counts, tf=self.tf, parameters=self.parameters)
         if self.idf is not None:
             weights *= self.idf[indices]
-        return normalized(indptr, weights, norm=self.norm)
+        return normalize(indptr, weights, norm=self.norm)
 
     def restricted(self, columns: NDArray[np.int64]) -> Weighting:
-        """The weighting of these columns only."""
-        return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns])
+        """Return the weighting of these columns only."""
+        return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns], self.parameters)
 
 
 def document_frequencies(indices: NDArray[np.int32], *, n_features: int) -> NDArray[np.int64]:
-    """The documents that hold each feature, shape (n_features,), from entries that are distinct within a row."""
+    """Return the number of documents that hold each feature, (n_features,), from entries distinct within a row."""
     return np.bincount(indices, minlength=n_features).astype(np.int64)
 
 
-def term_frequencies(indptr: NDArray[Any], counts: NDArray[Any], *, tf: str) -> Floats:
-    """The weight of each entry within its document, shape (n_entries,)."""
-    if tf == "binary":
-        return np.ones(len(counts))
-    weights = counts.astype(np.float64)
-    if tf == "log":
-        np.log(weights, out=weights)
-        weights += 1.0
-    elif tf == "relative":
-        weights /= _spread(indptr, row_sums(indptr, weights))
-    return weights
+def term_frequencies(
+    indptr: NDArray[Any], counts: NDArray[Any], *, tf: str, parameters: Mapping[str, float] | None = None
+) -> Floats:
+    """Return the term frequency of each entry, (n_entries,) float64."""
+    formula, values = TERM_FREQUENCIES[tf].formula, counts.astype(np.float64)
+    variables: dict[str, Any] = {"count": values, **(parameters or {})}
+    if "length" in formula:
+        variables["length"] = np.repeat(row_sums(indptr, values), np.diff(indptr))
+    return np.array(np.broadcast_to(evaluate(formula, variables, OPERATIONS, float), len(values)))
 
 
 def inverse_document_frequencies(document_frequencies: NDArray[np.int64], *, n_documents: int, idf: str) -> Floats:
-    """What each feature's rarity counts for, shape (n_features,), natural logarithms.
+    """Return the inverse document frequency of each feature, (n_features,) float64.
 
-    For `plain`, a feature of a given vocabulary that no document holds counts as if one did.
-
-    idf     `plain` ln(N/df), `plus-one` ln(N/(df+1)), `smooth` ln((1+N)/(1+df)) + 1
-    source  plain: Spärck Jones, A Statistical Interpretation of Term Specificity, 1972; smooth: scikit-learn 1.9,
-            TfidfTransformer
+    Parameters
+    ----------
+    document_frequencies : (n_features,) int64
+    n_documents : int
+    idf : str
+        A key of INVERSE_DOCUMENT_FREQUENCIES.
     """
-    formulas: dict[str, Callable[[Floats], Floats]] = {
-        "plain": lambda df: np.log(n_documents / np.maximum(df, 1)),
-        "plus-one": lambda df: np.log(n_documents / (df + 1)),
-        "smooth": lambda df: np.log((1 + n_documents) / (1 + df)) + 1,
-    }
-    return formulas[idf](document_frequencies.astype(np.float64))
+    variables: dict[str, Any] = {"df": document_frequencies.astype(np.float64), "n": n_documents}
+    value = evaluate(INVERSE_DOCUMENT_FREQUENCIES[idf], variables, OPERATIONS, float)
+    return np.array(np.broadcast_to(value, len(document_frequencies)))
 
 
-def normalized(indptr: NDArray[Any], weights: Floats, *, norm: str) -> Floats:
-    """The weights with each row's absolute values (l1) or squares (l2) summing to 1; a row of zeros stays."""
+def normalize(indptr: NDArray[Any], weights: Floats, *, norm: str) -> Floats:
+    """Return weights divided by the norm of their row; a row of zeros stays."""
     if norm == "none":
         return weights
-    lengths = row_sums(indptr, np.abs(weights)) if norm == "l1" else np.sqrt(row_sums(indptr, weights * weights))
-    lengths[lengths == 0] = 1
-    scaled: Floats = weights / _spread(indptr, lengths)
-    return scaled
+    norms = row_sums(indptr, np.abs(weights)) if norm == "l1" else np.sqrt(row_sums(indptr, weights * weights))
+    norms[norms == 0] = 1
+    return np.asarray(weights / np.repeat(norms, np.diff(indptr)))
 
 
 def row_sums(indptr: NDArray[Any], values: NDArray[Any]) -> Floats:
-    """The sum of each row's values, shape (n_documents,); a row's sum does not depend on the other rows."""
+    """Return the sum of each row's values, (n_documents,); it does not depend on the other rows."""
     n_rows = len(indptr) - 1
-    rows = _spread(indptr, np.arange(n_rows))
+    rows = np.repeat(np.arange(n_rows), np.diff(indptr))
     return np.bincount(rows, weights=values, minlength=n_rows).astype(np.float64, copy=False)
-
-
-def _spread(indptr: NDArray[Any], row_values: NDArray[Any]) -> NDArray[Any]:
-    """One value a row, repeated for each of its entries."""
-    return np.repeat(row_values, np.diff(indptr))

@@ -166,9 +166,7 @@ def _learned(
 
     statistics, sample = counts.statistics, counts.sample
     _check_complete(statistics, sample)
-    weighting = counts.weighting or Weighting.fitted(
-        features, statistics.document_frequencies, n_documents=statistics.n_documents
-    )
+    weighting = counts.weighting or _fit_weighting(statistics, features)
     if counts.weighting is None:
         weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
         sample = sample.weigh(np.asarray(weights, dtype=np.float64))
@@ -224,9 +222,17 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: Eve
         raise ModelError("a model of counts cannot be made of weights", hint="make the matrix of counts")
     if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
-    statistics = counts.statistics
-    frequencies, n_documents = statistics.document_frequencies, statistics.n_documents
-    return counts.weighting or Weighting.fitted(features, frequencies, n_documents=n_documents)
+    return counts.weighting or _fit_weighting(counts.statistics, features)
+
+
+def _fit_weighting(statistics: ClassStatistics, features: FeatureSettings) -> Weighting:
+    n_documents, n_occurrences = statistics.n_documents, int(statistics.occurrences.sum())
+    return Weighting.fitted(
+        features,
+        statistics.document_frequencies,
+        n_documents=n_documents,
+        mean_length=n_occurrences / n_documents,
+    )
 
 
 def _check_signs(event_model: EventModel, modelling: ModelSettings, weighting: Weighting) -> None:

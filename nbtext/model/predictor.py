@@ -111,7 +111,7 @@ class Predictor:
     def score(self, columns: Sequence[list[str]]) -> Scores:
         """Return the scores of texts, given as one list for each text field."""
         scorer, weighting = self.model.scorer, self.model.weighting
-        if scorer.derivation is None:
+        if scorer.derivation is None and weighting.term_frequency.is_compiled:
             return Scores(*self._counter.scores(columns, weighting, scorer))
         rows = self._counter.rows(columns)
         weights = weighting.weights(rows.indptr, rows.indices, rows.counts)

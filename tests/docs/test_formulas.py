@@ -23,7 +23,7 @@ from nbtext.bayes.outliers import log_likelihood_per_token
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
-from nbtext.features.weighting import inverse_document_frequencies, normalized, term_frequencies
+from nbtext.features.weighting import inverse_document_frequencies, normalize, term_frequencies
 from nbtext.linear.ratios import log_count_ratios
 
 Matrix = NDArray[np.float64]
@@ -121,8 +121,8 @@ def test_inverse_document_frequencies() -> None:
 
 def test_norms() -> None:
     x = X[rows, columns].astype(np.float64)
-    equal(normalized(indptr, x, norm="l1"), x / X.sum(axis=1)[rows])
-    equal(normalized(indptr, x, norm="l2"), x / np.sqrt((X**2).sum(axis=1))[rows])
+    equal(normalize(indptr, x, norm="l1"), x / X.sum(axis=1)[rows])
+    equal(normalize(indptr, x, norm="l2"), x / np.sqrt((X**2).sum(axis=1))[rows])
 
 
 def test_mutual_information() -> None:

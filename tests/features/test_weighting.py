@@ -15,12 +15,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from nbtext.features.settings import (
-    INVERSE_DOCUMENT_FREQUENCIES,
-    NORMS,
-    TERM_FREQUENCIES,
-    FeatureSettings,
-)
+from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES
+from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 
 CASES = json.loads((Path(__file__).parent / "cases" / "weighting.json").read_text("utf-8"))
@@ -73,8 +69,8 @@ def test_plain_idf_is_scikit_learns_without_its_one(counts: np.ndarray) -> None:
 
 @given(
     counts=COUNTS,
-    tf=st.sampled_from(TERM_FREQUENCIES),
-    idf=st.sampled_from(INVERSE_DOCUMENT_FREQUENCIES),
+    tf=st.sampled_from(list(TERM_FREQUENCIES)),
+    idf=st.sampled_from(list(INVERSE_DOCUMENT_FREQUENCIES)),
     norm=st.sampled_from(NORMS),
 )
 def test_weights_are_finite_and_keep_their_places(counts: np.ndarray, tf: str, idf: str, norm: str) -> None:
@@ -89,7 +85,7 @@ def test_weights_are_finite_and_keep_their_places(counts: np.ndarray, tf: str, i
     assert weighting.is_counting == FeatureSettings(tf=tf, idf=idf, norm=norm).is_counting
 
 
-@given(counts=COUNTS, tf=st.sampled_from(TERM_FREQUENCIES), norm=st.sampled_from(NORMS))
+@given(counts=COUNTS, tf=st.sampled_from(list(TERM_FREQUENCIES)), norm=st.sampled_from(NORMS))
 def test_a_document_weighs_the_same_alone_and_in_a_batch(counts: np.ndarray, tf: str, norm: str) -> None:
     """To the last bit."""
     weighting = fitted(counts, tf=tf, idf="smooth", norm=norm)
