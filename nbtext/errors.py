@@ -15,6 +15,8 @@ Each is one line: where, what is wrong, what would help.
 
 from __future__ import annotations
 
+from typing import Self
+
 
 def printable(text: str) -> str:
     """The text with everything that a terminal could obey spelled out as an escape, on one line."""
@@ -42,6 +44,11 @@ class NbtextError(Exception):
         self.what = what
         self.where = where
         self.hint = hint
+
+    def locate(self, where: str) -> Self:
+        """Return the error with its place, unless it has one already."""
+        self.where = self.where or where
+        return self
 
     def __str__(self) -> str:
         located = f"{self.where}: {self.what}" if self.where else self.what

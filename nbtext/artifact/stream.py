@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.similar import is_broken_link, similar_path
+from nbtext.documents.streams import is_broken_link, similar_path
 from nbtext.errors import ArtifactError
 
 MAX_PIPE_BYTES = 4 << 30  # a pipe does not tell its length

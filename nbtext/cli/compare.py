@@ -147,7 +147,7 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
 
 def _counts(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tuple[CorpusCounts, FeatureSettings]:
     """The counts of some sources, and how they were made."""
-    from nbtext.documents.matrix_reading import load_matrix
+    from nbtext.documents.matrix import load_matrix
     from nbtext.model.matrices import matrix_counts, matrix_features
     from nbtext.model.source_counting import count_source
 

@@ -79,7 +79,7 @@ def inspect(model: str, form: str | None, **options: Any) -> None:
             if options[name]:
                 where = "--" + name.replace("_", "-").removesuffix("s")
                 raise SettingsError("a matrix has learned nothing", where=where, hint="give a model, or leave it out")
-        from nbtext.documents.matrix_reading import load_matrix
+        from nbtext.documents.matrix import load_matrix
         from nbtext.model.inspection import inspect_matrix
 
         matrix = inspect_matrix(load_matrix(model))

@@ -125,7 +125,7 @@ def _resumed(
     source: Source, output: str, form: str, trained: TrainedModel, decisions: DecisionSettings
 ) -> Iterator[tuple[Source, BinaryIO]]:
     """The documents that have no record in the file yet, and the file."""
-    from nbtext.documents.remainder import Remainder
+    from nbtext.documents.source import Remainder
     from nbtext.model.source_prediction import batch_predictor
     from nbtext.output import resumed_output
     from nbtext.report.resumption import WrittenRecords

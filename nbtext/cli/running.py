@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from nbtext.documents.source import Chunk, Source, open_source
+from nbtext.documents.batch import Block
+from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, SettingsError, number_of, printable
 from nbtext.output import STANDARD_OUTPUT
@@ -169,9 +170,9 @@ def reading(
     first_unread: InputError | None = None
     with progress(source.size, unit=source.unit, is_wanted=not (quiet or no_progress)) as advance:
 
-        def on_batch(chunk: Chunk, batch: Batch) -> None:
+        def on_batch(block: Block, batch: Batch) -> None:
             nonlocal repaired_documents, repaired_bytes, n_unread, first_unread
-            advance(chunk.size)
+            advance(block.size)
             source.skipped.update(batch.notes)
             repaired_documents += batch.repaired_documents
             repaired_bytes += batch.repaired_bytes

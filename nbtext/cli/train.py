@@ -66,7 +66,7 @@ def train(
 
 def _trained(sources: tuple[str, ...], options: dict[str, Any]) -> TrainedModel:
     from nbtext.artifact.model import load_model
-    from nbtext.documents.matrix_reading import load_matrix
+    from nbtext.documents.matrix import load_matrix
     from nbtext.model.fitting import train_on_source
     from nbtext.model.growth import refit
     from nbtext.model.matrices import train_on_matrix

@@ -23,7 +23,7 @@ from nbtext.cluster.work import (
     report_of_work,
     stamp_of,
 )
-from nbtext.documents.shards import Shard, numbered
+from nbtext.documents.shards import Shard, number_lines
 from nbtext.documents.streams import unreadable
 from nbtext.errors import OutputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
@@ -124,13 +124,13 @@ class Workers:
     def _numbered(self, source: Source) -> list[Shard]:
         """The shards of a source, which know the numbers of their lines."""
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
-        if all(shard.span is None for shard in shards):
+        if all(shard.byte_range is None for shard in shards):
             return shards
         found = [
             each if isinstance(each, int) else _failed(each)
             for each in self._in_order((count_shard_lines, shard, source.settings) for shard in shards)
         ]
-        return numbered(shards, found)
+        return number_lines(shards, found)
 
     def _in_order(self, work: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """What each piece of work comes to, in order; only some are begun before the first has been taken."""

@@ -18,7 +18,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.corpus_counts import CorpusCounts
 
 if TYPE_CHECKING:
-    from nbtext.documents.source import Chunk
+    from nbtext.documents.batch import Block
 
 Record = dict[str, Any]
 TYPES = {  # what the arrays of a tally are here; they travel in the smallest type that holds them
@@ -62,7 +62,7 @@ def _widened(arrays: Record) -> Record:
 
 @dataclass(slots=True)
 class Report:
-    """What was odd about the documents of a shard: a chunk and a batch at once, for who watches the progress.
+    """What was odd about the documents of a shard: a block and a batch at once, for who watches the progress.
 
     size     of what was read
     problem  kind, what, where and hint of the error that ended it
@@ -74,9 +74,9 @@ class Report:
     notes: Counter[str] = field(default_factory=Counter)
     problem: tuple[str, str, str, str] | None = None
 
-    def add(self, chunk: Chunk, batch: Batch) -> None:
+    def add(self, block: Block, batch: Batch) -> None:
         """Note what a batch says."""
-        self.size += chunk.size
+        self.size += block.size
         self.repaired_documents += batch.repaired_documents
         self.repaired_bytes += batch.repaired_bytes
         self.notes.update(batch.notes)

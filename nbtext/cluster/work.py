@@ -21,7 +21,7 @@ from nbtext.artifact.model import load_model
 from nbtext.cluster.plain import Record, Report, plain_tally, problem_of, tally_of
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.settings import ReadingSettings
-from nbtext.documents.shards import Shard, count_lines, unnumbered
+from nbtext.documents.shards import Shard, count_lines, forget_line_numbers
 from nbtext.documents.source import open_shard
 from nbtext.errors import InputError, ModelError, NbtextError
 from nbtext.model.fitted_model import TrainedModel
@@ -61,12 +61,12 @@ def count_shard(shard: Shard, reading: ReadingSettings, task: CountingTask, toke
     try:
         _check_alike(tokens_by)
         try:
-            tally = task.count(open_shard(shard, reading).chunks(), report.add)
+            tally = task.count(open_shard(shard, reading).blocks(), report.add)
         except InputError:
-            if shard.span is None:
+            if shard.byte_range is None:
                 raise
             report = Report()  # once more, with the true numbers of its lines
-            tally = task.count(open_shard(unnumbered(shard), reading).chunks(), report.add)
+            tally = task.count(open_shard(forget_line_numbers(shard), reading).blocks(), report.add)
     except NbtextError as error:
         report.problem = problem_of(error)
         return {"tally": None, "report": report.plain()}

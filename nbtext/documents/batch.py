@@ -1,18 +1,48 @@
-"""What every reader gives: documents, many at a time."""
+"""What every reader returns: documents, many at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import InputError
 
 MAX_LABEL_CHARACTERS = 1000
+MAX_NAMES_SHOWN = 20
+MAX_NAME_CHARACTERS = 40
+FOLDER_HINT = "put texts in folders named after their labels, or name the label's column or key with --label-field"
+GROUP_HINT = "--group-field and --order-field need a value for each document"
+
+
+class Block(Protocol):
+    """Some documents that are not read yet; `batch` decodes and parses them, in whichever thread calls it."""
+
+    @property
+    def size(self) -> int:
+        """Return its share of `Source.size`."""
+        ...
+
+    def batch(self) -> Batch:
+        """Return the documents; what is wrong with one of them is a problem of its row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBlock:
+    """A block whose documents are read already."""
+
+    read: Batch
+    size: int
+
+    def batch(self) -> Batch:
+        """Return the documents."""
+        return self.read
 
 
 class Document(NamedTuple):
-    """One text with its name and, where it is known, its label."""
+    """One text with its id and, where it is known, its label."""
 
     id: str
     text: str
@@ -21,86 +51,230 @@ class Document(NamedTuple):
 
 @dataclass(slots=True)
 class Batch:
-    """Documents as columns, all of the same length: what flows through nbtext.
+    """Documents as columns, all of the same length.
 
-    A document that cannot be read keeps its place, with empty text, so that each input has its answer.
+    A document that cannot be read keeps its row, with empty text, so that each input has its answer.
+
+    Attributes
+    ----------
+    ids : list of str
+    columns : tuple of list of str
+        The texts: a list for each field where fields are kept separate, else one list.
+    labels : list of str or None
+    problems : dict of int to InputError
+        Why a row could not be read.
+    repaired_documents : int
+        Documents in which invalid bytes were replaced.
+    repaired_bytes : int
+        Replacement characters (U+FFFD) that stand for invalid bytes.
+    notes : dict of str to int
+        What was skipped while these documents were read, and how often.
+    marks : list of str, optional
+        The group or the timestamp of each document, where it was asked for.
+    origin : str
+        What precedes the line number in the place of a document: `FILE:`, or "" on standard input.
+    line_numbers : sequence of int, optional
+        The line on which each document begins; None where the ids name the places.
+    names : tuple of str
+        The keys or columns of the first document without a label.
     """
 
     ids: list[str]
-    columns: tuple[list[str], ...]  # the texts, a list for each separate field; one list where they are joined
+    columns: tuple[list[str], ...]
     labels: list[str | None]
-    problems: dict[int, InputError] = field(default_factory=dict)  # row: why it could not be read
-    repaired_documents: int = 0  # documents in which invalid bytes were replaced
-    repaired_bytes: int = 0  # replacement characters (U+FFFD) that stand for them
-    notes: dict[str, int] = field(default_factory=dict)  # what was passed over inside these documents: how often
-    marks: list[str] | None = None  # the group or time of each document, where it was asked for
+    problems: dict[int, InputError] = field(default_factory=dict)
+    repaired_documents: int = 0
+    repaired_bytes: int = 0
+    notes: dict[str, int] = field(default_factory=dict)
+    marks: list[str] | None = None
+    origin: str = ""
+    line_numbers: Sequence[int] | None = None
+    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def parts(self, size: int) -> list[Batch]:
-        """The batch cut into batches of at most `size` documents; what was repaired or passed over is the first one's.
-
-        size  >= 1
-        """
+    def split(self, size: int) -> list[Batch]:
+        """Cut the batch into batches of at most `size` >= 1 documents; the first has the notes and repairs."""
         if len(self) <= size:
             return [self]
-        parts = [self._part(start, start + size) for start in range(0, len(self), size)]
-        parts[0].repaired_documents, parts[0].repaired_bytes = self.repaired_documents, self.repaired_bytes
-        parts[0].notes = self.notes
-        return parts
+        batches = [self._slice(start, start + size) for start in range(0, len(self), size)]
+        batches[0].repaired_documents, batches[0].repaired_bytes = self.repaired_documents, self.repaired_bytes
+        batches[0].notes = self.notes
+        return batches
 
-    def after(self, start: int) -> Batch:
-        """The documents from the one of this number on, counted from 0."""
-        return self._part(start, len(self))
+    def skip(self, n_documents: int) -> Batch:
+        """Return the batch without its first documents."""
+        return self._slice(n_documents, len(self))
 
-    def without(self, rows: Collection[int]) -> Batch:
-        """Return the batch without some of its documents; its notes and repairs stay."""
+    def _slice(self, start: int, stop: int) -> Batch:
+        rows = slice(start, stop)
+        return replace(
+            self,
+            ids=self.ids[rows],
+            columns=tuple(texts[rows] for texts in self.columns),
+            labels=self.labels[rows],
+            problems={row - start: problem for row, problem in self.problems.items() if start <= row < stop},
+            repaired_documents=0,
+            repaired_bytes=0,
+            notes={},
+            marks=self.marks[rows] if self.marks is not None else None,
+            line_numbers=self.line_numbers[rows] if self.line_numbers is not None else None,
+        )
+
+    def drop(self, rows: Collection[int]) -> Batch:
+        """Return the batch without these rows; its notes and repairs stay."""
         kept = [row for row in range(len(self)) if row not in rows]
-        places = {row: place for place, row in enumerate(kept)}
+        new_rows = {row: new_row for new_row, row in enumerate(kept)}
         return replace(
             self,
             ids=[self.ids[row] for row in kept],
             columns=tuple([texts[row] for row in kept] for texts in self.columns),
             labels=[self.labels[row] for row in kept],
-            problems={places[row]: problem for row, problem in self.problems.items() if row in places},
-            marks=[self.marks[row] for row in kept] if self.marks is not None else None,
+            problems={new_rows[row]: problem for row, problem in self.problems.items() if row in new_rows},
         )
 
-    def _part(self, start: int, stop: int) -> Batch:
-        rows = slice(start, stop)
-        problems = {row - start: problem for row, problem in self.problems.items() if start <= row < stop}
-        part = Batch(self.ids[rows], tuple(texts[rows] for texts in self.columns), self.labels[rows], problems)
-        part.marks = self.marks[rows] if self.marks is not None else None
-        return part
-
     def documents(self) -> Iterator[Document]:
-        """Each document by itself, the texts of its fields on a line each."""
+        """Yield each document by itself, the texts of its fields on a line each."""
         for identity, *texts, label in zip(self.ids, *self.columns, self.labels, strict=True):
             yield Document(identity, "\n".join(texts), label)
 
+    def place(self, row: int) -> str:
+        """Return where a document is, as FILE:LINE; its id where that is a file."""
+        return self.ids[row] if self.line_numbers is None else f"{self.origin}{self.line_numbers[row]}"
 
-def marked(value: str | None, name: str) -> str:
-    """The group or time of a document; InputError where it has none."""
-    if not value:
-        raise unmarked(name)
-    return value
+    def missing_label(self, row: int) -> InputError:
+        """Return the error for a document without a label, with the keys or columns that the document has."""
+        place = self.place(row)
+        if self.names:
+            what = f"the document has no label; its keys or columns are {format_names(self.names)}"
+            return InputError(what, where=place, hint="name the one of the label with --label-field")
+        return missing_label(place)
 
 
-def unmarked(name: str) -> InputError:
-    """The error of a document whose group or time is missing."""
-    return InputError(f"the document has no `{name}`", hint="--group-field and --order-field need one for each")
+class BatchBuilder:
+    """Builds a batch from records, one by one.
+
+    Parameters
+    ----------
+    settings : ReadingSettings
+    origin : str
+        What precedes the line numbers of the records; see `Batch.origin`.
+    """
+
+    def __init__(self, settings: ReadingSettings, origin: str = "") -> None:
+        self._settings = settings
+        self._fields: list[list[str]] = [[] for _ in settings.text_field]
+        self._marks: list[str] = []
+        self._line_numbers: list[int] = []
+        self.batch = Batch([], (), [], origin=origin)
+
+    def add(
+        self,
+        texts: Sequence[str],
+        *,
+        place: str,
+        identity: str | None = None,
+        label: str | None = None,
+        mark: str | None = None,
+        line: int | None = None,
+        repaired: int = 0,
+    ) -> None:
+        """Add a document.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The text of each field.
+        place : str
+            Where the document is: its id, unless it has one.
+        mark : str, optional
+            Its group or timestamp.
+        line : int, optional
+            The number of its first line.
+        repaired : int
+            Replacement characters for invalid bytes.
+        """
+        if self._settings.mark_field is not None:
+            if not mark:
+                self.add_problem(missing_mark(self._settings.mark_field), place=place, identity=identity, line=line)
+                return
+            self._marks.append(mark)
+        self._add_row(texts, place, identity, label, line, repaired)
+
+    def add_problem(
+        self,
+        problem: InputError,
+        *,
+        place: str,
+        identity: str | None = None,
+        line: int | None = None,
+        label: str | None = None,
+        repaired: int = 0,
+    ) -> None:
+        """Add a document that cannot be read."""
+        self.batch.problems[len(self.batch)] = problem.locate(place)
+        if self._settings.mark_field is not None:
+            self._marks.append("")
+        self._add_row([""] * len(self._fields), place, identity, label, line, repaired)
+
+    def _add_row(
+        self,
+        texts: Sequence[str],
+        place: str,
+        identity: str | None,
+        label: str | None,
+        line: int | None,
+        repaired: int,
+    ) -> None:
+        batch = self.batch
+        batch.ids.append(identity or place)
+        batch.labels.append(label or None)
+        for column, text in zip(self._fields, texts, strict=True):
+            column.append(text)
+        if line is not None:
+            self._line_numbers.append(line)
+        batch.repaired_documents += repaired > 0
+        batch.repaired_bytes += repaired
+
+    def finish(self) -> Batch:
+        """Return the batch of all documents that were added."""
+        self.batch.columns = join_fields(self._fields, self._settings)
+        if self._settings.mark_field is not None:
+            self.batch.marks = self._marks
+        if self._line_numbers:
+            self.batch.line_numbers = self._line_numbers
+        return self.batch
 
 
-def unlabeled(identity: str) -> InputError:
-    """The error of a document without a label; one that is a line of a file is named as FILE:LINE."""
-    hint = "put texts in folders named after their labels, or name the label's column with --label-field"
-    if identity.rpartition(":")[2].isdecimal():
+def join_fields(fields: Sequence[list[str]], settings: ReadingSettings) -> tuple[list[str], ...]:
+    """Return the columns of a batch: a column for each field, or one with the fields on a line each."""
+    if settings.separate_fields or len(fields) == 1:
+        return tuple(fields)
+    return (list(map("\n".join, zip(*fields, strict=True))),)
+
+
+def format_names(names: Sequence[str]) -> str:
+    """Return some names of keys or columns for an error message, cut to a readable length."""
+    shown = [name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names]
+    more = ", ..." if len(names) > MAX_NAMES_SHOWN else ""
+    return (", ".join(shown[:MAX_NAMES_SHOWN]) or "none") + more
+
+
+def missing_mark(name: str) -> InputError:
+    """Return the error for a document without a group or timestamp."""
+    return InputError(f"the document has no `{name}`", hint=GROUP_HINT)
+
+
+def missing_label(place: str) -> InputError:
+    """Return the error for a document without a label; `place` is its id, or FILE:LINE."""
+    hint = FOLDER_HINT
+    if place.rpartition(":")[2].isdecimal():
         hint = (
-            "--label-field names the label's column or key, --input-format csv, tsv or jsonl says what the file is "
-            "where its name does not; take lines out that have none"
+            "--label-field names the label's column or key, and --input-format says what the file is where its name "
+            "does not; remove lines that have no label"
         )
-    return InputError("the document has no label", where=identity, hint=hint)
+    return InputError("the document has no label", where=place, hint=hint)
 
 
 def check_label(label: str, *, where: str = "") -> None:
@@ -108,10 +282,3 @@ def check_label(label: str, *, where: str = "") -> None:
     if len(label) > MAX_LABEL_CHARACTERS:
         what = f"the label {label[:20]}... has {len(label):,} characters; {MAX_LABEL_CHARACTERS:,} are the most"
         raise InputError(what, where=where, hint="check which column or key holds the labels: --label-field")
-
-
-def as_columns(fields: Sequence[list[str]], *, are_separate: bool) -> tuple[list[str], ...]:
-    """The texts of some fields as a batch has them: a column each, or one in which they are on a line each."""
-    if are_separate or len(fields) == 1:
-        return tuple(fields)
-    return (list(map("\n".join, zip(*fields, strict=True))),)

@@ -1,19 +1,21 @@
-"""Cutting a stream of bytes into blocks of whole lines, whatever pieces it comes in."""
+"""Cut a stream of bytes into blocks of whole lines, from its start or within a range of bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
 from nbtext.documents.decoding import Encoding
+from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import ByteStream, open_stream
 
-CHUNK_LINES = 1 << 14  # at most; short lines make large batches else
+MAX_LINES = 1 << 14  # of a block; short lines would make large batches
 
 
-class Span(NamedTuple):
-    """A part of an uncompressed file: the lines that begin from byte `start` on, before byte `stop`.
+class ByteRange(NamedTuple):
+    """A range of an uncompressed file: the lines that begin at byte `start` or later, before byte `stop`.
 
     first_line is the number of its first line, from 1; without it the lines before are counted.
     """
@@ -23,7 +25,27 @@ class Span(NamedTuple):
     first_line: int | None = None
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a reader reads a stream.
+
+    Attributes
+    ----------
+    encoding : Encoding
+    settings : ReadingSettings
+    label : str, optional
+        The label of every document, for formats without one: the name of the file's folder.
+    byte_range : ByteRange, optional
+        The only lines to read, of a splittable format.
+    """
+
+    encoding: Encoding
+    settings: ReadingSettings
+    label: str | None = None
+    byte_range: ByteRange | None = None
+
+
+class LineBlock(NamedTuple):
     """Some whole lines, or one that is too long to be kept.
 
     data        the bytes of the lines; only the last line of a file may lack its line feed; empty where too long
@@ -37,111 +59,119 @@ class Block(NamedTuple):
     is_too_long: bool = False
 
 
-def line_blocks(
-    pieces: Iterator[bytes], encoding: Encoding, limit: int, *, position: Callable[[], int], first_line: int = 1
-) -> Iterator[Block]:
-    """Cut pieces of bytes into blocks of whole lines, each as soon as it is there.
+def read_line_blocks(
+    raw_blocks: Iterator[bytes],
+    encoding: Encoding,
+    limit: int,
+    *,
+    position: Callable[[], int],
+    first_line: int = 1,
+) -> Iterator[LineBlock]:
+    """Yield blocks of whole lines, each as soon as its bytes are there.
 
-    A line of more than `limit` bytes is passed over in bounded memory; it is a block by itself, without its bytes.
+    A line of more than `limit` bytes is skipped in bounded memory; it is a block by itself, without its bytes.
 
-    position  tells how many bytes of the file were read so far
+    Parameters
+    ----------
+    raw_blocks : iterator of bytes
+        The bytes of the stream, cut anywhere.
+    limit : int
+        The largest line, in bytes.
+    position : callable
+        Returns the number of bytes of the file that were read so far.
     """
-    cutter = _Cutter(encoding, limit, first_line)
-    read = 0
-    for piece in _aligned(pieces, encoding.width):
-        for block in cutter.feed(piece):
-            yield block._replace(size=position() - read)
-            read = position()
+    cutter = _LineCutter(encoding, limit, first_line)
+    n_read = 0
+    for block in chain.from_iterable(map(cutter.feed, _align(raw_blocks, encoding.width))):
+        yield block._replace(size=position() - n_read)
+        n_read = position()
     for block in cutter.finish():
-        yield block._replace(size=position() - read)
-        read = position()
+        yield block._replace(size=position() - n_read)
+        n_read = position()
 
 
-class _Cutter:
-    """Cuts at line feeds what is fed piece by piece."""
+class _LineCutter:
+    """Cuts raw blocks at line feeds."""
 
     def __init__(self, encoding: Encoding, limit: int, first_line: int) -> None:
         self._encoding = encoding
         self._limit = limit
-        self._line = first_line  # the number of the next line to give
-        self._pending: list[bytes] = []  # of a line that goes on
+        self._line = first_line  # the number of the next line
+        self._pending: list[bytes] = []  # the bytes of an unfinished line
         self._pending_size = 0
 
-    def feed(self, piece: bytes) -> Iterator[Block]:
-        """The blocks that this piece completes."""
-        last = self._encoding.last_newline(piece)
+    def feed(self, raw: bytes) -> Iterator[LineBlock]:
+        """Yield the blocks that these bytes complete."""
+        last = self._encoding.last_newline(raw)
         if last < 0:
-            self._keep(piece)
+            self._keep(raw)
             return
         start, end = 0, last + self._encoding.width
         if self._pending_size > self._limit:
-            yield self._too_long()
-            start = self._encoding.find_newline(piece) + self._encoding.width
-        whole = b"".join((*self._pending, memoryview(piece)[start:end]))  # copies once
+            yield self._too_long_line()
+            start = self._encoding.find_newline(raw) + self._encoding.width
+        whole = b"".join((*self._pending, memoryview(raw)[start:end]))  # copies once
         self._pending, self._pending_size = [], 0
-        self._keep(piece[end:])
+        self._keep(raw[end:])
         yield from self._cut(whole)
 
-    def finish(self) -> Iterator[Block]:
-        """What is left at the end: a line without a line feed."""
+    def finish(self) -> Iterator[LineBlock]:
+        """Yield the last line, which has no line feed."""
         if self._pending_size > self._limit:
-            yield self._too_long()
+            yield self._too_long_line()
         else:
             yield from self._cut(b"".join(self._pending))
 
-    def _keep(self, piece: bytes) -> None:
-        self._pending_size += len(piece)
+    def _keep(self, raw: bytes) -> None:
+        self._pending_size += len(raw)
         if self._pending_size > self._limit:
             self._pending = []
-        elif piece:
-            self._pending.append(piece)
+        elif raw:
+            self._pending.append(raw)
 
-    def _cut(self, whole: bytes) -> Iterator[Block]:
-        """Whole lines as one block, or as several where they are many or some of them are too long."""
-        n_lines = self._encoding.count_newlines(whole) + (not whole.endswith(self._encoding.newline))
+    def _cut(self, whole: bytes) -> Iterator[LineBlock]:
+        """Yield whole lines as one block, or as several where they are many or some of them are too long."""
+        newline = self._encoding.newline
+        n_lines = self._encoding.count_newlines(whole) + (not whole.endswith(newline))
         if not whole:
             return
-        if n_lines <= CHUNK_LINES and len(whole) <= self._limit:
+        if n_lines <= MAX_LINES and len(whole) <= self._limit:
             yield self._block(whole, n_lines)
             return
         group: list[bytes] = []
         for line in self._encoding.split_lines(whole):
-            if len(line) > self._limit or len(group) == CHUNK_LINES:
-                yield from self._grouped(group)
+            if group and (len(line) > self._limit or len(group) == MAX_LINES):
+                yield self._block(newline.join(group) + newline, len(group))
                 group = []
             if len(line) > self._limit:
-                yield self._too_long()
+                yield self._too_long_line()
             else:
                 group.append(line)
-        yield from self._grouped(group)
+        if group:
+            yield self._block(newline.join(group) + newline, len(group))
 
-    def _grouped(self, lines: list[bytes]) -> Iterator[Block]:
-        if lines:
-            newline = self._encoding.newline
-            yield self._block(newline.join(lines) + newline, len(lines))
-
-    def _block(self, data: bytes, n_lines: int) -> Block:
+    def _block(self, data: bytes, n_lines: int) -> LineBlock:
         self._line += n_lines
-        return Block(data, self._line - n_lines, 0)
+        return LineBlock(data, self._line - n_lines, 0)
 
-    def _too_long(self) -> Block:
+    def _too_long_line(self) -> LineBlock:
         self._line += 1
-        return Block(b"", self._line - 1, 0, is_too_long=True)
+        return LineBlock(b"", self._line - 1, 0, is_too_long=True)
 
 
-def pieces_of(stream: ByteStream) -> Iterator[bytes]:
-    """What the stream gives, piece by piece."""
+def read_raw_blocks(stream: ByteStream) -> Iterator[bytes]:
+    """Yield the bytes of a stream as they come."""
     return iter(stream.read, b"")
 
 
-def _aligned(pieces: Iterator[bytes], width: int) -> Iterator[bytes]:
-    """The same bytes in pieces of whole characters, but for a last one that is broken."""
+def _align(raw_blocks: Iterator[bytes], width: int) -> Iterator[bytes]:
+    """Yield the same bytes in blocks of whole characters; only the last may be incomplete."""
     if width == 1:
-        yield from pieces
+        yield from raw_blocks
         return
     rest = b""
-    for piece in pieces:
-        data = rest + piece
+    for raw in raw_blocks:
+        data = rest + raw
         end = len(data) - len(data) % width
         rest = data[end:]
         yield data[:end]
@@ -149,74 +179,72 @@ def _aligned(pieces: Iterator[bytes], width: int) -> Iterator[bytes]:
         yield rest
 
 
-def count_beginnings(path: str, span: Span, mark: int, encoding: Encoding) -> int:
-    """How many lines begin within the span of a file whose text begins at byte `mark`."""
-    start, stop = _edges(span, encoding)
+def count_lines_in_range(path: str, byte_range: ByteRange, mark: int, encoding: Encoding) -> int:
+    """Return how many lines begin within a range of a file whose text begins at byte `mark`."""
+    start, stop = _round_to_characters(byte_range, encoding)
     if stop <= mark:
         return 0
     base = mark if start <= mark else start - encoding.width
-    return (start <= mark) + _count_lines(path, base, stop - encoding.width, encoding)
+    return (start <= mark) + _count_newlines(path, base, stop - encoding.width, encoding)
 
 
-def _edges(span: Span, encoding: Encoding) -> tuple[int, int]:
-    """Where the span starts and stops, in whole characters."""
+def _round_to_characters(byte_range: ByteRange, encoding: Encoding) -> tuple[int, int]:
     width = encoding.width
-    return -(-span.start // width) * width, -(-span.stop // width) * width
+    return -(-byte_range.start // width) * width, -(-byte_range.stop // width) * width
 
 
-def span_blocks(path: str, span: Span, mark: int, encoding: Encoding, limit: int) -> Iterator[Block]:
-    """The blocks of the lines that begin within the span of a file whose text begins at byte `mark`."""
+def read_range(path: str, byte_range: ByteRange, mark: int, encoding: Encoding, limit: int) -> Iterator[LineBlock]:
+    """Yield the blocks of the lines that begin within a range of a file whose text begins at byte `mark`."""
     width = encoding.width
-    start, stop = _edges(span, encoding)
+    start, stop = _round_to_characters(byte_range, encoding)
     is_first = start <= mark
-    base = mark if is_first else start - width  # one character ahead: a line that ended there begins in the span
-    first_line = span.first_line
+    base = mark if is_first else start - width  # one character earlier: a line that ends there begins in the range
+    first_line = byte_range.first_line
     if first_line is None:
-        first_line = 1 + count_beginnings(path, Span(0, start), mark, encoding)
+        first_line = 1 + count_lines_in_range(path, ByteRange(0, start), mark, encoding)
     stream = open_stream(path, offset=base)
     try:
-        pieces = _aligned(pieces_of(stream), width)
+        raw_blocks = _align(read_raw_blocks(stream), width)
         offset = base
         if not is_first:
-            offset, pieces = _after_newline(pieces, base, encoding)
-        owned = _until(pieces, offset, stop, encoding)
-        yield from line_blocks(owned, encoding, limit, position=lambda: stream.position, first_line=first_line)
+            offset, raw_blocks = _skip_line(raw_blocks, base, encoding)
+        owned = _stop_after_line(raw_blocks, offset, stop, encoding)
+        yield from read_line_blocks(owned, encoding, limit, position=lambda: stream.position, first_line=first_line)
     finally:
         stream.close()
 
 
-def _after_newline(pieces: Iterator[bytes], offset: int, encoding: Encoding) -> tuple[int, Iterator[bytes]]:
-    """Where the first line after the next line feed begins, and the pieces from there on."""
-    for piece in pieces:
-        found = encoding.find_newline(piece)
+def _skip_line(raw_blocks: Iterator[bytes], offset: int, encoding: Encoding) -> tuple[int, Iterator[bytes]]:
+    """Return where the next line begins, and the blocks from there on."""
+    for raw in raw_blocks:
+        found = encoding.find_newline(raw)
         if found >= 0:
             end = found + encoding.width
-            return offset + end, chain((piece[end:],), pieces)
-        offset += len(piece)
+            return offset + end, chain((raw[end:],), raw_blocks)
+        offset += len(raw)
     return offset, iter(())
 
 
-def _until(pieces: Iterator[bytes], offset: int, stop: int, encoding: Encoding) -> Iterator[bytes]:
-    """The pieces up to the end of the last line that begins before `stop`; the first piece is at `offset`."""
+def _stop_after_line(raw_blocks: Iterator[bytes], offset: int, stop: int, encoding: Encoding) -> Iterator[bytes]:
+    """Yield the bytes up to the end of the last line that begins before `stop`; the first block is at `offset`."""
     if offset >= stop:
         return
-    for piece in pieces:
-        found = encoding.find_newline(piece, max(0, stop - encoding.width - offset))
+    for raw in raw_blocks:
+        found = encoding.find_newline(raw, max(0, stop - encoding.width - offset))
         if found >= 0:
-            yield piece[: found + encoding.width]
+            yield raw[: found + encoding.width]
             return
-        yield piece
-        offset += len(piece)
+        yield raw
+        offset += len(raw)
 
 
-def _count_lines(path: str, start: int, stop: int, encoding: Encoding) -> int:
-    """How many lines end between two places of a file."""
+def _count_newlines(path: str, start: int, stop: int, encoding: Encoding) -> int:
     n_lines, offset = 0, start
     stream = open_stream(path, offset=start)
     try:
-        for piece in _aligned(pieces_of(stream), encoding.width):
-            n_lines += encoding.count_newlines(piece[: max(0, stop - offset)])
-            offset += len(piece)
+        for raw in _align(read_raw_blocks(stream), encoding.width):
+            n_lines += encoding.count_newlines(raw[: max(0, stop - offset)])
+            offset += len(raw)
             if offset >= stop:
                 break
     finally:

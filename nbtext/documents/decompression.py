@@ -1,4 +1,4 @@
-"""Compressed bytes to bytes, a piece at a time: gzip, bzip2, xz and zstd."""
+"""Compressed bytes to bytes, a block at a time: gzip, bzip2, xz and zstd."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MAGICS = tuple(MAGIC)
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")  # what follows "BZh" and a digit: a block, or the end
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 HEAD_BYTES = 10  # as many tell every kind
-PIECE_BYTES = 1 << 20  # unpacked at a time
-ZSTD_PIECE_BYTES = 1 << 10  # packed bytes given to zstandard at a time: they unpack to at most 32 MiB
+BLOCK_BYTES = 1 << 20  # unpacked at a time
+ZSTD_BLOCK_BYTES = 1 << 10  # packed bytes given to zstandard at a time: they unpack to at most 32 MiB
 XZ_MEMORY = 256 << 20  # bytes that unpacking may use; what xz -9 writes needs 65 MiB
 
 
@@ -49,10 +49,10 @@ def suffix_compression(path: str) -> tuple[str, str | None]:
     return path, None
 
 
-def unpacked_pieces(packed: Iterator[bytes], compression: str, *, where: str) -> Iterator[bytes]:
+def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> Iterator[bytes]:
     """Unpack a stream, or several one after the other, in bounded memory.
 
-    packed       non-empty pieces of compressed bytes
+    packed       non-empty blocks of compressed bytes
     compression  gzip, bzip2, xz or zstd
     raises       InputError that names `where`: it is broken, or ends too early; MissingExtra: no library unpacks zstd
     """
@@ -62,25 +62,25 @@ def unpacked_pieces(packed: Iterator[bytes], compression: str, *, where: str) ->
         while not unpacker.eof:
             if not data and unpacker.needs_input and not (data := next(packed, b"")):
                 raise InputError(f"the {compression} data ends too early", where=where, hint="is it a part of a file?")
-            piece = _unpack(unpacker, data, compression, where)
+            block = _unpack(unpacker, data, compression, where)
             data = b""
-            if piece:
-                yield piece
+            if block:
+                yield block
         data = _next_stream(unpacker.unused_data, packed)
 
 
-def unpacked(content: bytes, compression: str, *, limit: int) -> bytes:
+def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
     """Unpack bytes that are all there.
 
     raises  InputError: they are broken, or unpack to more than `limit` bytes
     """
-    pieces, size = [], 0
-    for piece in unpacked_pieces(iter((content,)), compression, where=""):
-        pieces.append(piece)
-        size += len(piece)
+    blocks, size = [], 0
+    for block in unpack_blocks(iter((content,)), compression, where=""):
+        blocks.append(block)
+        size += len(block)
         if size > limit:
             raise too_long(limit)
-    return b"".join(pieces)
+    return b"".join(blocks)
 
 
 def too_long(limit: int) -> InputError:
@@ -95,7 +95,7 @@ def misnamed(compression: str, *, where: str = "") -> InputError:
 
 def _unpack(unpacker: Unpacker, data: bytes, compression: str, where: str) -> bytes:
     try:
-        return unpacker.decompress(data, PIECE_BYTES)
+        return unpacker.decompress(data, BLOCK_BYTES)
     except MemoryError:
         raise
     except Exception as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
@@ -132,9 +132,9 @@ class _GzipUnpacker:
         return self._unpacker.unused_data
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        piece = self._unpacker.decompress(self._unpacker.unconsumed_tail + data, max(max_length, 0))
-        self._is_full = len(piece) == max_length
-        return piece
+        block = self._unpacker.decompress(self._unpacker.unconsumed_tail + data, max(max_length, 0))
+        self._is_full = len(block) == max_length
+        return block
 
 
 class _ZstandardUnpacker:
@@ -161,13 +161,13 @@ class _ZstandardUnpacker:
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         data = self._pending + data
-        pieces, size, start = [], 0, 0
+        blocks, size, start = [], 0, 0
         while start < len(data) and size < max(max_length, 1) and not self.eof:
-            pieces.append(self._unpacker.decompress(data[start : start + ZSTD_PIECE_BYTES]))
-            size += len(pieces[-1])
-            start += ZSTD_PIECE_BYTES
+            blocks.append(self._unpacker.decompress(data[start : start + ZSTD_BLOCK_BYTES]))
+            size += len(blocks[-1])
+            start += ZSTD_BLOCK_BYTES
         self._pending = data[start:]
-        return b"".join(pieces)
+        return b"".join(blocks)
 
 
 def _zstd_unpacker() -> Unpacker:

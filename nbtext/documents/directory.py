@@ -1,4 +1,4 @@
-"""The files of a directory tree: DIR/LABEL/**/FILE, in an order that depends on their names alone."""
+"""Directories, DIR/LABEL/**/FILE: which of their files are documents, in an order that depends on names alone."""
 
 from __future__ import annotations
 
@@ -11,22 +11,253 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from nbtext.documents.streams import unreadable
-from nbtext.documents.urls import files_below, is_url, shown
+from nbtext.documents.batch import Batch
+from nbtext.documents.blocks import ReadOptions
+from nbtext.documents.decoding import MARKS, Encoding
+from nbtext.documents.decompression import (
+    MAGICS,
+    SUFFIXES,
+    compression_of,
+    misnamed,
+    suffix_compression,
+    too_long,
+    unpack,
+)
+from nbtext.documents.recognition import (
+    BINARY,
+    HEAD_BYTES,
+    UNUSUAL_BEGINNINGS,
+    Kind,
+    recognize,
+    recognize_output,
+)
+from nbtext.documents.streams import ByteStream, unreadable
+from nbtext.documents.urls import files_below, is_url, read_url, shown
 from nbtext.errors import InputError
 
 STANDARD_OUTPUT = "-"
 MAILDIR = frozenset({"cur", "new", "tmp"})
+BLOCK_FILES = 256
+BLOCK_BYTES = 8 << 20
+UNPACKED_RATIO = 20  # to which a compressed file is expected to unpack
+SAMPLE_STEP = 32  # the size of one file in so many is looked at, to fill blocks
+READ_BYTES = 1 << 20
+TAB_BYTES = 300  # a record of results has a tab among its first bytes
+SPECIAL_BEGINNINGS = MARKS + MAGICS + UNUSUAL_BEGINNINGS
+SPECIAL_SUFFIXES = tuple(SUFFIXES)
+UNREADABLE_LINK = "symbolic link to a file that cannot be read"
+
+
+def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
+    """Return the content of each file, or the system's error: EINVAL for special files, EFBIG above the limit."""
+    return [_read_file(path, limit) for path in paths]
+
+
+try:
+    from nbtext.documents._files import read_files
+except ImportError:  # not compiled
+    read_files = read_files_plainly
+
+
+def _read_file(path: bytes, limit: int) -> bytes | int:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        return error.errno or errno.EIO
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return errno.EINVAL
+        if status.st_size > limit:
+            return errno.EFBIG
+        content = os.read(handle, status.st_size + 1)
+        return content if len(content) == status.st_size else _read_changing(handle, content, limit)
+    except OSError as error:
+        return error.errno or errno.EIO
+    finally:
+        os.close(handle)
+
+
+def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
+    """Return a file whose size is not what the system says."""
+    blocks, size = [content], len(content)
+    while blocks[-1]:
+        blocks.append(os.read(handle, READ_BYTES))
+        size += len(blocks[-1])
+        if size > limit:
+            return errno.EFBIG
+    return b"".join(blocks)
+
+
+@dataclass(slots=True)
+class FileDocuments:
+    """Documents that are files.
+
+    Attributes
+    ----------
+    paths : list of str
+        As typed; they are the ids.
+    labels : list of str or None
+    root : str, optional
+        The directory SOURCE that the files are from; None for files that are named by themselves.
+    contents : list of bytes or int, optional
+        What was read already, as `read_files` returns it.
+    """
+
+    paths: list[str]
+    labels: list[str | None]
+    encoding: Encoding
+    max_document_bytes: int
+    root: str | None = None
+    contents: list[bytes | int] | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the number of files."""
+        return len(self.paths)
+
+    def batch(self) -> Batch:
+        """Read and decode the files.
+
+        A file that cannot be read is a problem of its row. A file of a directory that is binary, or an output of
+        nbtext, is skipped and counted.
+        """
+        texts: list[str] = []
+        ids = list(map(shown, self.paths)) if is_url(self.paths[0]) else self.paths
+        batch = Batch(ids, (texts,), self.labels)
+        codec, may_hold_nul = self.encoding.codec, self.encoding.width > 1
+        skipped: list[int] = []
+        for row, (path, content) in enumerate(zip(self.paths, self.contents or self._read(batch), strict=True)):
+            if (
+                isinstance(content, int)
+                or path.endswith(SPECIAL_SUFFIXES)
+                or content.startswith(SPECIAL_BEGINNINGS)
+                or (not may_hold_nul and content.find(b"\0", 0, HEAD_BYTES) >= 0)
+                or content.find(b"\t", 0, TAB_BYTES) >= 0
+            ):
+                self._add_special(row, content, batch, skipped)
+                continue
+            try:
+                texts.append(content.decode(codec))
+            except UnicodeDecodeError:
+                self._add_special(row, content, batch, skipped)
+        return batch.drop(skipped) if skipped else batch
+
+    def _read(self, batch: Batch) -> list[bytes | int]:
+        """Return the content of each file; what is wrong with one at a URL goes into the batch."""
+        limit = self.max_document_bytes
+        if not is_url(self.paths[0]):
+            return read_files([os.fsencode(path) for path in self.paths], limit)
+        contents: list[bytes | int] = []
+        for row, path in enumerate(self.paths):
+            try:
+                contents.append(read_url(path, limit))
+            except InputError as problem:
+                contents.append(b"")
+                batch.problems[row], batch.labels[row] = problem, None
+        return contents
+
+    def _add_special(self, row: int, content: bytes | int, batch: Batch, skipped: list[int]) -> None:
+        """Add a file that needs a closer look: its text, its problem, or the reason why it is skipped."""
+        path, text, repaired = self.paths[row], "", 0
+        try:
+            if row not in batch.problems and (reason := self._reason_to_skip(path, content)):
+                batch.notes[reason] = batch.notes.get(reason, 0) + 1
+                skipped.append(row)
+            elif row not in batch.problems:
+                text, repaired = self.encoding.decode(content_of(path, content, self.max_document_bytes))
+        except InputError as problem:
+            batch.problems[row] = problem.locate(path)
+            batch.labels[row] = None
+        batch.columns[0].append(text)
+        batch.repaired_documents += repaired > 0
+        batch.repaired_bytes += repaired
+
+    def _reason_to_skip(self, path: str, content: bytes | int) -> str | None:
+        """Return why a file of a directory is no document, or None where it is one.
+
+        raises  InputError: the file cannot be read, or is binary and not from a directory
+        """
+        if isinstance(content, int):
+            is_special = content != errno.EFBIG and (content == errno.EINVAL or os.path.islink(path))
+            return UNREADABLE_LINK if is_special and self.root is not None else None
+        unpacked_content = content_of(path, content, self.max_document_bytes)
+        kind = recognize(unpacked_content) or self._recognize_binary(path, unpacked_content)
+        if self.root is None:
+            if kind is not None and kind is not BINARY:
+                raise kind.refuse()
+            return None
+        if kind is None and not is_url(self.root):
+            kind = recognize_output(unpacked_content, self.root)
+        return kind.describe() if kind is not None else None
+
+    def _recognize_binary(self, path: str, content: bytes) -> Kind | None:
+        is_text = path.lower().endswith(".txt") or self.encoding.width > 1 or content.startswith(MARKS)
+        return BINARY if not is_text and b"\0" in content[:HEAD_BYTES] else None
+
+
+def content_of(path: str, content: bytes | int, limit: int) -> bytes:
+    """Return what was read, unpacked where it is compressed.
+
+    raises  InputError: it could not be read, has more than `limit` bytes, or does not unpack
+    """
+    if isinstance(content, int):
+        raise too_long(limit) if content == errno.EFBIG else unreadable(path, OSError(content, os.strerror(content)))
+    compression = compression_of(content)
+    if compression is not None:
+        return unpack(content, compression, limit=limit)
+    if (suffix := suffix_compression(path)[1]) is not None:
+        raise misnamed(suffix)
+    return content
+
+
+def read_file_documents(
+    paths: Sequence[str], labels: Sequence[str | None], options: ReadOptions, root: str | None = None
+) -> Iterator[FileDocuments]:
+    """Yield files in blocks of some hundreds, of fewer where they are large."""
+    start, limit = 0, options.settings.max_document_bytes
+    while start < len(paths):
+        stop = start + _block_size(paths[start : start + BLOCK_FILES : SAMPLE_STEP], limit)
+        yield FileDocuments(list(paths[start:stop]), list(labels[start:stop]), options.encoding, limit, root)
+        start = stop
+
+
+def _block_size(sample: Sequence[str], limit: int) -> int:
+    """Return how many files make a block, by the sizes of some: a look at each would cost as much as reading it."""
+    total = 0
+    for path in sample:
+        with suppress(OSError):
+            ratio = UNPACKED_RATIO if path.endswith(SPECIAL_SUFFIXES) else 1
+            total += min(os.stat(path).st_size * ratio, limit)
+    return max(1, min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1)))
+
+
+def read_whole(stream: ByteStream, options: ReadOptions) -> Iterator[FileDocuments]:
+    """Yield all that a pipe or standard input gives as one document."""
+    limit = options.settings.max_document_bytes
+    blocks: list[bytes] = []
+    size = 0
+    while size <= limit and (raw := stream.read()):
+        blocks.append(raw)
+        size += len(raw)
+    content = b"".join(blocks) if size <= limit else errno.EFBIG
+    yield FileDocuments([stream.path], [None], options.encoding, limit, contents=[content])
 
 
 @dataclass(slots=True)
 class Tree:
-    """What was found below a directory.
+    """The files below a directory.
 
-    paths       of the files, as typed: the directory joined with the way down; sorted by code point, name by name
-    labels      the first folder on the way down to each; None for a file that lies in the directory itself
-    in_maildir  whether each is a mail of a Maildir
-    skipped     why something else was passed over: how often
+    Attributes
+    ----------
+    paths : list of str
+        The directory as typed, joined with the way down to the file; sorted by code point, name by name.
+    labels : list of str or None
+        The first folder below the directory; None for a file in the directory itself.
+    in_maildir : list of bool
+        Whether the file is a mail of a Maildir.
+    skipped : Counter of str
+        Why other entries were skipped, and how often.
     """
 
     paths: list[str] = field(default_factory=list)
@@ -37,23 +268,20 @@ class Tree:
 
 @dataclass(slots=True)
 class _Folder:
-    """A folder on the way down, and what of it is still to be looked at."""
+    """A folder on the way down, and its remaining entries."""
 
     path: str
     label: str | None
-    identity: tuple[int, int]  # device and number: the same by whichever way it is reached
+    identity: tuple[int, int]  # device and inode
     entries: Iterator[os.DirEntry[str]]
     is_maildir: bool = False
     in_maildir: bool = False
 
 
 class Outputs:
-    """The files that this run writes, to be recognized by name or, where they exist, by identity.
+    """The files that this run writes, recognized by name or, where they exist, by identity.
 
-    Parameters
-    ----------
-    paths : sequence of str
-        As typed; "-" is standard output, which a shell may have opened as a file of the directory.
+    paths  as typed; "-" is standard output, which a shell may have opened as a file of the directory
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -77,30 +305,30 @@ class Outputs:
 
 
 def list_tree(root: str, outputs: Sequence[str] = ()) -> Tree:
-    """Find all files below a directory; symbolic links are followed, hidden files and folders are not entered.
+    """Return all files below a directory; symbolic links are followed, hidden files and folders are skipped.
 
     outputs  files that this run writes: they are skipped
     raises  InputError: the directory cannot be read, or holds no file
     """
     tree = Tree()
     if is_url(root):
-        return _remote_tree(root)
+        return _list_remote_tree(root)
     written = Outputs(outputs)
     try:
-        stack = [_opened(root, None)]
+        stack = [_open_folder(root, None)]
     except OSError as error:
         raise unreadable(root, error) from None
     while stack:
         entry = _take_files(stack[-1], tree, written)
         if entry is None:
             stack.pop()
-        elif (folder := _entered(entry, stack, tree)) is not None:
+        elif (folder := _enter(entry, stack, tree)) is not None:
             stack.append(folder)
-    return _checked(tree, root)
+    return _check_tree(tree, root)
 
 
-def _remote_tree(root: str) -> Tree:
-    """The same where a URL says. There are no Maildirs, whose names say which mails are still being delivered."""
+def _list_remote_tree(root: str) -> Tree:
+    """Return the files below a URL. Maildirs are not recognized there."""
     tree = Tree()
     for way in files_below(root):
         if any(name.startswith(".") for name in way):
@@ -109,17 +337,17 @@ def _remote_tree(root: str) -> Tree:
         tree.paths.append("/".join((root.rstrip("/"), *way)))
         tree.labels.append(way[0] if len(way) > 1 else None)
         tree.in_maildir.append(False)
-    return _checked(tree, root)
+    return _check_tree(tree, root)
 
 
-def _checked(tree: Tree, root: str) -> Tree:
+def _check_tree(tree: Tree, root: str) -> Tree:
     if not tree.paths:
         skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(tree.skipped.items()))
         raise InputError(f"holds no file to read{f' ({skipped})' if skipped else ''}", where=shown(root))
     return tree
 
 
-def _opened(path: str, label: str | None) -> _Folder:
+def _open_folder(path: str, label: str | None) -> _Folder:
     status = os.stat(path)
     with os.scandir(path) as scan:
         entries = sorted(scan, key=attrgetter("name"))
@@ -128,7 +356,7 @@ def _opened(path: str, label: str | None) -> _Folder:
 
 
 def _take_files(folder: _Folder, tree: Tree, outputs: Outputs) -> os.DirEntry[str] | None:
-    """Put the next files of a folder into the tree, up to the first folder in it, which is returned."""
+    """Add the next files of a folder to the tree, up to the first folder in it, which is returned."""
     prefix, label = os.path.join(folder.path, ""), folder.label
     for entry in folder.entries:
         name = entry.name
@@ -152,14 +380,14 @@ def _take_files(folder: _Folder, tree: Tree, outputs: Outputs) -> os.DirEntry[st
     return None
 
 
-def _entered(entry: os.DirEntry[str], stack: list[_Folder], tree: Tree) -> _Folder | None:
-    """The folder within the last one of the stack; None where it cannot be entered, or is itself one of the stack."""
+def _enter(entry: os.DirEntry[str], stack: list[_Folder], tree: Tree) -> _Folder | None:
+    """Open a folder within the last one of the stack; return None where it cannot be read, or is one of the stack."""
     parent = stack[-1]
     if parent.is_maildir and entry.name == "tmp":  # mails that are still being delivered
         return None
     is_label = len(stack) == 1 and not parent.is_maildir
     try:
-        folder = _opened(entry.path, entry.name if is_label else parent.label)
+        folder = _open_folder(entry.path, entry.name if is_label else parent.label)
     except OSError:
         tree.skipped["unreadable folder"] += 1
         return None

@@ -1,74 +1,144 @@
-"""Which format a file has, by its name and by how it begins."""
+"""The registry of file formats, and the detection of a file's format.
+
+A new format is a file with a reader, and a record here. The command line, the shards and the error messages ask the
+record for everything that they need to know.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
-from nbtext.documents.decoding import Encoding
-from nbtext.documents.decompression import SUFFIXES, suffix_compression
-from nbtext.documents.recognition import MATRIX, MODEL, recognize
+from nbtext.documents.decompression import suffix_compression
+from nbtext.documents.recognition import BINARY, MATRIX, MODEL, recognize
 from nbtext.errors import InputError
 
-EML = "eml"  # a file that is one mail: a format by its name alone
-MAIL_ENDINGS = (f".{EML}", *SUFFIXES)  # of four characters at most: all that is looked at of most of a tree's paths
-LABEL_MARK = "__label__"
-SUFFIX_FORMATS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".mbox": "mbox",
-    ".eml": EML,
-    ".npz": "matrix",
-}
+# The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone.
+# The possessive quantifiers keep the time linear.
+MBOX_SEPARATOR = rb"From (?:\S[^\s@]*+@\S++\s*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
+TEXT_SUFFIX = ".txt"
+MODEL_HINT = "-m takes a model; train refits one where it is the only SOURCE; merge joins several"
 
 
-def suffix_format(path: str) -> str | None:
-    """The format that the name of a file says, a suffix of compression left aside; None where it says none."""
-    return SUFFIX_FORMATS.get(_suffix(path))
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format.
 
-
-def format_of(path: str, head: bytes, encoding: Encoding) -> str:
-    """The format of a file.
-
-    head    how it begins, unpacked
-    raises  InputError: it is a binary file of some other kind
+    Attributes
+    ----------
+    name : str
+        The value of --input-format.
+    unit : {"file", "line", "row"}
+        What one document is.
+    reader : str
+        `module:function` in this package, which is imported when the first file of the format is read. The function
+        has the signature of `source.Reader`. A matrix and a directory have none.
+    suffixes : tuple of str
+        The suffixes of file names, in lower case.
+    beginning : bytes
+        A regular expression for the first line that is not blank, as UTF-8, where it tells the format.
+    has_fields : bool
+        Whether documents have named fields: a text, a label, an id, a group, a timestamp.
+    is_splittable : bool
+        Whether any line is a document by itself, so that a range of bytes can be read without the rest.
+    is_live : bool
+        Whether documents of a pipe can be read as soon as their lines are there.
+    is_choice : bool
+        Whether --input-format offers the format.
     """
-    named = suffix_format(path)
-    if named is not None and named != "matrix":
-        return named
-    kind = recognize(head)
-    if kind is MATRIX:
-        return "matrix"
-    if kind is MODEL:
-        hint = "-m takes a model; train reads one's counts again where it is the only SOURCE; merge joins several"
-        raise InputError("is a model, not text", where=path, hint=hint)
-    if kind is not None:
-        raise kind.refuse(path)
-    text = encoding.decode_leniently(head)
-    if "\0" in text and _suffix(path) != ".txt":
-        raise InputError("is a binary file, not text", where=path, hint="--input-format lines reads it all the same")
-    if text.startswith(LABEL_MARK):
-        return "fasttext"
-    if _suffix(path) == ".txt":
-        return "lines"
-    if text.startswith("From ") and _is_mailbox(text):
-        return "mbox"
-    return "jsonl" if text.lstrip().startswith("{") else "lines"
+
+    name: str
+    unit: str
+    reader: str = ""
+    suffixes: tuple[str, ...] = ()
+    beginning: bytes = b""
+    has_fields: bool = True
+    is_splittable: bool = False
+    is_live: bool = False
+    is_choice: bool = True
+
+    def begins(self, start: bytes) -> bool:
+        """Whether the first bytes of a text tell that it has this format."""
+        first_line = start.lstrip().partition(b"\n")[0]
+        return self.beginning != b"" and re.match(self.beginning, first_line) is not None
+
+    def load_reader(self) -> Any:
+        """Import and return the function that reads the format."""
+        module, _, function = self.reader.partition(":")
+        return getattr(import_module(f"nbtext.documents.{module}"), function)
 
 
-def is_mail(path: str) -> bool:
-    """Whether the file is a mail by its name."""
-    return path[-4:].lower().endswith(MAIL_ENDINGS) and suffix_format(path) == EML
+# where several formats have a suffix, the first whose beginning fits is taken, else the last
+_records = (
+    Format("dirs", "file", has_fields=False),
+    Format("files", "file", "directory:read_whole", has_fields=False),
+    Format(
+        "jsonl", "row", "jsonl:read_jsonl", (".jsonl", ".ndjson", ".json"), rb"\{", is_splittable=True, is_live=True
+    ),
+    Format("csv", "row", "tables:read_csv", (".csv",)),
+    Format("tsv", "row", "tables:read_tsv", (".tsv", ".tab")),
+    Format(
+        "fasttext",
+        "line",
+        "lines:read_fasttext",
+        (TEXT_SUFFIX,),
+        rb"__label__",
+        has_fields=False,
+        is_splittable=True,
+        is_live=True,
+    ),
+    Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), has_fields=False, is_splittable=True, is_live=True),
+    Format("mbox", "row", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
+    Format("eml", "file", "mail:read_mbox", (".eml",), is_choice=False),
+    Format("matrix", "row"),
+)
+FORMATS = {record.name: record for record in _records}
+FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)
 
 
-def _suffix(path: str) -> str:
+def content_suffix(path: str) -> str:
+    """Return the suffix of a file name in lower case, without the suffix of a compression."""
     return os.path.splitext(suffix_compression(path)[0])[1].lower()
 
 
-def _is_mailbox(text: str) -> bool:
-    from nbtext.documents.mailbox import is_separator
+def detect_format(path: str, head: bytes, text: str) -> Format:
+    """Return the format of a file.
 
-    return is_separator(text.partition("\n")[0].encode("utf-8", "surrogatepass"))
+    Parameters
+    ----------
+    path : str
+        Its name; the suffix of most formats decides.
+    head : bytes
+        Its first bytes, unpacked.
+    text : str
+        The same, decoded.
+
+    Raises
+    ------
+    InputError
+        The file is a binary file of some other kind.
+    """
+    suffix = content_suffix(path)
+    named = [record for record in _records if suffix in record.suffixes]
+    if named and suffix != TEXT_SUFFIX:
+        start = text.encode("utf-8", "surrogatepass")
+        return next((record for record in named if record.begins(start)), named[-1])
+    kind = recognize(head)
+    if kind is MATRIX:
+        return FORMATS["matrix"]
+    if kind is MODEL:
+        raise InputError("is a model, not text", where=path, hint=MODEL_HINT)
+    if kind is None and suffix != TEXT_SUFFIX and "\0" in text:
+        kind = BINARY._replace(hint="--input-format lines reads it as text all the same")
+    if kind is not None:
+        raise kind.refuse(path)
+    start = text.encode("utf-8", "surrogatepass")
+    return next((record for record in named or _records if record.begins(start)), FORMATS["lines"])
+
+
+def is_mail(path: str) -> bool:
+    """Whether a file is a mail by its name. Called for each file of a directory, so it looks at the end first."""
+    return path[-4:].lower().endswith((".eml", ".gz", ".bz2", ".xz", ".zst")) and content_suffix(path) == ".eml"

@@ -1,86 +1,90 @@
-"""JSON lines: an object a line, with a text, and perhaps a label and an id.
+"""JSON lines: an object on each line, with a text, and optionally a label and an id.
 
-Flat objects are read by a compiled scanner, others by orjson where it is installed; the standard library's json says
-what a line means wherever either has any doubt, so that the result is the same without them.
+Flat objects are read by a compiled scanner, others by orjson where it is installed. The standard library's json
+decides wherever either of them has any doubt, so that the result is the same without them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Any
 
-from nbtext.documents.batch import Batch, as_columns, marked
+from nbtext.documents.batch import Batch, BatchBuilder, format_names, join_fields
+from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import decode_lines
-from nbtext.documents.files import located
-from nbtext.documents.lines import LineChunk
+from nbtext.documents.lines import LineDocuments, read_line_documents
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
 
 try:
     from nbtext.documents._lines import scan
-except ImportError:  # not compiled here
+except ImportError:  # not compiled
 
     def scan(
         data: bytes, text_names: Sequence[str], other_names: Sequence[str]
     ) -> tuple[list[list[str]], list[list[str | None]]] | None:
-        """All is unusual."""
+        """Return None: the lines need a slower parser."""
         return None
 
 
-DEEPEST = 500  # objects and lists within one another; the recursion of json ends above, that of orjson at 1,024
-MOST_KEYS_SAID = 20
-NAME_KINDS = {str, type(None), int, bool}  # what orjson reads just as json does
-JSON_NAMES = {dict: "an object", list: "a list", str: "a text or a number", bool: "a truth value", type(None): "null"}
+MAX_DEPTH = 500  # of nested objects and lists; the recursion of json ends above, that of orjson at 1,024
+ORJSON_NAME_TYPES = {str, type(None), int, bool}  # orjson reads these just as json does
+JSON_TYPE_NAMES = {dict: "an object", list: "a list", str: "a text or a number", bool: "a boolean", type(None): "null"}
 JSON_BLANKS = " \t\r"
+TEXT_HINT = "name the key of the text with --text-field"
 
 _string = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
-
-def _spelled_whole(digits: str) -> str:
-    return digits if digits != "-0" else "0"
-
-
-# numbers stay as they are spelled: they are names here, and may have more digits than an int or a float can hold
-_decoder = json.JSONDecoder(parse_int=_spelled_whole, parse_float=str, parse_constant=lambda _: None)
+# numbers stay as they are written: ids and labels may have more digits than an int or a float can hold
+decoder = json.JSONDecoder(
+    parse_int=lambda digits: digits if digits != "-0" else "0", parse_float=str, parse_constant=lambda _: None
+)
 
 
 def _orjson_loads() -> Callable[[bytes], Any] | None:
     try:
-        from orjson import loads  # so spelled, what another thread is about to find broken is an ImportError here too
+        from orjson import loads  # imported by name: a half-imported module in another thread is an ImportError too
     except ImportError:
         return None
     return loads
 
 
 class _InDoubtError(Exception):
-    """The fast way cannot tell: json must."""
+    """A fast parser cannot tell what a line means; json must."""
 
 
-def parse_jsonl(chunk: LineChunk) -> Batch:
-    """Each line that is not blank is a document."""
-    for parse in (_parse_flat, _parse_fast):
+def read_jsonl(stream: ByteStream, options: ReadOptions) -> Iterator[LineDocuments]:
+    """Yield the documents of JSON lines: each line that is not blank is one."""
+    return read_line_documents(stream, options, parse_jsonl)
+
+
+def parse_jsonl(lines: LineDocuments) -> Batch:
+    """Return a batch in which each line that is not blank is a document."""
+    for parse in (_parse_flat, _parse_with_orjson):
         try:
-            return parse(chunk)
+            return parse(lines)
         except (_InDoubtError, ValueError, LookupError, TypeError):
-            pass  # an unusual line: a more careful way knows which, and what to say
-    return _parse_carefully(chunk)
+            pass  # an unusual line: the next parser knows which, and what to say
+    return _parse_with_json(lines)
 
 
-def _parse_flat(chunk: LineChunk) -> Batch:
-    """Lines that all are flat objects with texts where texts should be; raises an error on others."""
-    settings = chunk.settings
+def _parse_flat(lines: LineDocuments) -> Batch:
+    """Parse lines that are all flat objects with texts in the text fields; raise an error for others."""
+    settings = lines.settings
     marks = (settings.mark_field,) if settings.mark_field is not None else ()
-    found = scan(_utf8(chunk), settings.text_field, (settings.label_field, settings.id_field, *marks))
+    found = scan(_utf8(lines), settings.text_field, (settings.label_field, settings.id_field, *marks))
     if found is None:
         raise _InDoubtError
     fields, names = found
-    return _batch(chunk, fields, *names)
+    return _batch_of_columns(lines, fields, *names)
 
 
-def _batch(
-    chunk: LineChunk,
+def _batch_of_columns(
+    lines: LineDocuments,
     fields: list[list[str]],
     labels: list[str | None],
     ids: list[str | None],
@@ -88,131 +92,135 @@ def _batch(
 ) -> Batch:
     if marks is not None and not all(marks):
         raise _InDoubtError
-    named = [identity or chunk.place(line) for line, identity in enumerate(ids)]
-    batch = Batch(named, as_columns(fields, are_separate=chunk.settings.separate_fields), labels)
+    origin, first = lines.origin, lines.block.first_line
+    named = [identity or f"{origin}{line}" for line, identity in enumerate(ids, first)]
+    batch = Batch(named, join_fields(fields, lines.settings), labels, origin=origin)
+    batch.line_numbers = range(first, first + len(ids))
     batch.marks = [mark or "" for mark in marks] if marks is not None else None
+    if None in labels:
+        row = labels.index(None)
+        batch.names = tuple(json.loads(_utf8(lines).split(b"\n", row + 1)[row]))
     return batch
 
 
-def _parse_fast(chunk: LineChunk) -> Batch:
-    """Lines that all are objects with texts where texts should be; raises any of several errors on others."""
-    settings, loads = chunk.settings, _orjson_loads()
+def _parse_with_orjson(lines: LineDocuments) -> Batch:
+    """Parse lines that are all objects with texts in the text fields; raise any of several errors for others."""
+    settings, loads = lines.settings, _orjson_loads()
     if loads is None:
         raise _InDoubtError
-    lines = _utf8(chunk).split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    records = list(map(loads, lines))
-    if not {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, records)))):
-        _check_depths(lines)
+    rows = _utf8(lines).split(b"\n")
+    if not rows[-1]:
+        rows.pop()
+    records = list(map(loads, rows))
+    has_nested = not {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, records))))
+    if has_nested and any(row.count(b"[") + row.count(b"{") > MAX_DEPTH for row in rows):
+        raise _InDoubtError
     fields = [[record[name] for record in records] for name in settings.text_field]
     if any(set(map(type, field)) != {str} for field in fields):
         raise _InDoubtError
-    labels = _spelled([record.get(settings.label_field) for record in records])
-    ids = _spelled([record.get(settings.id_field) for record in records])
+    labels = _format_names([record.get(settings.label_field) for record in records])
+    ids = _format_names([record.get(settings.id_field) for record in records])
     if settings.mark_field is None:
-        return _batch(chunk, fields, labels, ids)
-    return _batch(chunk, fields, labels, ids, _spelled([record[settings.mark_field] for record in records]))
+        return _batch_of_columns(lines, fields, labels, ids)
+    return _batch_of_columns(lines, fields, labels, ids, _format_names([each[settings.mark_field] for each in records]))
 
 
-def _utf8(chunk: LineChunk) -> bytes:
-    data, codec = chunk.block.data, chunk.encoding.codec
+def _utf8(lines: LineDocuments) -> bytes:
+    data, codec = lines.block.data, lines.encoding.codec
     return data if codec == "utf-8" else data.decode(codec).encode()
 
 
-def _check_depths(lines: list[bytes]) -> None:
-    if any(line.count(b"[") + line.count(b"{") > DEEPEST for line in lines):
-        raise _InDoubtError
-
-
-def _spelled(values: list[Any]) -> list[str | None]:
-    """Names as text: numbers and truth values as JSON spells them, None where there is none."""
+def _format_names(values: list[Any]) -> list[str | None]:
+    """Return labels or ids as text: numbers and booleans as JSON writes them, None where there is none."""
     kinds = set(map(type, values))
-    if not kinds <= NAME_KINDS:
+    if not kinds <= ORJSON_NAME_TYPES:
         raise _InDoubtError
     if kinds - {str, type(None)}:
         values = [value if isinstance(value, str | None) else json.dumps(value) for value in values]
     return [value or None for value in values] if "" in values else values
 
 
-def _parse_carefully(chunk: LineChunk) -> Batch:
-    """Any lines, one by one, by the standard library."""
-    settings = chunk.settings
-    decoded = decode_lines(chunk.block.data, chunk.encoding)
-    rows = [n for n, line in enumerate(decoded.texts) if line.strip(JSON_BLANKS) or n in decoded.problems]
-    fields: list[list[str]] = [[] for _ in settings.text_field]
-    batch = Batch([], (), [], marks=[] if settings.mark_field is not None else None)
-    for row, number in enumerate(rows):
-        place, texts, label, identity, mark = chunk.place(number), [""] * len(fields), None, None, ""
+def _parse_with_json(lines: LineDocuments) -> Batch:
+    """Parse any lines, one by one, with the standard library."""
+    decoded = decode_lines(lines.block.data, lines.encoding)
+    builder = BatchBuilder(lines.settings, lines.origin)
+    for number, line in enumerate(decoded.texts):
+        if not line.strip(JSON_BLANKS) and number not in decoded.problems:
+            continue
+        place, line_number = lines.place(number), lines.block.first_line + number
         try:
             if number in decoded.problems:
                 raise decoded.problems[number]
-            record = _record(decoded.texts[number])
-            identity = _name(record, settings.id_field)
-            texts, label = _texts(record, settings.text_field), _name(record, settings.label_field)
-            if settings.mark_field is not None:
-                mark = marked(_name(record, settings.mark_field), settings.mark_field)
+            record = _parse_line(line)
         except InputError as problem:
-            batch.problems[row] = located(problem, place)
-        batch.ids.append(identity or place)
-        batch.labels.append(label or None)
-        if batch.marks is not None:
-            batch.marks.append(mark)
-        for field, text in zip(fields, texts, strict=True):
-            field.append(text)
-    batch.columns = as_columns(fields, are_separate=settings.separate_fields)
+            builder.add_problem(problem, place=place, line=line_number)
+        else:
+            add_record(builder, record, lines.settings, place=place, line=line_number)
+    batch = builder.finish()
     batch.repaired_documents, batch.repaired_bytes = len(decoded.repaired), sum(decoded.repaired.values())
     return batch
 
 
-def _record(line: str) -> dict[str, Any]:
-    """The object of a line, its numbers as they are spelled."""
-    if line.count("[") + line.count("{") > DEEPEST and _depth(line) > DEEPEST:
-        raise _too_deep()
+def add_record(
+    builder: BatchBuilder, record: Any, settings: ReadingSettings, *, place: str, line: int | None = None
+) -> None:
+    """Add a JSON value, which should be an object, as a document; what is wrong with it is a problem of its row."""
+    identity = None
     try:
-        record = _decoder.decode(line)
+        if not isinstance(record, dict):
+            hint = "jq -c '.[]' writes the items of a list as lines" if isinstance(record, list) else ""
+            raise InputError(f"expected an object, found {JSON_TYPE_NAMES[type(record)]}", hint=hint)
+        identity = _name(record, settings.id_field)
+        texts, label = _texts(record, settings.text_field), _name(record, settings.label_field)
+        mark = _name(record, settings.mark_field) if settings.mark_field is not None else None
+    except InputError as problem:
+        builder.add_problem(problem, place=place, identity=identity, line=line)
+        return
+    if not label and not builder.batch.names:
+        builder.batch.names = tuple(record)
+    builder.add(texts, place=place, identity=identity, label=label, mark=mark, line=line)
+
+
+def _parse_line(line: str) -> Any:
+    """Return the value of a line, its numbers as they are written."""
+    if line.count("[") + line.count("{") > MAX_DEPTH and _depth(line) > MAX_DEPTH:
+        raise too_deep()
+    try:
+        return decoder.decode(line)
     except json.JSONDecodeError as error:
-        hint = "one object a line is wanted (jq -c makes it so)" if line.strip() in ("{", "[") else ""
+        hint = "each line holds one object (jq -c writes them so)" if line.strip() in ("{", "[") else ""
         raise InputError(f"broken JSON: {error.msg.removesuffix(' at')} at column {error.colno}", hint=hint) from None
     except RecursionError:
-        raise _too_deep() from None
-    if not isinstance(record, dict):
-        hint = "jq -c '.[]' makes lines of a list" if isinstance(record, list) else ""
-        raise InputError(f"expected an object, found {_kind(record)}", hint=hint)
-    return record
+        raise too_deep() from None
 
 
 def _texts(record: dict[str, Any], names: Sequence[str]) -> list[str]:
-    """The text of each field; one that is null is empty, unless all are."""
+    """Return the text of each field; one that is null is empty, unless all are."""
     for name in names:
         if name not in record:
-            found = ", ".join(list(record)[:MOST_KEYS_SAID]) or "none"
-            raise InputError(f"no key `{name}`, found {found}", hint="name the key of the text with --text-field")
+            raise InputError(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)
     texts = [_name(record, name) for name in names]
     if all(text is None for text in texts):
-        raise InputError(f"`{names[0]}` is null", hint="name the key of the text with --text-field")
+        raise InputError(f"`{names[0]}` is null", hint=TEXT_HINT)
     return [text or "" for text in texts]
 
 
 def _name(record: dict[str, Any], name: str) -> str | None:
-    """A value as text: numbers and truth values as JSON spells them."""
+    """Return a value as text: numbers and booleans as JSON writes them."""
     value = record.get(name)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return json.dumps(value)
-    raise InputError(f"`{name}` is {_kind(value)}, expected a text")
-
-
-def _kind(value: Any) -> str:
-    return JSON_NAMES[type(value)]
+    raise InputError(f"`{name}` is {JSON_TYPE_NAMES[type(value)]}, expected a text")
 
 
 def _depth(line: str) -> int:
-    """How deep objects and lists lie within one another, outside of strings."""
+    """Return how deep objects and lists are nested, outside of strings."""
     steps = (1 if mark in "[{" else -1 for mark in re.findall(r"[\[\]{}]", _string.sub("", line)))
     return max(accumulate(steps), default=0)
 
 
-def _too_deep() -> InputError:
-    return InputError(f"lists and objects lie more than {DEEPEST} deep within one another")
+def too_deep() -> InputError:
+    """Return the error for JSON that is nested too deep."""
+    return InputError(f"lists and objects are nested more than {MAX_DEPTH} deep")

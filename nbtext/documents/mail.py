@@ -1,4 +1,7 @@
-"""Mails: their headers and texts, out of whatever MIME they are wrapped in. Nothing in a mail is an error by itself."""
+"""Mails, in mbox files, Maildirs and files of their own: their headers and texts, out of whatever MIME holds them.
+
+Nothing in a mail is an error by itself.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,40 @@ import email
 import email.message
 import email.policy
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.parser import BytesHeaderParser
+from itertools import chain
+from typing import NamedTuple
 
+from nbtext.documents.batch import Batch, BatchBuilder
+from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import MARKS, Decoded, Encoding, text_codec
+from nbtext.documents.decompression import too_long
+from nbtext.documents.formats import MBOX_SEPARATOR
 from nbtext.documents.html import text_of_html
+from nbtext.documents.lines import origin_of
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
 
-LONGEST_MIME_HEADER = 4_000  # characters; the library takes quadratic time for parameters
-LONGEST_ENCODED_HEADER = 8_000  # characters; longer ones keep their =?encoded words?=, for the same reason
-DEEPEST = 100  # parts within parts; the library's recursion ends somewhere above
-MOST_LINE_CHECKS = 50_000_000  # each line is held against each boundary; a second or two
+BLOCK_MAILS = 64
+BLOCK_BYTES = 1 << 20
+DEFAULTS = ReadingSettings()
+BYTE_LINES = Encoding("latin-1")  # for lines of bytes
+MAX_MIME_HEADER = 4_000  # characters; the library takes quadratic time for parameters
+MAX_ENCODED_HEADER = 8_000  # characters; longer ones keep their =?encoded words?=, for the same reason
+MAX_DEPTH = 100  # of nested MIME parts; the library's recursion ends somewhere above
+MAX_LINE_CHECKS = 50_000_000  # each line is compared with each boundary; a second or two
 NO_TEXT = {"text/calendar", "text/css", "text/javascript", "text/vcard", "text/x-vcard"}
-WIDER = {"gb2312": "gb18030", "euc_kr": "cp949", "shift_jis": "cp932"}  # what mailers mean when they say the former
+WIDER_CODECS = {"gb2312": "gb18030", "euc_kr": "cp949", "shift_jis": "cp932"}  # what mailers mean by the former
 
 _folded = re.compile(r"\r?\n[ \t]*")
 _boundary = re.compile(rb"boundary\s*=", re.IGNORECASE)
+_separator = re.compile(MBOX_SEPARATOR)
+_quoted_from = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 class _Policy(email.policy.Compat32):
@@ -32,7 +50,7 @@ class _Policy(email.policy.Compat32):
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
-        return name, value[:LONGEST_MIME_HEADER] if name.lower().startswith("content-") else value
+        return name, value[:MAX_MIME_HEADER] if name.lower().startswith("content-") else value
 
 
 POLICY = _Policy()
@@ -40,11 +58,16 @@ POLICY = _Policy()
 
 @dataclass(slots=True)
 class Mail:
-    """What of a mail is text.
+    """The text of a mail.
 
-    headers   the values of the headers that were asked for, by lower-case name, decoded
-    body      the text parts, one after the other
-    repaired  invalid sequences of bytes that U+FFFD stands for
+    Attributes
+    ----------
+    headers : dict of str to list of str
+        The decoded values of the wanted headers, by lower-case name.
+    body : str
+        The text parts, one after the other.
+    repaired : int
+        Invalid sequences of bytes that were replaced by U+FFFD.
     """
 
     headers: dict[str, list[str]] = field(default_factory=dict)
@@ -52,7 +75,7 @@ class Mail:
     repaired: int = 0
 
     def text(self, name: str) -> str:
-        """A field: `body`, `text` (subject and body), or a header, empty where there is none."""
+        """Return a field: `body`, `text` (subject and body), or a header; "" where there is none."""
         if name == "body":
             return self.body
         if name == "text":
@@ -61,29 +84,38 @@ class Mail:
 
 
 def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> Mail:
-    """Read a mail.
+    """Return the text and the wanted headers of a mail.
 
-    headers   lower-case names of those that are wanted
-    encoding  of what names none, or a wrong one
-    raises    InputError: bytes are invalid, and invalid bytes are refused
+    Parameters
+    ----------
+    content : bytes
+    headers : collection of str
+        The lower-case names of the wanted headers.
+    encoding : Encoding
+        The encoding of text that names none, or a wrong one.
+
+    Raises
+    ------
+    InputError
+        Bytes are invalid, and the settings refuse invalid bytes.
     """
     if content.startswith(MARKS):
         content = encoding.decode(content).text.encode("utf-8", "surrogatepass")
     content = content.lstrip(b"\r\n")
-    message, texts = _parsed(content, encoding)
+    message, texts = _parse_mime(content, encoding)
     mail = Mail(body="\n".join(text for text, _ in texts), repaired=sum(repaired for _, repaired in texts))
     for name, value in message.raw_items():
         if name.lower() in headers:
-            text, repaired = _header(str(value), encoding)
+            text, repaired = _decode_header(str(value), encoding)
             mail.headers.setdefault(name.lower(), []).append(text)
             mail.repaired += repaired
     return mail
 
 
-def _parsed(content: bytes, encoding: Encoding) -> tuple[email.message.Message, list[Decoded]]:
-    """The mail and its texts; where the library fails on a broken one, all below its headers is the text."""
+def _parse_mime(content: bytes, encoding: Encoding) -> tuple[email.message.Message, list[Decoded]]:
+    """Return the message and its texts; if the library fails on a broken one, all below its headers is the text."""
     try:
-        if len(_boundary.findall(content)) * content.count(b"\n") <= MOST_LINE_CHECKS:
+        if len(_boundary.findall(content)) * content.count(b"\n") <= MAX_LINE_CHECKS:
             message = email.message_from_bytes(content, policy=POLICY)
             return message, list(_texts(message, encoding))
     except (InputError, MemoryError):
@@ -95,8 +127,8 @@ def _parsed(content: bytes, encoding: Encoding) -> tuple[email.message.Message, 
 
 
 def _texts(part: email.message.Message, encoding: Encoding, depth: int = 0) -> Iterator[Decoded]:
-    """The texts of a part and of the parts in it; of alternatives, the plain one."""
-    if depth > DEEPEST:
+    """Yield the texts of a MIME part and of the parts in it; of alternatives, the plain one."""
+    if depth > MAX_DEPTH:
         raise RecursionError
     if depth and part.get_content_disposition() == "attachment":
         return
@@ -104,7 +136,7 @@ def _texts(part: email.message.Message, encoding: Encoding, depth: int = 0) -> I
     payload = part.get_payload()
     if not isinstance(payload, list):
         if kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
-            yield _text(part, kind, encoding)
+            yield _decode_text(part, kind, encoding)
         return
     children = [child for child in payload if isinstance(child, email.message.Message)]
     texts = [(child.get_content_type(), list(_texts(child, encoding, depth + 1))) for child in children]
@@ -115,8 +147,8 @@ def _texts(part: email.message.Message, encoding: Encoding, depth: int = 0) -> I
         yield from found
 
 
-def _text(part: email.message.Message, kind: str, encoding: Encoding) -> Decoded:
-    text, repaired = _decoded(_payload(part), part.get_content_charset(), encoding)
+def _decode_text(part: email.message.Message, kind: str, encoding: Encoding) -> Decoded:
+    text, repaired = _decode_bytes(_payload(part), part.get_content_charset(), encoding)
     return Decoded(text_of_html(text) if kind == "text/html" else text, repaired)
 
 
@@ -125,10 +157,10 @@ def _payload(part: email.message.Message) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-def _decoded(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:
-    """Bytes as their charset says, else as the settings say; repaired where neither fits."""
+def _decode_bytes(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:
+    """Decode bytes by their charset, else by the settings; replace invalid bytes where neither fits."""
     codec = text_codec(charset) if charset else None
-    codec = WIDER.get(codec, codec) if codec else encoding.codec
+    codec = WIDER_CODECS.get(codec, codec) if codec else encoding.codec
     for candidate in (codec, encoding.codec):
         try:
             return Decoded(data.decode(candidate), 0)
@@ -137,22 +169,172 @@ def _decoded(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:
     return replace(encoding, codec=encoding.codec if codec == "ascii" else codec).decode_rest(data)
 
 
-def _header(value: str, encoding: Encoding) -> Decoded:
-    """A header's value on one line, its =?encoded words?= and raw bytes decoded."""
+def _decode_header(value: str, encoding: Encoding) -> Decoded:
+    """Return a header's value on one line, its =?encoded words?= and raw bytes decoded."""
     raw = _folded.sub(" ", value).strip().encode("utf-8", "surrogateescape")
     text, repaired = encoding.decode_rest(raw)
-    if "=?" not in text or len(text) > LONGEST_ENCODED_HEADER:
+    if "=?" not in text or len(text) > MAX_ENCODED_HEADER:
         return Decoded(text, repaired)
     try:
-        words = [_word(word, charset, encoding) for word, charset in decode_header(text)]
+        words = [_decode_word(word, charset, encoding) for word, charset in decode_header(text)]
     except (HeaderParseError, UnicodeError):
         return Decoded(text, repaired)
     return Decoded("".join(word for word, _ in words), repaired + sum(repaired for _, repaired in words))
 
 
-def _word(word: bytes | str, charset: str | None, encoding: Encoding) -> Decoded:
+def _decode_word(word: bytes | str, charset: str | None, encoding: Encoding) -> Decoded:
     if isinstance(word, str):
         return Decoded(word, 0)
     if charset is None:  # what stood between the encoded words, as decode_header hands it over
         return Decoded(word.decode("raw-unicode-escape"), 0)
-    return _decoded(word, charset, encoding)
+    return _decode_bytes(word, charset, encoding)
+
+
+class RawMail(NamedTuple):
+    """The bytes of a mail, or why they cannot be read."""
+
+    id: str
+    label: str | None
+    content: bytes | InputError
+
+
+@dataclass(slots=True)
+class MailDocuments:
+    """Documents that are mails; `size` is their share of the source, in files or in bytes of an mbox."""
+
+    mails: list[RawMail]
+    encoding: Encoding
+    settings: ReadingSettings
+    size: int
+
+    def batch(self) -> Batch:
+        """Parse the mails; one that cannot be read is a problem of its row."""
+        settings = self.settings
+        names = (*settings.text_field, settings.label_field, settings.id_field, "subject", settings.mark_field or "")
+        wanted = {name.lower() for name in names if name}
+        builder = BatchBuilder(settings)
+        for identity, folder, content in self.mails:
+            try:
+                if isinstance(content, InputError):
+                    raise content
+                mail = parse_mail(content, wanted, self.encoding)
+            except InputError as problem:
+                builder.add_problem(problem, place=identity)
+                continue
+            builder.add(
+                [mail.text(name) for name in settings.text_field],
+                place=identity,
+                identity=_header_if_named(mail, settings.id_field, DEFAULTS.id_field),
+                label=_header_if_named(mail, settings.label_field, DEFAULTS.label_field) or folder,
+                mark=mail.text(settings.mark_field) if settings.mark_field is not None else None,
+                repaired=mail.repaired,
+            )
+        return builder.finish()
+
+
+def _header_if_named(mail: Mail, name: str, default: str) -> str | None:
+    """Return the header that the user named; with the default name, a stranger's mail could bring its own label."""
+    return mail.text(name) or None if name != default else None
+
+
+def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[MailDocuments]:
+    """Yield the mails of an mbox, with ids `FILE:NUMBER`; a file that does not begin as an mbox is a single mail."""
+    origin = origin_of(stream.path)
+    position = 0
+
+    def read() -> Iterator[tuple[RawMail, int]]:
+        nonlocal position
+        for number, content in enumerate(_split_mbox(stream, options.settings.max_document_bytes), 1):
+            yield RawMail(f"{origin}{number}", None, content), stream.position - position
+            position = stream.position
+
+    return _group_mails(read(), options.encoding, options.settings)
+
+
+def read_mail_files(
+    paths: Iterable[str], labels: Iterable[str | None], encoding: Encoding, settings: ReadingSettings
+) -> Iterator[MailDocuments]:
+    """Yield the mails of some files, with their paths as ids; a file that is an mbox of several gives `FILE:NUMBER`."""
+
+    def read() -> Iterator[tuple[RawMail, int]]:
+        for path, label in zip(paths, labels, strict=True):
+            for number, mail in enumerate(_read_mail_file(path, label, settings.max_document_bytes)):
+                yield mail, number == 0
+
+    return _group_mails(read(), encoding, settings)
+
+
+def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMail]:
+    try:
+        stream = open_stream(path)
+    except InputError as problem:
+        yield RawMail(path, label, problem)
+        return
+    try:
+        contents = _split_mbox(stream, limit)
+        first = next(contents, b"")
+        second = next(contents, None)
+        if second is None:
+            yield RawMail(path, label, first)
+            return
+        for number, content in enumerate(chain((first, second), contents), 1):
+            yield RawMail(f"{path}:{number}", label, content)
+    except InputError as problem:
+        yield RawMail(path, label, problem)
+    finally:
+        stream.close()
+
+
+def is_separator(line: bytes) -> bool:
+    """Whether a line precedes a mail in an mbox."""
+    return _separator.match(line) is not None
+
+
+def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
+    """Yield the mails of an mbox, each with its line `From ADDRESS`; all of any other file."""
+    lines: list[bytes] = []
+    size, is_after_blank = 0, True
+    for line in _read_lines(stream, limit):
+        if is_after_blank and is_separator(line):
+            if size:
+                yield _join_lines(lines, size, limit)
+            lines, size = [], 0
+        size += len(line)
+        if size <= limit:
+            lines.append(line)
+        is_after_blank = not line.strip()
+    if size:
+        yield _join_lines(lines, size, limit)
+
+
+def _read_lines(stream: ByteStream, limit: int) -> Iterator[bytes]:
+    """Yield the lines with their line feeds; a line that is too long as enough zeros to make its mail too long."""
+    for block in read_line_blocks(read_raw_blocks(stream), BYTE_LINES, limit, position=lambda: stream.position):
+        if block.is_too_long:
+            yield bytes(limit + 1)
+        *whole, rest = block.data.split(b"\n")
+        for line in whole:
+            yield line + b"\n"
+        if rest:
+            yield rest
+
+
+def _join_lines(lines: list[bytes], size: int, limit: int) -> bytes | InputError:
+    return _quoted_from.sub(rb"\1", b"".join(lines)) if size <= limit else too_long(limit)
+
+
+def _group_mails(
+    mails: Iterator[tuple[RawMail, int]], encoding: Encoding, settings: ReadingSettings
+) -> Iterator[MailDocuments]:
+    """Yield mails, which come with their shares of the source, in blocks."""
+    group: list[RawMail] = []
+    size = n_bytes = 0
+    for mail, share in mails:
+        group.append(mail)
+        size += share
+        n_bytes += len(mail.content) if isinstance(mail.content, bytes) else 0
+        if len(group) == BLOCK_MAILS or n_bytes >= BLOCK_BYTES:
+            yield MailDocuments(group, encoding, settings, size)
+            group, size, n_bytes = [], 0, 0
+    if group:
+        yield MailDocuments(group, encoding, settings, size)

@@ -9,14 +9,23 @@ compressed, so that the size of the file bounds what they can be.
 from __future__ import annotations
 
 import json
+import os
+import re
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from itertools import pairwise
+from operator import lt
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.names import packed
+from nbtext.documents.names import pack_names, unpack_names
+from nbtext.documents.recognition import MATRIX, recognize
+from nbtext.documents.streams import ByteStream, open_stream
+from nbtext.errors import InputError, number_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -24,6 +33,35 @@ if TYPE_CHECKING:
 FORMAT = "nbtext matrix"
 VERSION = 1  # raise it when an older nbtext would misread the file
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip files: the same matrix is the same bytes
+
+
+MEMORY_BYTES = 64 << 20  # of a matrix from a pipe; more of it goes to a temporary file
+UNPACKED_RATIO = 200  # a compressed file that unpacks to more than so many times its size is a bomb,
+UNPACKED_ALLOWANCE = 64 << 20  # unless it is small
+MOST_HASHED_FEATURES = 2**30
+INTEGERS, REALS, BYTES = ("<i4", "<i8"), ("<f4", "<f8"), ("|u1",)
+MEMBERS = {  # what each may consist of, and how many dimensions it has
+    "indices": (INTEGERS, 1),
+    "indptr": (INTEGERS, 1),
+    "format": (("|S3",), 0),
+    "shape": (("<i8",), 1),
+    "data": (INTEGERS + REALS, 1),
+    "nbtext": (BYTES, 1),
+    "feature_names": (BYTES, 1),
+    "feature_offsets": (("<i8",), 1),
+    "document_ids": (BYTES, 1),
+    "document_id_offsets": (("<i8",), 1),
+    "labels": (BYTES, 1),
+    "label_offsets": (("<i8",), 1),
+    "has_label": (("|b1",), 1),
+}
+Arrays = dict[str, NDArray[Any]]
+
+_header = re.compile(
+    rb"\x93NUMPY(?:[\x01]\x00..|[\x02\x03]\x00....)"
+    rb"\{'descr': '([<|][a-zA-Z]\d{1,2})', 'fortran_order': False, 'shape': \((\d{0,18}),?\), \} *\n",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +102,8 @@ class Matrix:
 
 def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
     """Write a matrix file, front to back; equal matrices are equal bytes."""
-    id_blob, id_offsets = packed(matrix.ids)
-    label_blob, label_offsets = packed([label or "" for label in matrix.labels])
+    id_blob, id_offsets = pack_names(matrix.ids)
+    label_blob, label_offsets = pack_names([label or "" for label in matrix.labels])
     about = {"format": FORMAT, "version": VERSION, "settings": matrix.settings}
     members: dict[str, NDArray[Any]] = {
         "indices": matrix.indices,
@@ -104,3 +142,183 @@ class _Forward:
 
     def close(self) -> None:
         """Left to whoever opened it."""
+
+
+class _UnfitError(Exception):
+    """What is wrong with a matrix file, in words."""
+
+
+def load_matrix(path: str) -> Matrix:
+    """Read a matrix file, or standard input for `-`, compressed or not.
+
+    raises  InputError, which names the file: it is none, is broken, was written by a newer nbtext, or does not fit
+            together
+    """
+    stream = open_stream(path)
+    try:
+        kind = recognize(stream.head())
+        if kind is not None and kind is not MATRIX:
+            raise kind.refuse(stream.path)
+        with _seekable(stream) as file:
+            return _checked(_read_members(file))
+    except _UnfitError as error:
+        raise InputError(f"is no usable matrix file: {error}", where=path, hint="nbtext vectorize writes one") from None
+    finally:
+        stream.close()
+
+
+@contextmanager
+def _seekable(stream: ByteStream) -> Iterator[IO[bytes]]:
+    """The stream as a file in which one can go back: a pipe has to be stored first."""
+    if stream.size is not None and stream.compression is None and stream.path != "-":
+        with open(stream.path, "rb") as file:
+            yield file
+        return
+    import tempfile
+
+    with tempfile.SpooledTemporaryFile(MEMORY_BYTES) as copy:
+        n_bytes = 0
+        while piece := stream.read():
+            n_bytes += len(piece)
+            if stream.compression and n_bytes > UNPACKED_ALLOWANCE + UNPACKED_RATIO * stream.position:
+                raise _UnfitError(f"it unpacks to more than {UNPACKED_RATIO} times its size")
+            copy.write(piece)
+        yield copy
+
+
+def _read_members(file: IO[bytes]) -> Arrays:
+    """The arrays of the file, each by itself as it should be."""
+    length = file.seek(0, os.SEEK_END)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            known = {info.filename: info for info in archive.infolist()}
+            return {name: _read_member(archive, known.get(f"{name}.npy"), name, length) for name in MEMBERS}
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, OSError, RuntimeError) as error:
+        raise _UnfitError(f"its zip file is broken ({error})") from None
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: str, length: int) -> NDArray[Any]:
+    if info is None:
+        raise _UnfitError(f"it has no {name}")
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+        raise _UnfitError(f"{name} is compressed")
+    if info.file_size > length:
+        raise _UnfitError(f"{name} claims to be longer than the file")
+    content = archive.read(info)
+    header = _header.match(content)
+    if header is None:
+        raise _UnfitError(f"{name} is no plain array")
+    kinds, dimensions = MEMBERS[name]
+    kind, size = header[1].decode(), header[2]
+    if kind not in kinds or (len(size) > 0) != dimensions:
+        raise _UnfitError(f"{name} is an array of another kind ({kind})")
+    n_items = int(size or 1)
+    if header.end() + n_items * np.dtype(kind).itemsize != len(content):
+        raise _UnfitError(f"{name} is not as long as it says")
+    if n_items == 0:
+        return np.zeros(0, dtype=kind)
+    plain = "|u1" if kind == "|b1" else kind  # other bytes than 0 and 1 make no truth values
+    array: NDArray[Any] = np.frombuffer(content, dtype=plain, count=n_items, offset=header.end())
+    return array
+
+
+def _checked(arrays: Arrays) -> Matrix:
+    """The matrix that the arrays are, if they fit together."""
+    settings = _settings(arrays["nbtext"])
+    n_documents, n_features = _shape(arrays)
+    _check_rows(arrays, n_documents, n_features)
+    _check_offsets(arrays["feature_names"], arrays["feature_offsets"], "feature names")
+    _check_features(arrays["feature_names"], arrays["feature_offsets"], n_features)
+    ids = _names(arrays["document_ids"], arrays["document_id_offsets"], n_documents, "document ids")
+    labels = _names(arrays["labels"], arrays["label_offsets"], n_documents, "labels")
+    has_label = arrays["has_label"]
+    if len(has_label) != n_documents or (has_label > 1).any():
+        raise _UnfitError("has_label does not fit the documents")
+    return Matrix(
+        arrays["data"],
+        arrays["indices"],
+        arrays["indptr"],
+        n_features,
+        arrays["feature_names"],
+        arrays["feature_offsets"],
+        ids,
+        [label if has else None for label, has in zip(labels, has_label.tolist(), strict=True)],
+        settings,
+    )
+
+
+def _settings(content: NDArray[np.uint8]) -> dict[str, Any]:
+    try:
+        about = json.loads(content.tobytes())
+    except (ValueError, RecursionError):
+        raise _UnfitError("it does not say how it was made") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT or type(about.get("version")) is not int:
+        raise _UnfitError("it was not written by nbtext")
+    if about["version"] > VERSION:
+        raise _UnfitError(f"it has version {about['version']}, this nbtext reads up to {VERSION}; upgrade nbtext")
+    if not isinstance(about.get("settings"), dict):
+        raise _UnfitError("it does not say how it was made")
+    settings: dict[str, Any] = about["settings"]
+    return settings
+
+
+def _shape(arrays: Arrays) -> tuple[int, int]:
+    if arrays["format"].tobytes() != b"csr" or len(arrays["shape"]) != 2:
+        raise _UnfitError("it is not sparse by rows")
+    n_documents, n_features = arrays["shape"].tolist()
+    if n_documents != len(arrays["indptr"]) - 1 or not 0 <= n_features <= np.iinfo(np.int32).max:
+        raise _UnfitError("its shape does not fit its rows")
+    return n_documents, n_features
+
+
+def _check_rows(arrays: Arrays, n_documents: int, n_features: int) -> None:
+    data, indices, indptr = arrays["data"], arrays["indices"], arrays["indptr"]
+    if indptr[0] != 0 or indptr[-1] != len(indices) or len(data) != len(indices) or (np.diff(indptr) < 0).any():
+        raise _UnfitError("its rows do not fit its entries")
+    if not np.isfinite(data).all():
+        raise _UnfitError("it holds a number that is not finite")
+    if len(indices) == 0:
+        return
+    if indices.min() < 0 or indices.max() >= n_features:
+        raise _UnfitError("it has an entry in a column that is not there")
+    is_ascending = indices[1:] > indices[:-1]
+    starts = indptr[1:-1]
+    is_ascending[starts[(starts > 0) & (starts < len(indices))] - 1] = True
+    if not is_ascending.all():
+        raise _UnfitError("the entries of a row are not in the order of their columns")
+
+
+def _check_offsets(blob: NDArray[np.uint8], offsets: NDArray[np.int64], what: str) -> None:
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(blob) or (offsets[1:] < offsets[:-1]).any():
+        raise _UnfitError(f"the offsets of its {what} do not fit them")
+
+
+def _check_features(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_features: int) -> None:
+    if len(offsets) == 1 and n_features <= MOST_HASHED_FEATURES:
+        return
+    if len(offsets) != n_features + 1:
+        raise _UnfitError("it does not have a name for each column")
+    data, bounds = blob.tobytes(), offsets.tolist()
+    names = [data[start:stop] for start, stop in pairwise(bounds)]
+    inner = offsets[offsets < len(blob)]
+    is_cut = (blob[inner] & 0xC0 == 0x80).any()  # within a character
+    if is_cut or not _is_utf8(data) or not all(map(lt, names, names[1:])):
+        raise _UnfitError("its feature names are not valid, distinct and sorted")
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _names(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, what: str) -> list[str]:
+    _check_offsets(blob, offsets, what)
+    if len(offsets) != n_names + 1:
+        raise _UnfitError(f"it has {what} for {number_of(len(offsets) - 1, 'document')} of {n_names}")
+    try:
+        return unpack_names(blob, offsets)
+    except UnicodeDecodeError:
+        raise _UnfitError(f"its {what} are not valid UTF-8") from None

@@ -1,4 +1,4 @@
-"""Many names as two arrays, as matrix files, models and vocabularies have them."""
+"""Many names as two arrays, as matrix files, models and vocabularies hold them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def packed(names: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Names as UTF-8 bytes one after the other, and where each begins; lone surrogates are kept."""
+def pack_names(names: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return names as UTF-8 bytes one after the other, and the offset of each; lone surrogates are kept.
+
+    Returns
+    -------
+    blob : array of shape (n_bytes,), uint8
+    offsets : array of shape (n_names + 1,), int64
+        Name i is `blob[offsets[i]:offsets[i + 1]]`.
+    """
     encoded = [name.encode("utf-8", "surrogatepass") for name in names]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(name) for name in encoded], out=offsets[1:])
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
-def unpacked(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
-    """The names that `packed` packed.
+def unpack_names(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
+    """Return the names that `pack_names` packed.
 
-    raises  UnicodeDecodeError: they are no UTF-8
+    raises  UnicodeDecodeError: they are not valid UTF-8
     """
     data, bounds = blob.tobytes(), offsets.tolist()
     return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds)]

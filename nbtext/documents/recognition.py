@@ -76,7 +76,7 @@ OFFICE_MEMBERS = (b"[Content_Types].xml", b"mimetype", b"_rels/", b"docProps/", 
 OUTPUT_BEGINNINGS = (
     b"<!doctype html>",
     b"export const model",
-    b"/* A text classifier",
+    b"/*",
     b'{"id"',
     b"[\n",
     b"id,",
@@ -88,8 +88,9 @@ _result = re.compile(
     rb'(?:\[\n)?\{"id": (?P<json>"(?:[^"\\\n]|\\.)*+"), "'
     rb"|id,[^\n]*+\n(?P<csv>\"(?:[^\"]|\"\")*+\"|[^,\n]*+),"
     rb"|\| id \|[^\n]*+\n[^\n]*+\n\| (?P<markdown>[^|\n]*+)\|"
-    rb"|(?:id\t[^\n]*+\n)?(?P<tsv>[^\t\n]++)\t[^\t\n]*+\t(?:[01]\.\d|[\t\n]|[^\t\n]++\tprior\t)"
+    rb"|(?:id\t[^\n]*+\n)?(?P<tsv>[^\t\n]++)\t[^\t\n]*+\t(?:[01]\.\d|[\t\n]|[^\t\n]++\t[a-z]++\t(?:[^\t\n]*+\t){2}-?\d)"
 )
+_exported_c = re.compile(rb"/\*[^*]{0,400}\bnbtext\b")
 _line_number = re.compile(r":\d+\Z")
 
 
@@ -125,9 +126,7 @@ def recognize_output(content: bytes, root: str) -> Kind | None:
     """
     if content.startswith(b"<!doctype html>"):
         return REPORT if b'<meta name="generator" content="nbtext' in content[:4096] else None
-    if content.startswith(b'export const model = {"labels": [') or content.startswith(
-        b"/* A text classifier, written by nbtext."
-    ):
+    if content.startswith(b'export const model = {"labels": [') or _exported_c.match(content):
         return EXPORTED
     found = _result.match(content)
     if found is None or found.lastgroup is None:

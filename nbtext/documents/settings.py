@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-FORMATS = ("dirs", "files", "jsonl", "csv", "tsv", "fasttext", "lines", "mbox", "matrix")
+from nbtext.documents.formats import FORMAT_NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,7 @@ class ReadingSettings:
     input_format: str | None = field(
         default=None,
         metadata={
-            "choices": FORMATS,
+            "choices": FORMAT_NAMES,
             "help": "What SOURCE holds, where the guess by its name is wrong: of a .txt, `lines` makes each line a "
             "text, `files` the whole.",
         },
@@ -43,7 +43,8 @@ class ReadingSettings:
         default=False,
         metadata={"help": "Keep the text fields apart, as features `field:word`, instead of joining them."},
     )
-    mark_field: str | None = None  # what is kept of each document beside its label: its group, or its time
+    mark_field: str | None = None  # the column, key or header of the group or the timestamp of a document
+    input_unit: str | None = None  # "file": a file of plain text is one document; else each of its lines is
     max_document_bytes: int = field(
         default=100_000_000, metadata={"help": "A longer document is refused, so that memory stays bounded."}
     )

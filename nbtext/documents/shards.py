@@ -1,112 +1,130 @@
-"""Pieces of a source that can be read by themselves, by whoever has the same files: some files, or a range of bytes."""
+"""Shards: parts of a source that any process with the same files can read: some files, or a range of bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nbtext.documents.blocks import Span, count_beginnings
+from nbtext.documents.blocks import ByteRange, count_lines_in_range
 from nbtext.documents.decoding import Encoding, marked_encoding
-from nbtext.documents.formats import format_of
+from nbtext.documents.formats import FORMATS, Format, detect_format
 from nbtext.documents.settings import ReadingSettings
-from nbtext.documents.streams import STANDARD_INPUT, file_size, open_stream
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, open_stream
 from nbtext.documents.urls import has_ranges, is_url
 from nbtext.errors import InputError
 
-LEAST_BYTES, MOST_BYTES = 16 << 20, 512 << 20  # of a shard: each has a sample of its own, and must fit into memory
-FILE_BYTES = 32 << 10  # that a file of a directory is taken to have: to look at each would cost as much as to read it
-IN_RANGES = ("jsonl", "lines", "fasttext")  # formats of which any line is a document by itself
+MIN_BYTES, MAX_BYTES = 16 << 20, 512 << 20  # of a shard: each has a sample of its own, and must fit into memory
+FILE_BYTES = 32 << 10  # the assumed size of a file of a directory: a look at each would cost as much as reading it
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Some files, or a part of one.
+    """Some files, or a range of one.
 
-    reader  "files" (a document each), "mails" (a mail each), or "file" for one of any format
-    paths   as typed
-    labels  of each file, where its folder says one
-    span    the part of the one file; None: all of it
-    root    the directory that the files are from, if any
+    Attributes
+    ----------
+    reader : {"file", "files", "mails"}
+        "files" are a document each, "mails" a mail each, and "file" is one file of any format.
+    paths : tuple of str
+        As typed.
+    labels : tuple of str or None
+        The label of each file, where its folder tells one.
+    byte_range : ByteRange, optional
+        The range of the only file; None for all of it.
+    root : str, optional
+        The directory SOURCE that the files are from.
     """
 
     reader: str
     paths: tuple[str, ...]
     labels: tuple[str | None, ...]
-    span: Span | None = None
+    byte_range: ByteRange | None = None
     root: str | None = None
 
 
 def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
-    """How large shards should be for so many readers of so many bytes: two for each, unless that makes extreme ones."""
+    """Return a size of shards for so many readers of so many bytes: two shards a reader, within bounds."""
     if n_bytes is None:
-        return MOST_BYTES
-    return min(max(-(-n_bytes // (2 * n_readers)), LEAST_BYTES), MOST_BYTES)
+        return MAX_BYTES
+    return min(max(-(-n_bytes // (2 * n_readers)), MIN_BYTES), MAX_BYTES)
 
 
-def cut(whole: Shard, n_bytes: int, *, encoding: Encoding, settings: ReadingSettings) -> Iterator[Shard]:
-    """The same documents in shards of about so many bytes, in order. Lines are not numbered: all spans begin at line 1.
+def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: ReadingSettings) -> Iterator[Shard]:
+    """Yield the same documents in shards of about so many bytes, in order; all ranges begin at line 1.
 
-    raises  InputError: it can be read here only
+    raises  InputError: the source can be read in this process only
     """
-    if whole.reader != "file":
+    if shard.reader != "file":
         step = max(1, n_bytes // FILE_BYTES)
-        for start in range(0, len(whole.paths), step):
-            part = slice(start, start + step)
-            yield replace(whole, paths=whole.paths[part], labels=whole.labels[part])
+        for start in range(0, len(shard.paths), step):
+            files = slice(start, start + step)
+            yield replace(shard, paths=shard.paths[files], labels=shard.labels[files])
         return
-    path, size = whole.paths[0], file_size(whole.paths[0])
+    path, size = shard.paths[0], file_size(shard.paths[0])
     if path == STANDARD_INPUT or (size is None and not is_url(path)):
-        raise InputError("a stream cannot be read by others", where=path, hint="save it as a file that all can read")
-    if size is None or size <= n_bytes or not _has_ranges(path, encoding, settings):
-        yield whole
+        hint = "save it as a file that all workers can read"
+        raise InputError("a stream cannot be read by other processes", where=path, hint=hint)
+    if size is None or size <= n_bytes or not _is_splittable(path, encoding, settings):
+        yield shard
         return
     for start in range(0, size, n_bytes):
-        yield replace(whole, span=Span(start, min(start + n_bytes, size), first_line=1))
+        yield replace(shard, byte_range=ByteRange(start, min(start + n_bytes, size), first_line=1))
 
 
-def _has_ranges(path: str, encoding: Encoding, settings: ReadingSettings) -> bool:
-    """Whether the lines of a file can be read from anywhere on."""
+def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: ReadingSettings) -> Format:
+    """Return the format of a stream: the one that the settings name, or the one that its name and first bytes tell.
+
+    raises  InputError: it is a binary file
+    """
+    if settings.input_format is not None:
+        return FORMATS[settings.input_format]
+    head = stream.head()
+    return detect_format(stream.path, head, encoding.decode_leniently(head))
+
+
+def _is_splittable(path: str, encoding: Encoding, settings: ReadingSettings) -> bool:
+    """Whether a range of the file can be read without the rest."""
     stream = open_stream(path)
     try:
-        found = settings.input_format or format_of(stream.path, stream.head(), encoding)
-        if stream.compression is not None or found not in IN_RANGES:
-            return False
-        return not is_url(path) or has_ranges(path)
+        is_ranged = stream.compression is None and detect_stream_format(stream, encoding, settings).is_splittable
+        return is_ranged and (not is_url(path) or has_ranges(path))
     finally:
         stream.close()
 
 
 def count_lines(shard: Shard, encoding: Encoding) -> int:
-    """How many lines begin in the span of a shard; 0 for one that has none.
+    """Return how many lines begin in the range of a shard; 0 for one without a range.
 
     raises  InputError: its file cannot be read
     """
-    if shard.span is None:
+    if shard.byte_range is None:
         return 0
     stream = open_stream(shard.paths[0])
     try:
         encoding, mark = marked_encoding(stream.head(), encoding)
     finally:
         stream.close()
-    return count_beginnings(stream.location, shard.span, mark, encoding)
+    return count_lines_in_range(stream.location, shard.byte_range, mark, encoding)
 
 
-def numbered(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]:
-    """The same shards, each knowing the number of its first line, where so many begin in each."""
-    found: list[Shard] = []
+def number_lines(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]:
+    """Return the same shards, each with the number of its first line, where so many lines begin in each."""
+    numbered: list[Shard] = []
     first_line = 1
     for shard, number in zip(shards, n_lines, strict=True):
-        if shard.span is None or shard.span.start == 0:
+        if shard.byte_range is None or shard.byte_range.start == 0:
             first_line = 1
-        found.append(_from_line(shard, first_line))
+        numbered.append(_begin_at_line(shard, first_line))
         first_line += number
-    return found
+    return numbered
 
 
-def unnumbered(shard: Shard) -> Shard:
-    """The same shard; the lines before it are counted when it is read."""
-    return _from_line(shard, None)
+def forget_line_numbers(shard: Shard) -> Shard:
+    """Return the same shard; the lines before it are counted when it is read."""
+    return _begin_at_line(shard, None)
 
 
-def _from_line(shard: Shard, first_line: int | None) -> Shard:
-    return shard if shard.span is None else replace(shard, span=shard.span._replace(first_line=first_line))
+def _begin_at_line(shard: Shard, first_line: int | None) -> Shard:
+    if shard.byte_range is None:
+        return shard
+    return replace(shard, byte_range=shard.byte_range._replace(first_line=first_line))

@@ -2,101 +2,105 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import groupby
+from operator import or_
 from typing import Protocol
 
-from nbtext.documents.batch import Batch, Document
-from nbtext.documents.blocks import Span
-from nbtext.documents.decoding import encoding_of
-from nbtext.documents.parts import Opener, Part
-from nbtext.documents.settings import FORMATS, ReadingSettings
-from nbtext.documents.shards import FILE_BYTES, Shard, cut, suitable_bytes
+from nbtext.documents.batch import Batch, Block, Document, ReadBlock
+from nbtext.documents.blocks import ByteRange, ReadOptions
+from nbtext.documents.decoding import Encoding, encoding_of
+from nbtext.documents.directory import list_tree, read_file_documents
+from nbtext.documents.formats import FORMAT_NAMES, FORMATS, Format, is_mail
+from nbtext.documents.recognition import BINARY, recognize, recognize_output
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
+from nbtext.documents.urls import is_folder, is_url
 from nbtext.errors import InputError, SettingsError
 
-MOST_BYTES = 2**62  # that any reader can count
+MAX_BYTES = 2**62  # that any reader can count
 
 
-class Chunk(Protocol):
-    """Some documents, not read yet: `batch` does the work, in whichever thread asks.
+class Reader(Protocol):
+    """The function that reads a format; see `formats.Format.reader`."""
 
-    size  its share of Source.size
-    """
-
-    @property
-    def size(self) -> int: ...
-
-    def batch(self) -> Batch: ...
-
-
-@dataclass(frozen=True, slots=True)
-class ReadChunk:
-    """Documents of a chunk that was read already."""
-
-    read: Batch
-    size: int
-
-    def batch(self) -> Batch:
-        return self.read
+    def __call__(self, stream: ByteStream, options: ReadOptions, /) -> Iterator[Block]:
+        """Yield the documents of a stream in blocks."""
+        ...
 
 
 class Source:
     """All SOURCE arguments of a command, read as one stream of documents.
 
-    size         of the chunks together, None where it cannot be known beforehand
-    unit         what sizes count: "bytes" or "files"
-    skipped      why something was passed over: how often. What lies inside of documents is counted while they are read,
-                 by `batches` here, or by who reads the chunks: it is in the notes of each batch
-    field_names  of the columns of a batch, where text fields are kept apart
-    is_live      text comes from a pipe or terminal, whole lines as soon as they are there
-    settings     how it is read
+    Attributes
+    ----------
+    size : int, optional
+        The sum of the sizes of all blocks, in `unit`; None where it is not known beforehand.
+    unit : {"bytes", "files"}
+    skipped : Counter of str
+        Why something was skipped, and how often. What is skipped while documents are read is in the notes of each
+        batch; `batches` adds it here.
+    field_names : tuple of str
+        The names of the columns of a batch, where text fields are kept separate.
+    is_live : bool
+        Whether text comes from a pipe or a terminal, as soon as whole lines are there.
+    settings : ReadingSettings
     """
 
-    def __init__(self, parts: Sequence[Part], skipped: Counter[str], settings: ReadingSettings) -> None:
-        self._parts = parts
+    def __init__(self, files: Sequence[Shard], skipped: Counter[str], settings: ReadingSettings) -> None:
+        self._files = files
         self.settings = settings
-        sizes = [part.size for part in parts]
-        units = {part.unit for part in parts}
-        self.unit = "bytes" if "bytes" in units else "files"
-        self.size = sum(size or 0 for size in sizes) if len(units) == 1 and None not in sizes else None
         self.skipped = skipped
         self.field_names = settings.text_field if settings.separate_fields else ()
-        self.is_live = any(part.is_live for part in parts)
+        units = {"bytes" if shard.reader == "file" else "files" for shard in files}
+        sizes = [file_size(shard.paths[0]) if shard.reader == "file" else len(shard.paths) for shard in files]
+        self.unit = "bytes" if "bytes" in units else "files"
+        self.size = sum(size or 0 for size in sizes) if len(units) == 1 and None not in sizes else None
+        asked_format = FORMATS[settings.input_format or "lines"]
+        self.is_live = asked_format.is_live and any(
+            size is None and not is_url(shard.paths[0]) for shard, size in zip(files, sizes, strict=True)
+        )
 
-    def chunks(self) -> Iterator[Chunk]:
-        """What to read, a piece at a time, in order.
+    @property
+    def input_unit(self) -> str | None:
+        """What a document is: "file", "line" or "row"; None where sources differ, or standard input does not tell."""
+        units = {_unit_of(shard, self.settings) for shard in self._files}
+        return units.pop() if len(units) == 1 else None
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the documents in blocks, in order.
 
         raises  InputError: a whole file cannot be used
         """
-        for part in self._parts:
-            yield from part.chunks()
+        for shard in self._files:
+            yield from _read_shard(shard, self.settings, self.skipped)
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
-        """The same documents in pieces of about so many bytes, in order, for others to read; see `open_shard`.
+        """Return the same documents as shards of about so many bytes, in order; see `open_shard`.
 
-        n_bytes  None: what suits so many readers
-        raises   InputError: something can be read here only
+        n_bytes  None: a size that suits so many readers
+        raises   InputError: a source can be read in this process only
         """
         encoding = encoding_of(self.settings)
         if n_bytes is None:
             size = self.size * FILE_BYTES if self.size is not None and self.unit == "files" else self.size
             n_bytes = suitable_bytes(size, n_readers)
-        return [
-            shard
-            for part in self._parts
-            for shard in cut(part.whole, n_bytes, encoding=encoding, settings=self.settings)
-        ]
+        return [shard for file in self._files for shard in split_shard(file, n_bytes, encoding, self.settings)]
 
     def batches(self) -> Iterator[Batch]:
-        """All documents, some at a time, in order; problems are left in the batches."""
-        for chunk in self.chunks():
-            batch = chunk.batch()
+        """Yield all documents, some at a time, in order; problems stay in the batches."""
+        for block in self.blocks():
+            batch = block.batch()
             self.skipped.update(batch.notes)
             yield batch
 
     def documents(self) -> Iterator[Document]:
-        """All documents, in order.
+        """Yield all documents, in order.
 
         raises  InputError: one cannot be read
         """
@@ -108,36 +112,246 @@ class Source:
 
 
 def open_source(
-    paths: Sequence[str], settings: ReadingSettings, *, span: Span | None = None, outputs: Sequence[str] = ()
+    paths: Sequence[str],
+    settings: ReadingSettings,
+    *,
+    byte_range: ByteRange | None = None,
+    outputs: Sequence[str] = (),
 ) -> Source:
-    """The documents of some paths (`-` is standard input), each read as its name, first bytes or the settings say.
+    """Return the documents of some paths, each read as its name, its first bytes or the settings say.
 
-    span     reads only the lines that begin in this part of the one path
-    outputs  files that this run writes, which are no documents of a directory; "-" is standard output
-    raises  InputError: a path is missing, cannot be read, or is a directory without files; SettingsError
+    Parameters
+    ----------
+    paths : sequence of str
+        Files, directories and URLs; "-" is standard input.
+    settings : ReadingSettings
+    byte_range : ByteRange, optional
+        Reads only the lines that begin in this range of the only path.
+    outputs : sequence of str
+        Files that this run writes, which are no documents of a directory; "-" is standard output.
+
+    Raises
+    ------
+    InputError
+        A path is missing, cannot be read, or is a directory without files.
+    SettingsError
+        A setting is invalid.
     """
     if not paths:
         raise InputError("there is nothing to read", hint="name a directory or a file, or - for standard input")
-    opener = Opener(settings, encoding_of(_checked(settings)), span, outputs)
-    parts = [part for path in paths for part in opener.parts(path)]
-    return Source(parts, opener.skipped, settings)
+    check_settings(settings)
+    skipped: Counter[str] = Counter()
+    files = [shard for path in paths for shard in _list_files(path, settings, skipped, byte_range, outputs)]
+    return Source(files, skipped, settings)
 
 
 def open_shard(shard: Shard, settings: ReadingSettings) -> Source:
-    """The documents of a shard of a source that was opened with these settings, in whichever process."""
-    opener = Opener(settings, encoding_of(settings), shard.span)
-    return Source([opener.part_of(shard)], opener.skipped, settings)
+    """Return the documents of a shard of a source that was opened with these settings, in whichever process."""
+    return Source([shard], Counter(), settings)
 
 
-def _checked(settings: ReadingSettings) -> ReadingSettings:
-    if settings.input_format not in (None, *FORMATS):
-        hint = f"choose one of {', '.join(FORMATS)}"
+def check_settings(settings: ReadingSettings) -> None:
+    """Raise SettingsError if a setting is invalid."""
+    encoding_of(settings)
+    if settings.input_format not in (None, *FORMAT_NAMES):
+        hint = f"choose one of {', '.join(FORMAT_NAMES)}"
         raise SettingsError(f"there is no format {settings.input_format!r}", where="--input-format", hint=hint)
     if settings.encoding_errors not in ("replace", "strict"):
-        hint = "choose replace or strict"
-        raise SettingsError(f"{settings.encoding_errors!r} is no policy", where="--encoding-errors", hint=hint)
+        what = f"there is no choice {settings.encoding_errors!r}"
+        raise SettingsError(what, where="--encoding-errors", hint="choose replace or strict")
     if not settings.text_field or "" in settings.text_field:
-        raise SettingsError("a field needs a name", where="--text-field")
-    if not 1 <= settings.max_document_bytes <= MOST_BYTES:
-        raise SettingsError(f"is not from 1 to {MOST_BYTES:,}", where="--max-document-bytes")
-    return settings
+        raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")
+    if not 1 <= settings.max_document_bytes <= MAX_BYTES:
+        raise SettingsError(f"is not from 1 to {MAX_BYTES:,}", where="--max-document-bytes")
+
+
+def _list_files(
+    path: str,
+    settings: ReadingSettings,
+    skipped: Counter[str],
+    byte_range: ByteRange | None,
+    outputs: Sequence[str],
+) -> list[Shard]:
+    """Return the files of a SOURCE, as shards that are read one after the other."""
+    wanted = settings.input_format
+    if path == STANDARD_INPUT:
+        return [Shard("file", (path,), (None,))]
+    if _is_directory(path):
+        return _list_directory(path, settings, skipped, outputs)
+    if wanted == "dirs":
+        raise InputError("is a file, not a directory", where=path, hint="leave --input-format out")
+    if is_regular(path):
+        if wanted == "files":
+            _check_joined(path, settings)
+            return [Shard("files", (path,), (None,))]
+        if wanted is None and is_mail(path):
+            return [Shard("mails", (path,), (None,))]
+        if wanted is None and settings.input_unit == "file" and byte_range is None and _is_plain_text(path, settings):
+            _check_joined(path, settings)
+            return [Shard("files", (path,), (None,))]
+    return [Shard("file", (path,), (None,), byte_range)]
+
+
+def _list_directory(root: str, settings: ReadingSettings, skipped: Counter[str], outputs: Sequence[str]) -> list[Shard]:
+    wanted = settings.input_format
+    if wanted == "matrix":
+        raise InputError("is a directory, not a matrix file", where=root, hint="name the matrix file")
+    tree = list_tree(root, outputs)
+    skipped.update(tree.skipped)
+    if wanted == "mbox":
+        return [Shard("mails", tuple(tree.paths), tuple(tree.labels))]
+    if wanted not in (None, "dirs", "files"):
+        files = zip(tree.paths, tree.labels, strict=True)
+        return [Shard("file", (path,), (label,), root=root) for path, label in files]
+    if wanted == "files":
+        tree.labels = [None] * len(tree.paths)
+    shards, start = [], 0
+    for are_mails, run in groupby(map(or_, tree.in_maildir, map(is_mail, tree.paths))):
+        stop = start + sum(1 for _ in run)
+        paths, labels = tuple(tree.paths[start:stop]), tuple(tree.labels[start:stop])
+        if not are_mails:
+            _check_joined(paths[0], settings)
+        shards.append(Shard("mails" if are_mails else "files", paths, labels, root=root))
+        start = stop
+    return shards
+
+
+def _is_plain_text(path: str, settings: ReadingSettings) -> bool:
+    """Whether neither the name nor the first bytes of a file tell another format than plain text."""
+    stream = open_stream(path)
+    try:
+        return detect_stream_format(stream, encoding_of(settings), settings).name == "lines"
+    except InputError:  # is reported when the file is read
+        return False
+    finally:
+        stream.close()
+
+
+def _unit_of(shard: Shard, settings: ReadingSettings) -> str | None:
+    if shard.reader != "file":
+        return "file"
+    if settings.input_format is not None:
+        return FORMATS[settings.input_format].unit
+    if not is_regular(shard.paths[0]):
+        return None
+    stream = open_stream(shard.paths[0])
+    try:
+        return detect_stream_format(stream, encoding_of(settings), settings).unit
+    except InputError:
+        return None
+    finally:
+        stream.close()
+
+
+def _read_shard(shard: Shard, settings: ReadingSettings, skipped: Counter[str]) -> Iterator[Block]:
+    options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
+    if shard.reader == "files":
+        return read_file_documents(shard.paths, shard.labels, options, shard.root)
+    if shard.reader == "mails":
+        from nbtext.documents.mail import read_mail_files
+
+        return read_mail_files(shard.paths, shard.labels, options.encoding, settings)
+    return _read_file(shard, options, skipped)
+
+
+def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str]) -> Iterator[Block]:
+    """Yield the blocks of a single file or stream, whose format its first bytes may tell."""
+    path, settings = shard.paths[0], options.settings
+    stream = open_stream(path)
+    try:
+        if shard.root is not None and (reason := _reason_to_skip(stream, shard.root, options.encoding)):
+            skipped[reason] += 1
+            return
+        found = detect_stream_format(stream, options.encoding, settings)
+        if not found.has_fields:
+            _check_joined(path, settings)
+        if options.byte_range is not None and not found.is_splittable:
+            raise InputError(f"a range of a file of the format {found.name} cannot be read", where=stream.path)
+        if not found.reader:
+            raise _unreadable_format(found, stream.path)
+        reader: Reader = found.load_reader()
+        yield from reader(stream, options)
+    finally:
+        stream.close()
+
+
+def _reason_to_skip(stream: ByteStream, root: str, encoding: Encoding) -> str | None:
+    """Return why a file of a directory is no document, or None where it is one."""
+    head = stream.head()
+    kind = recognize(head)
+    if kind is None and encoding.width == 1 and "\0" in encoding.decode_leniently(head):
+        kind = BINARY
+    if kind is None and not is_url(root):
+        kind = recognize_output(head, root)
+    return kind.describe() if kind is not None else None
+
+
+def _unreadable_format(found: Format, path: str) -> InputError:
+    if found.name == "dirs":
+        return InputError("is a stream, not a directory", where=path, hint="leave --input-format out")
+    return InputError("holds a matrix, not text", where=path, hint="a matrix is the only SOURCE, of train")
+
+
+def _check_joined(path: str, settings: ReadingSettings) -> None:
+    """Raise SettingsError if the settings need fields, which this file does not have."""
+    if settings.mark_field is not None:
+        what = f"{path} has no fields, and so no `{settings.mark_field}`"
+        hint = "they need JSON lines, a table or mails"
+        raise SettingsError(what, where="--group-field or --order-field", hint=hint)
+    if settings.separate_fields and len(settings.text_field) > 1:
+        what = f"{path} has no fields to keep separate"
+        raise SettingsError(what, where="--separate-fields", hint="name one --text-field only")
+
+
+def _is_directory(path: str) -> bool:
+    """Whether the path is a directory.
+
+    raises  InputError: it does not exist, or cannot be read
+    """
+    if is_url(path):
+        return is_folder(path)
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError:
+        raise InputError("a path cannot hold a NUL", where=path) from None
+    if not os.access(path, os.R_OK):
+        raise unreadable(path, PermissionError(errno.EACCES, ""))
+    return stat.S_ISDIR(status.st_mode)
+
+
+class Records(Protocol):
+    """The records that an earlier run has written."""
+
+    def check(self, batch: Batch) -> int:
+        """Compare the next records with the next documents; return the number of documents that have one."""
+        ...
+
+    def finish(self) -> None:
+        """Check that there are no further records."""
+        ...
+
+
+class Remainder(Source):
+    """A source without its first documents: those that have records. They are read, and compared with the records."""
+
+    def __init__(self, source: Source, records: Records) -> None:
+        self.__dict__.update(vars(source))
+        self._source = source
+        self._records = records
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of the documents without records.
+
+        raises  InputError: the records are not those of these documents
+        """
+        blocks = self._source.blocks()
+        for block in blocks:
+            batch = block.batch()
+            n_done = self._records.check(batch)
+            if n_done < len(batch):
+                yield ReadBlock(batch.skip(n_done), block.size)
+                yield from blocks
+                return
+        self._records.finish()

@@ -7,15 +7,17 @@ import select
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from itertools import islice
 
-from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpacked_pieces
+from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpack_blocks
 from nbtext.documents.recognition import PICKLE_MAGICS, ZIP_MAGIC
-from nbtext.documents.similar import is_broken_link, similar_path
 from nbtext.documents.urls import explained, is_url, open_remote, remote_size, shown
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
-PIECE_BYTES = 1 << 21  # read at a time
+RAW_BYTES = 1 << 21  # read at a time
+MAX_ENTRIES = 1000  # of a folder that are compared with a mistyped name
 HEAD_LIMIT = 1 << 16  # bytes looked at to tell what a file holds
 
 _opened: dict[str, ByteStream] = {}  # pipes that were looked into, by their path, until they are read
@@ -66,7 +68,7 @@ class ByteStream:
             return self
         ahead, self._ahead = self._ahead, b""
         packed = _chained(ahead, self._pieces)
-        self._pieces = unpacked_pieces(packed, self.compression, where=self.path)
+        self._pieces = unpack_blocks(packed, self.compression, where=self.path)
         return self
 
     def skip(self, n_bytes: int) -> None:
@@ -163,6 +165,23 @@ def unreadable(path: str, error: OSError) -> InputError:
     return InputError(f"cannot be read: {reason}", where=path or "''", hint=hint)
 
 
+def is_broken_link(path: str) -> bool:
+    """Whether the path is a symbolic link to something that does not exist."""
+    return os.path.islink(path) and not os.path.exists(path)
+
+
+def similar_path(path: str) -> str | None:
+    """Return the path of the entry with the most similar name in the same folder; None where none is similar."""
+    folder, name = os.path.split(path.rstrip(os.sep))
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = [entry.name for entry in islice(entries, MAX_ENTRIES) if entry.name != name]
+    except OSError:
+        return None
+    nearest = get_close_matches(name, sorted(names), n=1, cutoff=0.7)
+    return os.path.join(folder, nearest[0]) if nearest else None
+
+
 def _file_stream(path: str, offset: int) -> ByteStream:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
@@ -180,7 +199,7 @@ def _url_stream(url: str, offset: int) -> ByteStream:
 
     def read() -> bytes:
         with explained(url):
-            return file.read(PIECE_BYTES)
+            return file.read(RAW_BYTES)
 
     return ByteStream(url, read, size=size, close=file.close)
 
@@ -192,26 +211,26 @@ def _standard_input() -> ByteStream:
     try:
         handle = buffer.fileno()
     except OSError:  # somebody put another object in its place
-        return ByteStream(STANDARD_INPUT, lambda: buffer.read(PIECE_BYTES), size=None, close=lambda: None)
+        return ByteStream(STANDARD_INPUT, lambda: buffer.read(RAW_BYTES), size=None, close=lambda: None)
     return _handle_stream(STANDARD_INPUT, handle, lambda: None)
 
 
 def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStream:
     status = os.fstat(handle)
     if stat.S_ISREG(status.st_mode):
-        return ByteStream(path, lambda: os.read(handle, PIECE_BYTES), size=status.st_size, close=close)
+        return ByteStream(path, lambda: os.read(handle, RAW_BYTES), size=status.st_size, close=close)
     return ByteStream(path, lambda: _read_ready(handle), size=None, close=close)
 
 
 def _read_ready(handle: int) -> bytes:
-    """What a pipe holds now, up to PIECE_BYTES: waits for the first byte only."""
+    """What a pipe holds now, up to RAW_BYTES: waits for the first byte only."""
     poll = select.poll()
     poll.register(handle, select.POLLIN)
     poll.poll()  # whoever shares the pipe may have made it non-blocking
-    piece = os.read(handle, PIECE_BYTES)
+    piece = os.read(handle, RAW_BYTES)
     pieces, size = [piece], len(piece)
-    while piece and size < PIECE_BYTES and not os.isatty(handle) and poll.poll(0):
-        piece = os.read(handle, PIECE_BYTES - size)
+    while piece and size < RAW_BYTES and not os.isatty(handle) and poll.poll(0):
+        piece = os.read(handle, RAW_BYTES - size)
         pieces.append(piece)
         size += len(piece)
     return b"".join(pieces)

@@ -129,7 +129,7 @@ def files_below(url: str) -> list[list[str]]:
         return sorted(found.removeprefix(root).split("/") for found in system.find(path))
 
 
-def read_whole(url: str, limit: int) -> bytes | int:
+def read_url(url: str, limit: int) -> bytes | int:
     """The bytes of a file, or EFBIG where it has more than `limit`.
 
     raises  InputError: it cannot be read

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.batch import unlabeled
+from nbtext.documents.batch import missing_label
 from nbtext.errors import InputError
 from nbtext.evaluation.outcomes import LEAST_PROBABILITY
 from nbtext.evaluation.outliers import Likelihoods, auroc
@@ -106,7 +106,7 @@ class Judge:
     def _true_label(self, predictions: Predictions, row: int) -> str:
         label = predictions.true_labels[row]
         if label is None:
-            raise unlabeled(predictions.ids[row])
+            raise missing_label(predictions.ids[row])
         return label
 
     def _add_probabilities(self, predictions: Predictions, labels: list[str]) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.names import packed, unpacked
+from nbtext.documents.names import pack_names, unpack_names
 from nbtext.features.csr import entries_of
 
 
@@ -36,7 +36,7 @@ class Vocabulary:
     @classmethod
     def from_sorted(cls, terms: Iterable[str]) -> Vocabulary:
         """The vocabulary of these terms, which are sorted and distinct already."""
-        return cls(*packed(terms))
+        return cls(*pack_names(terms))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -58,7 +58,7 @@ class Vocabulary:
     @cached_property
     def terms(self) -> list[str]:
         """All names, in the order of the columns."""
-        return unpacked(self.blob, self.offsets)
+        return unpack_names(self.blob, self.offsets)
 
     @cached_property
     def columns(self) -> dict[str, int]:

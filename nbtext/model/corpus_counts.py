@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
-from nbtext.documents.batch import Batch, check_label, unlabeled
+from nbtext.documents.batch import Batch, check_label
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, arrange, counter, merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -298,10 +298,10 @@ class CorpusCounter:
     def add(self, batch: Batch) -> None:
         """Count these documents; InputError where one has no label or could not be read."""
         refuse_long_texts(batch, self._settings)
-        classes = np.array([self._code(*each) for each in zip(batch.labels, batch.ids, strict=True)], dtype=np.int32)
+        classes = np.array([self._code(label, batch, row) for row, label in enumerate(batch.labels)], dtype=np.int32)
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first of them is said, into whatever batches the documents are cut
-            raise batch.problems.get(min(unusable)) or unlabeled(batch.ids[min(unusable)])
+            raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
         kept = self._counter.tally(batch.columns, classes, self._reservoir.below)
         note_too_long(batch, self._counter)
         for code, number in enumerate(np.bincount(classes).tolist()):
@@ -311,12 +311,12 @@ class CorpusCounter:
         documents = DocumentCounts(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks)
         self._reservoir.keep(documents)
 
-    def _code(self, label: str | None, identity: str) -> int:
+    def _code(self, label: str | None, batch: Batch, row: int) -> int:
         if label is None:
             return -1
         code = self._codes.setdefault(label, len(self._codes))
         if code == len(self._class_documents):
-            check_label(label, where=identity)
+            check_label(label, where=batch.place(row))
             self._class_documents.append(0)
         return code
 

@@ -186,12 +186,12 @@ def words_behind(model: TrainedModel, source: Source, *, on_batch: OnBatch | Non
         raise SettingsError("the model knows its words", where="--words-from", hint="leave it out")
     check_fields(settings.fields, source.field_names)
     counting = counter(replace(settings, hash_bits=None))
-    for chunk in source.chunks():
-        batch = chunk.batch()
+    for block in source.blocks():
+        batch = block.batch()
         refuse_long_texts(batch, settings)
         counting.tally(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
         if on_batch is not None:
-            on_batch(chunk, batch)
+            on_batch(block, batch)
     vocabulary, _ = counting.vocabulary()
     return _names(vocabulary, counting.class_counts().occurrences.tolist(), settings.hash_bits)
 

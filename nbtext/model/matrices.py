@@ -44,13 +44,13 @@ def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnB
     labels: list[str | None] = []
 
     def batches() -> Iterator[Batch]:
-        for chunk in source.chunks():
-            batch = chunk.batch()
+        for block in source.blocks():
+            batch = block.batch()
             ids.extend(batch.ids)
             labels.extend(batch.labels)
             yield batch
             if on_batch is not None:
-                on_batch(chunk, batch)
+                on_batch(block, batch)
 
     features = replace(features, fields=source.field_names)
     vectorizer = Vectorizer(features)

@@ -75,7 +75,7 @@ def read_costs(path: str) -> Costs:
 
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     """The columns of each line that is not blank, with its number."""
-    from nbtext.documents.records import separator_of
+    from nbtext.documents.tables import separator_of
 
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:

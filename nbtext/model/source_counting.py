@@ -19,9 +19,10 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
 
 if TYPE_CHECKING:
-    from nbtext.documents.source import Chunk, Source
+    from nbtext.documents.batch import Block
+    from nbtext.documents.source import Source
 
-OnBatch = Callable[["Chunk", Batch], None]
+OnBatch = Callable[["Block", Batch], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,15 @@ class CountingTask:
     sample_size: int | None
     is_labeled: bool = True
 
-    def count(self, chunks: Iterable[Chunk], on_batch: OnBatch, bound: Bound | None = None) -> CorpusCounts:
+    def count(self, blocks: Iterable[Block], on_batch: OnBatch, bound: Bound | None = None) -> CorpusCounts:
         """Return the counts of some documents; threads that count others of the same source share a bound."""
         corpus_counter = CorpusCounter(self.settings, sample_size=self.sample_size, bound=bound)
-        for chunk in chunks:
-            batch = chunk.batch()
+        for block in blocks:
+            batch = block.batch()
             if not self.is_labeled:
                 batch.labels = [""] * len(batch)
             corpus_counter.add(batch)
-            on_batch(chunk, batch)
+            on_batch(block, batch)
         return corpus_counter.finish()
 
 
@@ -55,23 +56,23 @@ class Executor(Protocol):
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
         """Return the counts of all documents of a source; they do not depend on the parts.
 
-        on_batch  is called with each counted chunk and batch, one at a time
+        on_batch  is called with each counted block and batch, one at a time
         raises    InputError: a document cannot be read, or has no label
         """
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadExecutor:
-    """Counts in threads of this process; each takes the next chunk until none is left."""
+    """Counts in threads of this process; each takes the next block until none is left."""
 
     jobs: int
 
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
         """See Executor. A user's token pattern is matched in the main thread, where it can time out."""
-        chunks, is_single = peek_chunks(source.chunks())
-        shared, bound = _SharedChunks(chunks, on_batch), Bound(task.sample_size)
+        blocks, is_single = peek_blocks(source.blocks())
+        shared, bound = _SharedChunks(blocks, on_batch), Bound(task.sample_size)
 
-        def count_chunks() -> CorpusCounts:
+        def count_blocks() -> CorpusCounts:
             try:
                 return task.count(shared, shared.report, bound)
             except BaseException:
@@ -79,12 +80,12 @@ class ThreadExecutor:
                 raise
 
         if self.jobs == 1 or is_single or has_own_pattern(task.settings):
-            return count_chunks()
+            return count_blocks()
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
-                parts = [pool.submit(count_chunks) for _ in range(self.jobs)]
+                parts = [pool.submit(count_blocks) for _ in range(self.jobs)]
                 return reduce(add, [part.result() for part in parts])
             finally:
                 shared.stop()
@@ -114,37 +115,37 @@ def thread_run(jobs: int) -> Iterator[Run[Any]]:
         yield lambda calls: list(pool.map(lambda call: call(), calls))
 
 
-def peek_chunks(chunks: Iterator[Chunk]) -> tuple[Iterator[Chunk], bool]:
-    """Return the same chunks, and whether there is at most one, so that a second thread would have nothing to do."""
-    first = list(islice(chunks, 2))
-    return chain(first, chunks), len(first) < 2
+def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
+    """Return the same blocks, and whether there is at most one, so that a second thread would have nothing to do."""
+    first = list(islice(blocks, 2))
+    return chain(first, blocks), len(first) < 2
 
 
 class _SharedChunks:
-    """The chunks of a source; each goes to the thread that asks next."""
+    """The blocks of a source; each goes to the thread that asks next."""
 
-    def __init__(self, chunks: Iterator[Chunk], on_batch: OnBatch | None) -> None:
-        self._chunks = chunks
+    def __init__(self, blocks: Iterator[Block], on_batch: OnBatch | None) -> None:
+        self._blocks = blocks
         self._on_batch = on_batch
         self._lock = threading.Lock()
         self._is_stopped = False
 
-    def __iter__(self) -> Iterator[Chunk]:
+    def __iter__(self) -> Iterator[Block]:
         while True:
             with self._lock:
-                chunk = None if self._is_stopped else next(self._chunks, None)
-            if chunk is None:
+                block = None if self._is_stopped else next(self._blocks, None)
+            if block is None:
                 return
-            yield chunk
+            yield block
 
-    def report(self, chunk: Chunk, batch: Batch) -> None:
+    def report(self, block: Block, batch: Batch) -> None:
         """Call `on_batch`, one thread at a time."""
         if self._on_batch is not None:
             with self._lock:
-                self._on_batch(chunk, batch)
+                self._on_batch(block, batch)
 
     def stop(self) -> None:
-        """Give out no more chunks."""
+        """Give out no more blocks."""
         self._is_stopped = True
 
 

@@ -16,11 +16,12 @@ from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor
 from nbtext.model.settings import DecisionSettings
-from nbtext.model.source_counting import OnBatch, check_fields, peek_chunks
+from nbtext.model.source_counting import OnBatch, check_fields, peek_blocks
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
-    from nbtext.documents.source import Chunk, Source
+    from nbtext.documents.batch import Block
+    from nbtext.documents.source import Source
 
 Result = TypeVar("Result")
 MANY_LABELS = 256
@@ -80,37 +81,37 @@ def map_batches(
 ) -> Iterator[Result]:
     """Yield what a function returns for each batch of a source, in order, as `predict_source` does it."""
 
-    def read_and_call(chunk: Chunk) -> tuple[Chunk, Batch, Result]:
-        batch = chunk.batch()
-        return chunk, batch, function(batch)
+    def read_and_call(block: Block) -> tuple[Block, Batch, Result]:
+        batch = block.batch()
+        return block, batch, function(batch)
 
     check_fields(model.feature_settings.fields, source.field_names)
-    chunks = _limit_chunks(source.chunks(), len(model.labels))
+    blocks = _limit_blocks(source.blocks(), len(model.labels))
     if source.is_live or has_own_pattern(model.feature_settings):
         jobs = 1
     if jobs > 1:
-        chunks, is_single = peek_chunks(chunks)
+        blocks, is_single = peek_blocks(blocks)
         jobs = 1 if is_single else jobs
-    for chunk, batch, result in parallel_map(read_and_call, chunks, jobs=jobs):
+    for block, batch, result in parallel_map(read_and_call, blocks, jobs=jobs):
         if on_batch is not None:
-            on_batch(chunk, batch)
+            on_batch(block, batch)
         yield result
 
 
-def _limit_chunks(chunks: Iterator[Chunk], n_labels: int) -> Iterator[Chunk]:
-    """Return the chunks; with very many labels cut them, so that the probabilities of one stay small in memory."""
+def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
+    """Return the blocks; with very many labels cut them, so that the probabilities of one stay small in memory."""
     if n_labels <= MANY_LABELS:
-        return chunks
+        return blocks
     size = max(1, MOST_PROBABILITIES // n_labels)
-    return chain.from_iterable(_cut_chunk(chunk, size) for chunk in chunks)
+    return chain.from_iterable(_cut_block(block, size) for block in blocks)
 
 
-def _cut_chunk(chunk: Chunk, size: int) -> Iterator[Chunk]:
-    """Read a chunk, and yield its documents a few at a time."""
-    from nbtext.documents.source import ReadChunk
+def _cut_block(block: Block, size: int) -> Iterator[Block]:
+    """Read a block, and yield its documents a few at a time."""
+    from nbtext.documents.batch import ReadBlock
 
-    for number, part in enumerate(chunk.batch().parts(size)):
-        yield ReadChunk(part, 0 if number else chunk.size)
+    for number, part in enumerate(block.batch().split(size)):
+        yield ReadBlock(part, 0 if number else block.size)
 
 
 def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:

@@ -36,7 +36,7 @@ from measuring import Cost, Step, measure
 
 from nbtext.cluster.plain import plain_tally, tally_of
 from nbtext.documents.settings import ReadingSettings
-from nbtext.documents.shards import MOST_BYTES
+from nbtext.documents.shards import MAX_BYTES
 from nbtext.documents.source import open_shard, open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE
@@ -229,14 +229,14 @@ def of_shards(sources: list[str]) -> None:
     """What two shards come to, each by itself and together."""
     source, counting = open_source(sources, ReadingSettings()), CountingTask(FeatureSettings(), SAMPLE_SIZE)
     corpora, begin = [], time.process_time()
-    for shard in source.shards(MOST_BYTES)[:2]:
-        tally = plain_tally(counting.count(open_shard(shard, source.settings).chunks(), lambda *_: None))
+    for shard in source.shards(MAX_BYTES)[:2]:
+        tally = plain_tally(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))
         size = sum(array.nbytes for array in (*tally["vocabulary"].values(), *tally["statistics"].values()))
         sampled = sum(array.nbytes for array in tally["sample"].values())
         taken, begin = time.process_time() - begin, time.process_time()
         corpora.append(tally)
         say(
-            f"a shard of {MOST_BYTES / MEBIBYTE:.0f} MiB: {taken:.2f} CPU s, {size / MEBIBYTE:.1f} MiB of statistics, "
+            f"a shard of {MAX_BYTES / MEBIBYTE:.0f} MiB: {taken:.2f} CPU s, {size / MEBIBYTE:.1f} MiB of statistics, "
             f"{sampled / MEBIBYTE:.1f} MiB of its sample"
         )
     begin = time.process_time()

@@ -29,8 +29,8 @@ def rows_of(batches: Iterable[Batch]) -> list[Row]:
 def opened() -> Callable[..., Source]:
     """Opens paths with some settings."""
 
-    def opened(*paths: Path | str, span: Any = None, **settings: Any) -> Source:
-        return open_source([str(path) for path in paths], ReadingSettings(**settings), span=span)
+    def opened(*paths: Path | str, byte_range: Any = None, **settings: Any) -> Source:
+        return open_source([str(path) for path in paths], ReadingSettings(**settings), byte_range=byte_range)
 
     return opened
 

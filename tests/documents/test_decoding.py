@@ -141,7 +141,7 @@ def test_lines_are_those_of_the_text(lines: list[str], codec: str, has_last_feed
 
 
 def test_an_invalid_line_leaves_the_others_alone() -> None:
-    """Only the invalid lines of a chunk are repaired or refused."""
+    """Only the invalid lines of a block are repaired or refused."""
     data = b"one\ntw\xff\xffo\nthree\n"
     assert decode_lines(data, UTF8).repaired == {1: 2}
     strict = decode_lines(data, STRICT)

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents import decompression
-from nbtext.documents.decompression import compression_of, unpacked, unpacked_pieces
+from nbtext.documents.decompression import compression_of, unpack, unpack_blocks
 from nbtext.errors import InputError, MissingExtra
 
 zstandard = pytest.importorskip("zstandard")
@@ -112,24 +112,24 @@ def test_streams_may_follow_one_another(suffix: str) -> None:
     """Files that were compressed by parts unpack to all of them; zeros at the end are padding, other bytes are not."""
     compress, name = COMPRESSORS[suffix], NAMES[suffix]
     joined = compress(b"one ") + compress(b"") + compress(b"two")
-    assert unpacked(joined, name, limit=100) == b"one two"
-    assert unpacked(joined + bytes(512), name, limit=100) == b"one two"
+    assert unpack(joined, name, limit=100) == b"one two"
+    assert unpack(joined + bytes(512), name, limit=100) == b"one two"
     with pytest.raises(InputError):
-        unpacked(joined + b"garbage", name, limit=100)
+        unpack(joined + b"garbage", name, limit=100)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=3000), st.sampled_from(sorted(COMPRESSORS)), st.integers(1, 200), st.integers(1, 4000))
-def test_pieces_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int, piece_bytes: int) -> None:
+def test_blocks_of_any_size_unpack_the_same(data: bytes, suffix: str, size: int, block_bytes: int) -> None:
     """However the compressed bytes arrive and however much is unpacked at a time, the result is the same."""
     packed = COMPRESSORS[suffix](data) + COMPRESSORS[suffix](data[::-1])
-    pieces = (packed[start : start + size] for start in range(0, len(packed), size))
-    before = decompression.PIECE_BYTES
-    decompression.PIECE_BYTES = piece_bytes
+    blocks = (packed[start : start + size] for start in range(0, len(packed), size))
+    before = decompression.BLOCK_BYTES
+    decompression.BLOCK_BYTES = block_bytes
     try:
-        assert b"".join(unpacked_pieces(pieces, NAMES[suffix], where="")) == data + data[::-1]
+        assert b"".join(unpack_blocks(blocks, NAMES[suffix], where="")) == data + data[::-1]
     finally:
-        decompression.PIECE_BYTES = before
+        decompression.BLOCK_BYTES = before
 
 
 @suffixes
@@ -168,4 +168,4 @@ def test_zstd_needs_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("the standard library reads zstd")
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingExtra, match=r"pip install 'nbtext\[zstd\]'"):
-        unpacked(COMPRESSORS[".zst"](b"text"), "zstd", limit=100)
+        unpack(COMPRESSORS[".zst"](b"text"), "zstd", limit=100)

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.directory import list_tree
-from nbtext.documents.files import read_files, read_files_plainly
+from nbtext.documents.directory import list_tree, read_files, read_files_plainly
 from nbtext.errors import InputError
 
 
@@ -210,17 +209,17 @@ def test_many_files_come_in_order_by_hundreds(opened: Callable[..., Any], tmp_pa
     """A directory is listed at once, and read a few hundred files at a time."""
     for number in range(1000):
         (tmp_path / f"{number:04}").touch()
-    chunks = list(opened(tmp_path).chunks())
-    assert [chunk.size for chunk in chunks] == [256, 256, 256, 232]
-    assert [path[-4:] for chunk in chunks for path in chunk.batch().ids] == [f"{number:04}" for number in range(1000)]
+    blocks = list(opened(tmp_path).blocks())
+    assert [block.size for block in blocks] == [256, 256, 256, 232]
+    assert [path[-4:] for block in blocks for path in block.batch().ids] == [f"{number:04}" for number in range(1000)]
 
 
 def test_large_files_come_one_by_one(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """Memory holds some megabytes of documents at a time: fewer files make a chunk where they are large."""
+    """Memory holds some megabytes of documents at a time: fewer files make a block where they are large."""
     for number in range(40):
         (tmp_path / f"{number:02}").touch()
         os.truncate(tmp_path / f"{number:02}", 4_000_000)
-    assert [chunk.size for chunk in opened(tmp_path).chunks()] == [2] * 20
+    assert [block.size for block in opened(tmp_path).blocks()] == [2] * 20
 
 
 def test_movie_reviews_are_all_there(corpora: Callable[[str], Path], opened: Callable[..., Any]) -> None:

@@ -206,8 +206,8 @@ def test_what_json_writes_is_read_back(
         ('{"text": ["a"]}', "`text` is a list, expected a text"),
         ('{"text": "a", "label": {"b": 1}}', "`label` is an object, expected a text"),
         ("17", "expected an object, found a text or a number"),
-        ('[{"text": "a"}]', "expected an object, found a list; jq -c '.[]' makes lines of a list"),
-        ('{"text": "a", "x": ' + "[" * 600 + "]" * 600 + "}", "lists and objects lie more than 500 deep"),
+        ('[{"text": "a"}]', "expected an object, found a list; jq -c '.[]' writes the items of a list as lines"),
+        ('{"text": "a", "x": ' + "[" * 600 + "]" * 600 + "}", "lists and objects are nested more than 500 deep"),
     ],
 )
 def test_what_is_wrong_is_said(problems: Callable[..., Any], tmp_path: Path, line: str, says: str) -> None:

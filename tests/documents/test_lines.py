@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.blocks import CHUNK_LINES, Span, line_blocks
+from nbtext.documents.blocks import MAX_LINES, ByteRange, ReadOptions, read_line_blocks
 from nbtext.documents.decoding import Encoding, encoding_of
 from nbtext.documents.jsonl import parse_jsonl
-from nbtext.documents.lines import line_chunks, parse_fasttext, parse_lines
+from nbtext.documents.lines import parse_fasttext, parse_lines, read_line_documents
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import InputError
 
@@ -43,7 +43,7 @@ form_and_content = st.sampled_from(sorted(PARSERS)).flatmap(lambda form: st.tupl
 @settings(max_examples=60, deadline=None)
 @given(form_and_content, st.sampled_from(["utf-8", "utf-16-le", "latin-1"]), st.integers(1, 40), st.integers(1, 60))
 @example(("lines", "a\n\n"), "utf-8", 1, 60)
-def test_pieces_of_any_size_give_the_same_documents(
+def test_blocks_of_any_size_give_the_same_documents(
     rows: Callable[..., Any], stream_of: Callable[..., Any], form: tuple[str, str], codec: str, size: int, limit: int
 ) -> None:
     """However the bytes arrive, the documents, their ids and their problems are the same; too long lines included."""
@@ -51,8 +51,9 @@ def test_pieces_of_any_size_give_the_same_documents(
     data = form[1].encode(codec, "replace")
 
     def documents(size: int) -> Any:
-        chunks = list(line_chunks(stream_of(data, size), PARSERS[form[0]], encoding_of(settings), settings))
-        batches = [chunk.batch() for chunk in chunks]
+        options = ReadOptions(encoding_of(settings), settings)
+        blocks = list(read_line_documents(stream_of(data, size), options, PARSERS[form[0]]))
+        batches = [block.batch() for block in blocks]
         problems = [str(batch.problems.get(row)) for batch in batches for row in range(len(batch))]
         return rows(batches), problems
 
@@ -78,7 +79,7 @@ def test_spans_share_out_the_documents(
     parts = [
         row
         for start, stop in pairwise(bounds)
-        for row in rows(opened(path, span=Span(start, stop), **settings).batches())
+        for row in rows(opened(path, byte_range=ByteRange(start, stop), **settings).batches())
     ]
     assert parts == whole
 
@@ -86,7 +87,7 @@ def test_spans_share_out_the_documents(
 def test_a_span_may_know_its_first_line(opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
     """Given the number of its first line, a span need not count the lines before."""
     (tmp_path / "x.txt").write_text("one\ntwo\nthree\n")
-    assert rows(opened(tmp_path / "x.txt", span=Span(4, 8, first_line=70)).batches()) == [
+    assert rows(opened(tmp_path / "x.txt", byte_range=ByteRange(4, 8, first_line=70)).batches()) == [
         (f"{tmp_path}/x.txt:70", ("two",), None)
     ]
 
@@ -94,8 +95,8 @@ def test_a_span_may_know_its_first_line(opened: Callable[..., Any], rows: Callab
 def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: Path) -> None:
     """A table, whose rows may span lines, is refused in parts."""
     (tmp_path / "x.csv").write_text("text\na\n")
-    with pytest.raises(InputError, match="the csv format cannot be read in parts"):
-        list(opened(tmp_path / "x.csv", span=Span(0, 3)).chunks())
+    with pytest.raises(InputError, match="a range of a file of the format csv cannot be read"):
+        list(opened(tmp_path / "x.csv", byte_range=ByteRange(0, 3)).blocks())
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
@@ -168,34 +169,34 @@ def test_a_line_that_is_too_long_is_a_problem(problems: Callable[..., Any], tmp_
 def test_a_huge_line_is_passed_over_in_bounded_memory() -> None:
     """Of a line that goes on for ever, only the limit is kept."""
 
-    def pieces() -> Any:
+    def blocks() -> Any:
         yield b"first\n"
         for _ in range(2000):
             yield bytes(1 << 16)
         yield b"end\nlast"
 
-    blocks = line_blocks(pieces(), Encoding("utf-8"), 1 << 20, position=lambda: 0)
-    assert [(block.data, block.first_line, block.is_too_long) for block in blocks] == [
+    found = read_line_blocks(blocks(), Encoding("utf-8"), 1 << 20, position=lambda: 0)
+    assert [(block.data, block.first_line, block.is_too_long) for block in found] == [
         (b"first\n", 1, False),
         (b"", 2, True),
         (b"last", 3, False),
     ]
 
 
-def test_short_lines_make_several_chunks(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_short_lines_make_several_blocks(opened: Callable[..., Any], tmp_path: Path) -> None:
     """Millions of empty lines come in batches of some thousands, with the right numbers."""
-    (tmp_path / "x.txt").write_text("\n" * (3 * CHUNK_LINES))
+    (tmp_path / "x.txt").write_text("\n" * (3 * MAX_LINES))
     batches = list(opened(tmp_path / "x.txt").batches())
-    assert max(map(len, batches)) <= CHUNK_LINES
-    assert batches[-1].ids[-1] == f"{tmp_path}/x.txt:{3 * CHUNK_LINES}"
+    assert max(map(len, batches)) <= MAX_LINES
+    assert batches[-1].ids[-1] == f"{tmp_path}/x.txt:{3 * MAX_LINES}"
 
 
 def test_sizes_add_up(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """The sizes of the chunks add up to the size of the source, for progress."""
+    """The sizes of the blocks add up to the size of the source, for progress."""
     (tmp_path / "x.txt").write_text("some line\n" * 300_000)
     source = opened(tmp_path / "x.txt")
     assert (source.unit, source.size, source.is_live) == ("bytes", 3_000_000, False)
-    assert sum(chunk.size for chunk in source.chunks()) == 3_000_000
+    assert sum(block.size for block in source.blocks()) == 3_000_000
 
 
 def test_naughty_strings_are_all_there(corpora: Callable[[str], Path], read: Callable[..., Any]) -> None:

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.mail import parse_mail
-from nbtext.documents.mailbox import is_separator
+from nbtext.documents.mail import is_separator, parse_mail
 from nbtext.documents.settings import ReadingSettings
 
 UTF8 = encoding_of(ReadingSettings())

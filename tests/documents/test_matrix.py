@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, load_npz
 
-from nbtext.documents import matrix_reading
-from nbtext.documents.matrix import Matrix, packed, save_matrix
-from nbtext.documents.matrix_reading import load_matrix
+from nbtext.documents import matrix as matrix_file
+from nbtext.documents.matrix import Matrix, load_matrix, save_matrix
+from nbtext.documents.names import pack_names
 from nbtext.documents.streams import is_matrix
 from nbtext.errors import InputError
 
@@ -30,7 +30,7 @@ NAMES = ["", "caf\u00e9", "word", "\ud83d\ude00 pair", "\udcff lone"]
 
 def example(dtype: str = "int32", **changes: Any) -> Matrix:
     """Three documents, five features."""
-    blob, offsets = packed(sorted(NAMES))
+    blob, offsets = pack_names(sorted(NAMES))
     matrix = Matrix(
         np.array([1, 2, 1, 3], dtype=dtype),
         np.array([0, 4, 1, 2], dtype=np.int32),
@@ -75,7 +75,7 @@ def test_any_matrix_is_read_back(tmp_path_factory: pytest.TempPathFactory, data:
     ).reshape(n_documents, n_features)
     counts = csr_array(dense)
     names = sorted(data.draw(st.sets(st.text(max_size=3), min_size=n_features, max_size=n_features)))
-    blob, offsets = packed(names)
+    blob, offsets = pack_names(names)
     ids = data.draw(st.lists(st.text(max_size=3), min_size=n_documents, max_size=n_documents))
     matrix = Matrix(
         counts.data, counts.indices, counts.indptr, n_features, blob, offsets, ids, [None] * n_documents, {}
@@ -128,7 +128,7 @@ def test_hashed_features_have_no_names(tmp_path: Path) -> None:
 
 
 def named(letters: str) -> dict[str, Any]:
-    return dict(zip(("feature_blob", "feature_offsets"), packed(list(letters)), strict=True))
+    return dict(zip(("feature_blob", "feature_offsets"), pack_names(list(letters)), strict=True))
 
 
 LIES: list[tuple[str, dict[str, Any], str]] = [
@@ -237,7 +237,7 @@ def test_compressed_members_are_refused(tmp_path: Path) -> None:
 
 def test_an_outer_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compressed matrix file that unpacks without end is refused."""
-    monkeypatch.setattr(matrix_reading, "UNPACKED_ALLOWANCE", 1 << 20)
+    monkeypatch.setattr(matrix_file, "UNPACKED_ALLOWANCE", 1 << 20)
     (tmp_path / "x.npz.gz").write_bytes(gzip.compress(b"PK\x03\x04" + bytes(20_000_000)))
     with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
         load_matrix(str(tmp_path / "x.npz.gz"))

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.shards import (
     FILE_BYTES,
-    LEAST_BYTES,
-    MOST_BYTES,
+    MAX_BYTES,
+    MIN_BYTES,
     Shard,
     count_lines,
-    numbered,
+    forget_line_numbers,
+    number_lines,
     suitable_bytes,
-    unnumbered,
 )
 from nbtext.documents.source import Source, open_shard
 from nbtext.errors import InputError
@@ -62,8 +62,8 @@ def test_shards_are_the_source(
     whole = read_from(source, source.shards(10_000), rows)
     shards = source.shards(size)
     n_lines = [count_lines(shard, encoding_of(source.settings)) for shard in shards]
-    assert read_from(source, numbered(shards, n_lines), rows) == whole
-    assert read_from(source, [unnumbered(shard) for shard in shards], rows) == whole
+    assert read_from(source, number_lines(shards, n_lines), rows) == whole
+    assert read_from(source, [forget_line_numbers(shard) for shard in shards], rows) == whole
 
 
 def test_a_directory_is_cut_into_files(opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
@@ -78,29 +78,32 @@ def test_a_directory_is_cut_into_files(opened: Callable[..., Any], rows: Callabl
     assert [len(shard.paths) for shard in shards] == [1] * 12
     assert read_from(source, shards, rows) == (rows(source.batches()), [])
     lines = opened(tmp_path, input_format="lines")
-    assert read_from(lines, list(map(unnumbered, lines.shards(4))), rows) == (rows(lines.batches()), [])
+    assert read_from(lines, list(map(forget_line_numbers, lines.shards(4))), rows) == (rows(lines.batches()), [])
 
 
 def test_what_has_no_ranges_is_one_shard(opened: Callable[..., Any], tmp_path: Path) -> None:
     """Compressed files and tables stay whole, however large."""
     (tmp_path / "x.csv").write_text("text,label\n" + "a,b\n" * 100)
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 100))
-    assert [shard.span for shard in opened(tmp_path / "x.csv", tmp_path / "x.jsonl.gz").shards(10)] == [None, None]
+    assert [shard.byte_range for shard in opened(tmp_path / "x.csv", tmp_path / "x.jsonl.gz").shards(10)] == [
+        None,
+        None,
+    ]
 
 
 def test_a_stream_is_for_its_reader_alone(opened: Callable[..., Any]) -> None:
     """Standard input cannot be read by others, and the line says so."""
-    with pytest.raises(InputError, match="a stream cannot be read by others; save it"):
+    with pytest.raises(InputError, match="a stream cannot be read by other processes; save it"):
         opened("-").shards(10)
 
 
 def test_shards_suit_their_readers(opened: Callable[..., Any], tmp_path: Path) -> None:
     """Two for each reader, unless that makes small ones, which cost, or large ones, which need memory."""
     assert suitable_bytes(1 << 30, 4) == 1 << 27
-    assert suitable_bytes(1000, 4) == LEAST_BYTES
-    assert suitable_bytes(1 << 40, 4) == suitable_bytes(None, 4) == MOST_BYTES
+    assert suitable_bytes(1000, 4) == MIN_BYTES
+    assert suitable_bytes(1 << 40, 4) == suitable_bytes(None, 4) == MAX_BYTES
     (tmp_path / "a").mkdir()
-    for number in range(3 * LEAST_BYTES // FILE_BYTES):
+    for number in range(3 * MIN_BYTES // FILE_BYTES):
         (tmp_path / "a" / str(number)).touch()
     assert len(opened(tmp_path).shards(n_readers=1)) == 2
     assert len(opened(tmp_path).shards(n_readers=4)) == 3

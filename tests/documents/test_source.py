@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.documents.matrix import Matrix, packed, save_matrix
+from nbtext.documents.matrix import Matrix, save_matrix
+from nbtext.documents.names import pack_names
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_matrix
@@ -126,8 +127,8 @@ def test_files_without_fields_have_none_to_keep_apart(opened: Callable[..., Any]
     (tmp_path / "x.txt").write_text("a\n")
     options = {"separate_fields": True, "text_field": ("title", "body")}
     for path in (tmp_path, tmp_path / "x.txt"):
-        with pytest.raises(SettingsError, match="has no fields to keep apart"):
-            list(opened(path, **options).chunks())
+        with pytest.raises(SettingsError, match="has no fields to keep separate"):
+            list(opened(path, **options).blocks())
     (batch,) = opened(tmp_path / "x.txt", separate_fields=True).batches()
     assert batch.columns == (["a"],)
 
@@ -208,7 +209,7 @@ def test_a_fifo_is_read_like_a_pipe(opened: Callable[..., Any], tmp_path: Path) 
 
 def test_a_matrix_is_no_text(opened: Callable[..., Any], tmp_path: Path) -> None:
     """is_matrix tells a matrix by its first bytes; as a source of text it is refused."""
-    blob, offsets = packed(["a"])
+    blob, offsets = pack_names(["a"])
     ones = np.ones(1, dtype=np.int32)
     matrix = Matrix(ones, ones * 0, np.array([0, 1]), 1, blob, offsets, ["1"], [None], {})
     for name in ("x.npz", "x"):
@@ -216,7 +217,7 @@ def test_a_matrix_is_no_text(opened: Callable[..., Any], tmp_path: Path) -> None
             save_matrix(matrix, file)
         assert is_matrix(str(tmp_path / name))
         with pytest.raises(InputError, match="holds a matrix, not text"):
-            list(opened(tmp_path / name).chunks())
+            list(opened(tmp_path / name).blocks())
     (tmp_path / "y.npz").write_text("text")
     assert not is_matrix(str(tmp_path / "y.npz"))
     assert not is_matrix(str(tmp_path))

@@ -15,7 +15,7 @@ import fsspec
 import pytest
 
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.shards import count_lines, numbered
+from nbtext.documents.shards import count_lines, number_lines
 from nbtext.documents.source import open_shard
 from nbtext.documents.urls import shown
 from nbtext.errors import InputError, MissingExtra
@@ -87,7 +87,7 @@ def test_http(
     assert not source.is_live
     shards = source.shards(1000)
     numbers = [count_lines(shard, encoding_of(source.settings)) for shard in shards]
-    parts = [open_shard(shard, source.settings) for shard in numbered(shards, numbers)]
+    parts = [open_shard(shard, source.settings) for shard in number_lines(shards, numbers)]
     assert [row for part in parts for row in rows(part.batches())] == there
 
 
@@ -98,7 +98,7 @@ def test_ranges_are_asked_for_where_they_are_answered(opened: Callable[..., Any]
         n_expected = -(-len(LINES) // 1000) if answer.status == 206 else 1
     shards = opened(url).shards(1000)
     assert len(shards) == n_expected
-    assert (shards[0].span is None) == (n_expected == 1)
+    assert (shards[0].byte_range is None) == (n_expected == 1)
 
 
 def test_a_password_is_used_and_never_said(opened: Callable[..., Any], read: Callable[..., Any], server: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from nbtext.artifact import storage
 from nbtext.documents import jsonl as jsonl_reader
 from nbtext.documents.batch import Batch
-from nbtext.documents.matrix_reading import load_matrix
+from nbtext.documents.matrix import load_matrix
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError

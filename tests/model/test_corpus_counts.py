@@ -149,7 +149,7 @@ def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> No
     source = open_source([str(tmp_path / "x.jsonl")], ReadingSettings())
     task = CountingTask(PLAIN, 30)
     parts = [
-        task.count(open_shard(shard, source.settings).chunks(), lambda *_: None) for shard in source.shards(n_bytes)
+        task.count(open_shard(shard, source.settings).blocks(), lambda *_: None) for shard in source.shards(n_bytes)
     ]
     while len(parts) > 1:
         parts = [reduce(add, parts[start : start + 2]) for start in range(0, len(parts), 2)]

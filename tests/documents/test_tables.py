@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.delimited import delimited_chunks
+from nbtext.documents.formats import FORMATS
 from nbtext.documents.settings import ReadingSettings
 from nbtext.errors import InputError
 
@@ -37,7 +38,7 @@ def test_what_csv_writes_is_read_back(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(cells, cells), max_size=6), st.integers(1, 20), st.sampled_from(["csv", "tsv"]))
-def test_pieces_of_any_size_give_the_same_rows(
+def test_blocks_of_any_size_give_the_same_rows(
     stream_of: Callable[..., Any], rows: Callable[..., Any], table: list[Any], size: int, form: str
 ) -> None:
     """However the bytes of a table arrive, broken ones too, its rows are the same."""
@@ -46,8 +47,8 @@ def test_pieces_of_any_size_give_the_same_rows(
     settings = ReadingSettings()
 
     def outcome(size: int) -> Any:
-        chunks = delimited_chunks(stream_of(content, size), form, encoding_of(settings), settings)
-        batches = [chunk.batch() for chunk in chunks]
+        blocks = FORMATS[form].load_reader()(stream_of(content, size), ReadOptions(encoding_of(settings), settings))
+        batches = [block.batch() for block in blocks]
         return rows(batches), [str(problem) for batch in batches for problem in batch.problems.values()]
 
     assert outcome(size) == outcome(10_000)
@@ -57,14 +58,14 @@ def test_pieces_of_any_size_give_the_same_rows(
 @given(st.text('"\tab\n', max_size=30))
 @example('"a\n"b"\n')
 def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Callable[..., Any], content: str) -> None:
-    """FittedModel by the rule, letter by letter, gives the same columns as the reader."""
-    from nbtext.documents.blocks import line_blocks, pieces_of
-    from nbtext.documents.records import LineFeed, tsv_records
+    """Read by the rule, letter by letter, gives the same columns as the reader."""
+    from nbtext.documents.blocks import read_line_blocks, read_raw_blocks
+    from nbtext.documents.tables import LineFeed, read_tsv_records
 
     stream = stream_of(content.encode(), 7)
     encoding = encoding_of(ReadingSettings())
-    feed = LineFeed(line_blocks(pieces_of(stream), encoding, 1000, position=lambda: 0), encoding, 1000)
-    assert [record.columns for record in tsv_records(feed) if record.columns] == by_the_rule(content)
+    feed = LineFeed(read_line_blocks(read_raw_blocks(stream), encoding, 1000, position=lambda: 0), encoding, 1000)
+    assert [record.columns for record in read_tsv_records(feed) if record.columns] == by_the_rule(content)
 
 
 def by_the_rule(content: str) -> list[list[str]]:
@@ -161,8 +162,8 @@ def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Callable[..
         ),
         ("a,b\n", {"text_field": ("3",), "label_field": "1"}, ":1: no column `3`, the first row is a, b"),
         ("a;b\n", {}, ":1: no column `text`, the first row is a, b; name the columns with"),
-        ("text;id;text\n", {}, ":1: 2 columns are called `text`; say which by its number, as in --text-field 1"),
-        ("text\n" + "a" * 40 + '\n"open\nb\n' + "c\n" * 40, {"max_document_bytes": 50}, ":3: a row begins here that"),
+        ("text;id;text\n", {}, ":1: 2 columns are called `text`; name it by its number, as in --text-field 1"),
+        ("text\n" + "a" * 40 + '\n"open\nb\n' + "c\n" * 40, {"max_document_bytes": 50}, ":3: the row that begins here"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_said(
@@ -179,7 +180,10 @@ def test_a_file_that_cannot_be_used_is_said(
     ("content", "says"),
     [
         ("text,label\na,x\nb\n", ":3: expected 2 comma-separated columns, found 1"),
-        ("text,label\na,x\nb,c,x\n", ":3: expected 2 comma-separated columns, found 3; a column that holds a comma"),
+        (
+            "text,label\na,x\nb,c,x\n",
+            ":3: expected 2 comma-separated columns, found 3; put quotes around a column that holds a comma",
+        ),
         ("sep=;\ntext;label\nb\n", ":3: expected 2 semicolon-separated columns, found 1"),
         ('text,label\na,x\nb,"never closed\n', ":3: a quote that is opened in this row is never closed"),
         ("text,label\na,x\nb\rc,d\n", ":3: broken CSV: "),
@@ -242,3 +246,21 @@ def test_sms_spam_has_5574_messages(corpora: Callable[[str], Path], read: Callab
     lines = path.read_text().split("\n")
     unquoted = [line.split("\t")[1] for line in lines if '\t"' not in line and line]
     assert [texts[0] for _, texts, _ in documents if texts[0] in set(unquoted)] == unquoted
+
+
+@pytest.mark.parametrize(("name", "separator"), [("x.csv", ","), ("x.tsv", "\t"), ("x.csv", ";")])
+def test_carriage_returns_end_lines(read: Callable[..., Any], tmp_path: Path, name: str, separator: str) -> None:
+    """A table whose lines end with a carriage return alone, as some spreadsheets on a Mac write it, is read."""
+    rows = [("text", "label"), ("red apple", "a"), ("banana", "b")]
+    (tmp_path / name).write_bytes("".join(separator.join(row) + "\r" for row in rows).encode())
+    assert read(tmp_path / name) == [
+        (f"{tmp_path}/{name}:2", ("red apple",), "a"),
+        (f"{tmp_path}/{name}:3", ("banana",), "b"),
+    ]
+
+
+def test_a_carriage_return_among_line_feeds_is_said(problems: Callable[..., Any], tmp_path: Path) -> None:
+    """A carriage return outside of quotes, in a file with line feeds, is an error in plain words."""
+    (tmp_path / "x.csv").write_bytes(b"text,label\na\rb,x\nc,y\n")
+    (said,) = problems(tmp_path / "x.csv")
+    assert said.startswith(f"{tmp_path}/x.csv:2: broken CSV: a carriage return outside of quotes")

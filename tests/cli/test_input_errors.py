@@ -1,0 +1,45 @@
+"""Errors about documents: each names the file, the line, what is wrong, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LABELED = '{"id": "t-1", "text": "red", "label": "a"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "x.jsonl",
+            LABELED + '{"id": "t-2", "text": "green", "class": "b"}\n',
+            "x.jsonl:2: the document has no label; its keys or columns are id, text, class; name the one of the label",
+        ),
+        (
+            "x.jsonl",
+            LABELED + '\n{"id": "t-2", "text": "green", "label": null, "meta": {"a": [1]}}\n',
+            "x.jsonl:3: the document has no label; its keys or columns are id, text, label, meta;",
+        ),
+        (
+            "x.csv",
+            'id,text,class\n"7","red\napple",b\n',
+            "x.csv:2: the document has no label; its keys or columns are id, text, class; name the one",
+        ),
+        (
+            "x.jsonl",
+            LABELED + '{"id": "t-2", "text": "red", "label": "%s"}\n' % ("x" * 1001),
+            "x.jsonl:2: the label xxx",
+        ),
+        ("x.tsv", "text\tlabel\tid\nred\t%s\tt-1\n" % ("x" * 10_000_000), "x.tsv:2: the label xxxxxxxxxxxxxxxxxxxx"),
+    ],
+)
+def test_training_names_file_and_line(nbtext: Any, tmp_path: Path, name: str, content: str, message: str) -> None:
+    """Also where documents have ids of their own."""
+    (tmp_path / name).write_text(content)
+    result = nbtext("train", name, "-o", "m.joblib", cwd=tmp_path)
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert message in result.err
+    assert len(result.err) < 400
