@@ -17,15 +17,16 @@ EXAMPLES = TOP / ".github" / "examples"
 TESTS = {
     "event-model": ["tests/bayes/test_poisson.py", "tests/bayes/test_leave_one_out.py::test_equals_refits"],
     "reader": ["tests/documents/test_mallet.py", "tests/cli/test_mallet.py"],
+    "weighting": ["tests/features/test_bm25.py", "tests/features/test_weighting.py"],
     "command": ["tests/cli/test_labels.py", "tests/cli/test_help.py::test_help"],
 }
-CHOSEN = {"event-model": "poisson", "reader": "", "command": "labels"}  # of all that these files test
+CHOSEN = {"event-model": "poisson", "reader": "", "weighting": "", "command": "labels"}  # of all that these files test
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """What can be changed without harm."""
-    for room in ("nbtext", "tests/bayes", "tests/cli", "tests/documents"):
+    for room in ("nbtext", "tests/bayes", "tests/cli", "tests/documents", "tests/features"):
         shutil.copytree(TOP / room, tmp_path / room)
     for name in ("pyproject.toml", "tests/conftest.py", "tests/test_house.py"):
         shutil.copy2(TOP / name, tmp_path / name)

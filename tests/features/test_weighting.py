@@ -30,7 +30,12 @@ def value_of(formula: str) -> float:
 
 
 def fitted(counts: np.ndarray, **options: str) -> Weighting:
-    return Weighting.fitted(FeatureSettings(**options), (counts > 0).sum(axis=0), n_documents=len(counts))
+    return Weighting.fitted(
+        FeatureSettings(**options),
+        (counts > 0).sum(axis=0),
+        n_documents=len(counts),
+        mean_length=max(1.0, counts.sum() / len(counts)),
+    )
 
 
 def weighed(weighting: Weighting, counts: csr_array) -> csr_array:
