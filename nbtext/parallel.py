@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -44,3 +44,8 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], *, j
                 yield result
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def parallel_calls(calls: Sequence[Callable[[], Result]], *, jobs: int = 1) -> list[Result]:
+    """Return the results of some calls, in their order, made in `jobs` threads."""
+    return list(parallel_map(lambda call: call(), calls, jobs=min(jobs, len(calls)) or 1))

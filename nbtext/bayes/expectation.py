@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
 from nbtext.bayes.event_model import EventModel
-from nbtext.bayes.leave_one_out import AT_ONCE, Run, one_by_one
+from nbtext.bayes.leave_one_out import AT_ONCE
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.parallel import parallel_calls
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -76,14 +77,14 @@ class ExpectationMaximization:
         self,
         labelled: ClassStatistics,
         *,
-        run: Run[Any] = one_by_one,
+        jobs: int = 1,
         on_step: OnStep | None = None,
         is_watched: bool = True,
     ) -> Mixture:
         """Begin with what the labelled documents tell alone, and go on step by step.
 
         labelled    counts of the labelled documents (of presence where the model reads that)
-        run         what makes the calls that a step is cut into
+        jobs        number of threads
         is_watched  whether to see where the last step has led to, which takes half a step more
         """
         found: list[float] = []
@@ -93,7 +94,7 @@ class ExpectationMaximization:
             scorer = self.model.compile(statistics, smoothing=self.smoothing).with_prior(believed)
             if step == steps and not is_watched:
                 break
-            posteriors, marginal = self._expected(scorer, run)
+            posteriors, marginal = self._expected(scorer, jobs)
             found.append(self._log_posterior(labelled, scorer, marginal))
             if on_step is not None:
                 on_step(step, found[-1])
@@ -102,11 +103,13 @@ class ExpectationMaximization:
             statistics = self._counted(labelled, posteriors)
         return Mixture(scorer, believed, tuple(found))
 
-    def _expected(self, scorer: LinearScorer, run: Run[Any]) -> tuple[csr_array, float]:
+    def _expected(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
         """How probable each label is for each unlabeled document; and the log-likelihood of all of them."""
         from scipy.sparse import vstack
 
-        parts = run([partial(_posteriors, scorer, part) for part in self.unlabeled.split(AT_ONCE)])
+        parts = parallel_calls(
+            [partial(_posteriors, scorer, part) for part in self.unlabeled.split(AT_ONCE)], jobs=jobs
+        )
         return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
 
     def _counted(self, labelled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:

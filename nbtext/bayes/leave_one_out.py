@@ -6,7 +6,7 @@ predict it, and the estimate for new documents would be too high.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -18,16 +18,11 @@ from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.parallel import parallel_calls
 
 Part = TypeVar("Part")
-Run = Callable[[Sequence[Callable[[], Part]]], list[Part]]
 AT_ONCE = 4096  # rows that one thread scores at once
 LARGEST_INT32 = 2**31 - 1
-
-
-def one_by_one(calls: Sequence[Callable[[], Part]]) -> list[Part]:
-    """The results of calls, made in this thread; other runners use several threads."""
-    return [call() for call in calls]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +120,7 @@ def leave_one_out(
     model: EventModel,
     smoothings: Sequence[float],
     prior: Prior = "empirical",
-    run: Run[Floats] = one_by_one,
+    jobs: int = 1,
     duplicates: DuplicateGroups | None = None,
 ) -> Floats:
     """The scores of each document under the model of all documents with other content; equal to refits, to 1e-9.
@@ -138,7 +133,7 @@ def leave_one_out(
     statistics : of the whole corpus
     documents : some of its documents, with all of their duplicates, over the same features
     smoothings : one model for each
-    run : makes the calls that the work is cut into
+    jobs : number of threads
     duplicates : of the documents, if they are known
 
     Returns
@@ -152,9 +147,9 @@ def leave_one_out(
     is_counted = documents.is_counted and min(smoothings) > 0
     if counted is not None and is_counted and left_out.entry_counts.max(initial=0) <= LARGEST_INT32:
         calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
-        scores = np.concatenate(run(calls), axis=1)
+        scores = np.concatenate(parallel_calls(calls, jobs=jobs), axis=1)
     else:
-        scores = np.stack([_score_by_scorer(model, statistics, parts, smoothing, run) for smoothing in smoothings])
+        scores = np.stack([_score_by_scorer(model, statistics, parts, smoothing, jobs) for smoothing in smoothings])
     scores += log_prior(statistics.class_documents, prior)
     if prior == "empirical":
         n, of_class = statistics.n_documents, statistics.class_documents[left_out.documents.classes]
@@ -165,7 +160,7 @@ def leave_one_out(
 
 
 def _score_by_scorer(
-    model: EventModel, statistics: ClassStatistics, parts: Sequence[LeftOut], smoothing: float, run: Run[Floats]
+    model: EventModel, statistics: ClassStatistics, parts: Sequence[LeftOut], smoothing: float, jobs: int
 ) -> Floats:
     """Leave-one-out scores from those of the scorer of all documents, without the prior."""
     scorer = model.compile(statistics, smoothing=smoothing)
@@ -175,7 +170,7 @@ def _score_by_scorer(
         scores = scorer.scores(documents.indptr, documents.indices, documents.counts)
         return model.leave_one_out(statistics, part, scores, smoothing=smoothing)
 
-    return np.concatenate(run([partial(of_part, part) for part in parts]))
+    return np.concatenate(parallel_calls([partial(of_part, part) for part in parts], jobs=jobs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +192,7 @@ class LeaveOneOut:
     n_hapax: NDArray[Any] | None
     model: EventModel
     prior: Prior
-    run: Run[Any] = one_by_one
+    jobs: int = 1
     is_new: NDArray[np.bool_] | None = None
 
     @cached_property
@@ -249,7 +244,7 @@ class LeaveOneOut:
         scores = np.zeros((len(smoothings), 0, self.statistics.n_classes))
         if len(old):
             scores = leave_one_out(
-                self.statistics, old, model=self.model, smoothings=smoothings, prior=self.prior, run=self.run,
+                self.statistics, old, model=self.model, smoothings=smoothings, prior=self.prior, jobs=self.jobs,
                 duplicates=self.duplicates,
             )  # fmt: skip
         if new is None or self.is_new is None or not len(new):

@@ -18,6 +18,7 @@ from nbtext.bayes.prediction_sets import STRANGEST, own_nonconformity
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
+from nbtext.parallel import parallel_calls
 
 LAPLACE = 1.0  # where there is nothing to choose by
 # The search looks from 10^-2 to 10^1. Below, leave-one-out still finds gains wherever documents quote one another,
@@ -150,7 +151,7 @@ def _search(judged: LeaveOneOut) -> tuple[float, Calibration]:
             smoothings = [10.0**exponent for exponent in untried]
             scored = zip(searched.scores(*smoothings), smoothings, strict=True)
             calls = [partial(_score_smoothing, searched, *each, near) for each in scored]
-            losses.update(zip(untried, searched.run(calls), strict=True))
+            losses.update(zip(untried, parallel_calls(calls, jobs=searched.jobs), strict=True))
         best = min(losses, key=lambda exponent: (losses[exponent][0], -exponent))
         near = losses[best][1]
         exponents = [max(lowest, best - step / 2), min(highest, best + step / 2)]

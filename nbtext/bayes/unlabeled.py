@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from nbtext.bayes.calibration import Calibration, fit_calibration
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.expectation import Mixture, OnStep
-from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import Choice
 from nbtext.features.document_counts import DocumentCounts
+from nbtext.parallel import parallel_calls
 
 N_FOLDS = 5
 METHODS = ("em", "marginals")
@@ -34,7 +34,7 @@ class Way(Protocol):
     @property
     def weight(self) -> float: ...
     def fit(
-        self, labelled: ClassStatistics, *, run: Run[Any] = ..., on_step: OnStep | None = ..., is_watched: bool = ...
+        self, labelled: ClassStatistics, *, jobs: int = ..., on_step: OnStep | None = ..., is_watched: bool = ...
     ) -> Mixture: ...
 
 
@@ -94,7 +94,7 @@ class HeldOut:
     sample: DocumentCounts
     lengths: NDArray[Any]
     is_alone: NDArray[np.bool_]
-    run: Run[Any] = one_by_one
+    jobs: int = 1
 
     @cached_property
     def folds(self) -> NDArray[np.int64]:
@@ -115,7 +115,9 @@ class HeldOut:
         """What models say of the judged documents that were made without them in these ways."""
         parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
         parts = [part for part in parts if len(part)]
-        answers = iter(self.run([partial(self._of_part, part, way) for way in ways for part in parts]))
+        answers = iter(
+            parallel_calls([partial(self._of_part, part, way) for way in ways for part in parts], jobs=self.jobs)
+        )
         return [self._trial(way, [(part, next(answers)) for part in parts], optimize) for way in ways]
 
     def choice(self, trial: Trial, *, optimize: str | None) -> Choice:

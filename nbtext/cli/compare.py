@@ -117,9 +117,8 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     """Learning curves of models that are trained for them."""
     from nbtext.evaluation.learning_curves import learning_curves
     from nbtext.model.fitting import check_hashing
-    from nbtext.model.source_counting import thread_run
     from nbtext.report.curves import format_learning_curves
-    from nbtext.report.progress import watched
+    from nbtext.report.progress import track_progress
 
     curves = collected(CurveSettings, options)
     modelling = [collected(ModelSettings, options, model=name) for name in curves.models]
@@ -128,15 +127,15 @@ def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int,
     tally, features = _counts(sources, jobs, options)
     others = _counts((test,), jobs, options)[0] if test is not None else None
     is_wanted = not (options["quiet"] or options["no_progress"])
-    with thread_run(jobs) as run:
-        comparison = learning_curves(
-            tally,
-            curves,
-            features=features,
-            modelling=modelling,
-            test=others,
-            run=watched(run, unit="parts", is_wanted=is_wanted),
-        )
+    comparison = learning_curves(
+        tally,
+        curves,
+        features=features,
+        modelling=modelling,
+        test=others,
+        jobs=jobs,
+        track=lambda results, total: track_progress(results, total, unit="parts", is_wanted=is_wanted),
+    )
     if options["report"] is not None:
         from nbtext.report.comparison_page import curves_page
         from nbtext.report.page.rendering import write_page

@@ -28,8 +28,7 @@ def merge(models: tuple[str, ...], output: str | None, jobs: int | None, quiet: 
     """
     from nbtext.artifact.model import load_model
     from nbtext.model import growth
-    from nbtext.model.source_counting import thread_run
 
-    with model_output(output) as target, thread_run(jobs_or_all(jobs)) as run:
-        merged = growth.merge([load_model(model) for model in models], names=models, run=run)
+    with model_output(output) as target:
+        merged = growth.merge([load_model(model) for model in models], names=models, jobs=jobs_or_all(jobs))
         save(merged, target, quiet=quiet)

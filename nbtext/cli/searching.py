@@ -25,7 +25,7 @@ def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> 
 
     from nbtext.evaluation.search import list_candidates, search_settings
     from nbtext.model.corpus_counts import SAMPLE_SIZE
-    from nbtext.model.source_counting import count_source, thread_run
+    from nbtext.model.source_counting import count_source
     from nbtext.report.search import format_search
 
     settings, searching = collected(ReadingSettings, options), collected(SearchSettings, options)
@@ -44,8 +44,7 @@ def looked_for(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> 
         collected(FeatureSettings, options), modelling, given=given, with_linear=options["model"] == "best"
     )
     stop = monotonic() + searching.budget
-    with thread_run(jobs) as run:
-        found = search_settings(listed, tally_of, has_time=lambda: monotonic() < stop, run=run, jobs=jobs)
+    found = search_settings(listed, tally_of, has_time=lambda: monotonic() < stop, jobs=jobs)
     if not options["quiet"]:
         sys.stderr.write(format_search(found, screen=screen()))
     chosen = found.best.candidate

@@ -6,17 +6,15 @@ source  Ng and Jordan, On Discriminative vs. Generative Classifiers, 2002: the g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean, stdev
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import tried
@@ -26,6 +24,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitting import over_vocabulary
+from nbtext.parallel import parallel_map
 
 FIRST_SIZE = 50
 LARGEST_SHARE = 0.7  # of the documents, to learn from; the others judge
@@ -80,7 +79,8 @@ def learning_curves(
     features: FeatureSettings,
     modelling: Sequence[ModelSettings],
     test: CorpusCounts | None = None,
-    run: Run[Any] = one_by_one,
+    jobs: int = 1,
+    track: Callable[[Iterator[list[Evaluation]], int], Iterable[list[Evaluation]]] | None = None,
 ) -> Comparison:
     """Train models on growing parts of a corpus, and judge each by documents that it has not learned from.
 
@@ -91,6 +91,8 @@ def learning_curves(
     tally      with every document in its sample
     modelling  one for each of the models, in their order
     test       documents to judge by, all in its sample; None: those that no part of a seed holds
+    jobs       number of threads
+    track      shows the progress: gets the results of the parts, and their number, and yields the results
     raises     SettingsError: a part is larger than the corpus allows; InputError: there is too little to learn from
     """
     everything = over_vocabulary(tally, features)
@@ -105,7 +107,8 @@ def learning_curves(
                 shown if shown is not None else _Documents(everything.sample, order[sizes[-1] :], everything.labels)
             )
             calls.append(partial(_judged, everything, order[:size], held_out, features, tuple(modelling)))
-    found: list[list[Evaluation]] = run(calls)
+    results = parallel_map(lambda call: call(), calls, jobs=jobs)
+    found = list(track(results, len(calls)) if track is not None else results)
     n_judged = len(test.sample) if test is not None else n_documents - sizes[-1]
     return Comparison(n_documents, n_judged, everything.labels, curves.seeds, tuple(_points(found, sizes, curves)))
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import AUTO, LINEAR_MODELS, ModelSettings
 from nbtext.errors import InputError, number_of
 from nbtext.evaluation.cross_validation import cross_validate
@@ -125,7 +123,6 @@ def search_settings(
     count: Callable[[FeatureSettings], CorpusCounts],
     *,
     has_time: Callable[[], bool],
-    run: Run[Any] = one_by_one,
     jobs: int = 1,
 ) -> Search:
     """Estimate the candidates in order while there is time, and at least the first one.
@@ -134,7 +131,7 @@ def search_settings(
     ----------
     count : counts the corpus (at least a sample of it) with these feature settings
     has_time : whether another candidate may be started
-    run : runs the calls that leave-one-out consists of
+    jobs : number of threads
 
     Raises
     ------
@@ -147,7 +144,7 @@ def search_settings(
         if results and not has_time():
             break
         corpus = corpora.get(candidate.features)
-        result = _leave_one_out(candidate, corpus, run) if has_leave_one_out else None
+        result = _leave_one_out(candidate, corpus, jobs) if has_leave_one_out else None
         has_leave_one_out = result is not None  # None: no label has two documents, whatever the candidate
         results.append(result or _cross_validate(candidate, corpus, jobs))
     estimate = "leave-one-out" if has_leave_one_out else f"{N_FOLDS}-fold cross-validation"
@@ -195,9 +192,9 @@ def _sample_alone(corpus: CorpusCounts) -> CorpusCounts:
     return alone.restricted(np.flatnonzero(np.diff(alone.statistics.indptr)))
 
 
-def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, run: Run[Any]) -> Result | None:
+def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result | None:
     """Estimate by exact leave-one-out; None if every label has a single document."""
-    estimate = fit_model(corpus, candidate.features, candidate.modelling, run=run).choice.expectation
+    estimate = fit_model(corpus, candidate.features, candidate.modelling, jobs=jobs).choice.expectation
     return Result(candidate, estimate.accuracy, estimate.log_loss) if estimate is not None else None
 
 

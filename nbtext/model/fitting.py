@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
 from nbtext.bayes.event_model import EventModel
-from nbtext.bayes.leave_one_out import LeaveOneOut, Run, count_hapaxes, one_by_one
+from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Choice, select_smoothing
 from nbtext.errors import InputError, ModelError, SettingsError
@@ -21,7 +21,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, trained_model
-from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor, thread_run
+from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -53,8 +53,7 @@ def train_on_source(
     counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
     if not counts.labels:
         raise InputError("there is no document to learn from")
-    with thread_run(jobs) as run:
-        return train_on_counts(counts, features, modelling, run=run, jobs=jobs)
+    return train_on_counts(counts, features, modelling, jobs=jobs)
 
 
 def train_on_counts(
@@ -62,11 +61,10 @@ def train_on_counts(
     features: FeatureSettings,
     modelling: ModelSettings,
     *,
-    run: Run[Any] = one_by_one,
     jobs: int = 1,
 ) -> TrainedModel:
     """Train on a corpus that is counted already."""
-    return trained_model(fit_model(counts, features, modelling, run=run, jobs=jobs), counts)
+    return trained_model(fit_model(counts, features, modelling, jobs=jobs), counts)
 
 
 def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
@@ -104,14 +102,12 @@ def fit_model(
     features: FeatureSettings,
     modelling: ModelSettings,
     *,
-    run: Run[Any] = one_by_one,
     jobs: int = 1,
     choice: Choice | None = None,
     is_new: NDArray[np.bool_] | None = None,
 ) -> FittedModel:
     """Fit a model to counts.
 
-    run     what makes the calls that leave-one-out is cut into
     jobs    threads, for discriminative models
     choice  the smoothing and calibration where they are chosen already
     is_new  (n_sampled,), which documents of the sample are not among those counted, if any
@@ -136,7 +132,7 @@ def fit_model(
         statistics = event_model.sufficient_statistics(statistics, sample, n_values=modelling.values)
     prior = modelling.effective_prior
     if choice is None:
-        left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, run, is_new)
+        left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
         choice = select_smoothing(
             left_out, modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize
         )

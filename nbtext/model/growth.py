@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Choice
 from nbtext.errors import InputError, ModelError
@@ -25,7 +24,7 @@ from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, are_labels_of, trained_model
 from nbtext.model.fitting import fit_model, needs_all_documents, sample_size
-from nbtext.model.source_counting import OnBatch, check_fields, count_source, thread_run
+from nbtext.model.source_counting import OnBatch, check_fields, count_source
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -53,8 +52,7 @@ def update_source(
     """
     check_growth(model)
     counts = _count(model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch)
-    with thread_run(jobs) as run:
-        return update(model, counts, run=run, factor=factor)
+    return update(model, counts, jobs=jobs, factor=factor)
 
 
 def forget_source(
@@ -73,8 +71,7 @@ def forget_source(
     check_undecayed(model)
     size = None if model.counts.sample_size != 0 else 0
     counts = _count(model, source, jobs=jobs, sample_size=size, on_batch=on_batch)
-    with thread_run(jobs) as run:
-        return forget(model, counts, run=run)
+    return forget(model, counts, jobs=jobs)
 
 
 def calibrate_source(
@@ -90,21 +87,18 @@ def calibrate_source(
         The model does not know a label.
     """
     counts = _count(model, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
-    with thread_run(jobs) as run:
-        return calibrate(model, counts, run=run)
+    return calibrate(model, counts, jobs=jobs)
 
 
-def update(
-    model: TrainedModel, counts: CorpusCounts, *, run: Run[Any] = one_by_one, factor: float = NO_DECAY
-) -> TrainedModel:
+def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: float = NO_DECAY) -> TrainedModel:
     """Return the model after it has learned more counts, made by the same settings; see `update_source`."""
     check_growth(model)
     if factor != NO_DECAY:
         check_decay(model)
-    return _fit_again(model, decay_counts(model.counts, factor) + counts, model, run)
+    return _fit_again(model, decay_counts(model.counts, factor) + counts, model, jobs)
 
 
-def forget(model: TrainedModel, counts: CorpusCounts, *, run: Run[Any] = one_by_one) -> TrainedModel:
+def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
     """Return the model without some counts, made by the same settings; see `forget_source`.
 
     counts  retain all of their documents if the model retains a sample
@@ -114,10 +108,10 @@ def forget(model: TrainedModel, counts: CorpusCounts, *, run: Run[Any] = one_by_
     rest = model.counts - counts
     if rest.statistics.n_documents == 0:
         raise ModelError("no document is left to learn from", hint="delete the model instead")
-    return _fit_again(model, rest, model, run)
+    return _fit_again(model, rest, model, jobs)
 
 
-def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), run: Run[Any] = one_by_one) -> TrainedModel:
+def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: int = 1) -> TrainedModel:
     """Return a model that has learned what all of the models have learned.
 
     Parameters
@@ -139,7 +133,7 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), run: Run
             check_growth(model)
             check_undecayed(model)
     largest = max(models, key=_size)
-    return _fit_again(first, reduce(add, (model.counts for model in models)), largest, run)
+    return _fit_again(first, reduce(add, (model.counts for model in models)), largest, jobs)
 
 
 @contextmanager
@@ -151,7 +145,7 @@ def _located(where: str) -> Iterator[None]:
         raise ModelError(error.what, where=where, hint=error.hint) from None
 
 
-def calibrate(model: TrainedModel, counts: CorpusCounts, *, run: Run[Any] = one_by_one) -> TrainedModel:
+def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
     """Return the model with its smoothing and calibration fitted to the retained documents of some counts.
 
     A document that the model may have learned is left out of its counts before it is scored. A document that it
@@ -164,11 +158,11 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, run: Run[Any] = one_
         raise ModelError("only models of counts can be calibrated afterwards", hint="train it again")
     judged = replace(model.counts, sample=_align_sample(counts, model.counts))
     is_new = ~model.counts.statistics.may_contain(judged.sample) | model.counts.statistics.is_decayed
-    fitted = fit_model(judged, features, settings, run=run, is_new=is_new)
+    fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new)
     return trained_model(_keep_label_type(fitted, model.fitted), model.counts)
 
 
-def refit(model: TrainedModel, changes: Mapping[str, Any], *, run: Run[Any] = one_by_one) -> TrainedModel:
+def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> TrainedModel:
     """Return another model that is fitted to the same counts, without any text.
 
     What the model learned from unlabeled documents is left behind. If the model retains no documents, leave-one-out
@@ -195,7 +189,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, run: Run[Any] = on
         hint = "train it on the texts"
         raise ModelError(f"{settings.model} needs whole documents here, and the model keeps counts only", hint=hint)
     if len(counts.sample):
-        return trained_model(_keep_label_type(fit_model(counts, features, settings, run=run), model.fitted), counts)
+        return trained_model(_keep_label_type(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
     choice = _transfer_choice(model.fitted, counts.labels)
     smoothing = settings.smoothing if settings.smoothing is not None else choice.smoothing
     is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None) and not is_semi_supervised
@@ -205,7 +199,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, run: Run[Any] = on
             raise ModelError("the model retains no documents to optimize by", hint=hint)
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         choice = Choice(smoothing if has_smoothing else LAPLACE)
-    fitted = fit_model(counts, features, settings, run=run, choice=choice)
+    fitted = fit_model(counts, features, settings, jobs=jobs, choice=choice)
     fitted = _mark_approximate(fitted, _fitted_to_documents(settings))
     return trained_model(_keep_label_type(fitted, model.fitted), counts)
 
@@ -325,7 +319,7 @@ def _count(
     return counts
 
 
-def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel, run: Run[Any]) -> TrainedModel:
+def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel, jobs: int) -> TrainedModel:
     """Return a model of other counts, by the settings of `model`.
 
     If the counts do not retain enough documents to choose by, it has the smoothing and calibration of `earlier`.
@@ -334,7 +328,7 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     approximate = () if counts.has_own_sample else _fitted_to_documents(settings)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
     choice = _transfer_choice(earlier.fitted, counts.labels) if approximate and is_too_small else None
-    fitted = fit_model(counts, features, settings, run=run, choice=choice)
+    fitted = fit_model(counts, features, settings, jobs=jobs, choice=choice)
     return trained_model(_keep_label_type(_mark_approximate(fitted, approximate), model.fitted), counts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.expectation import ExpectationMaximization, OnStep
-from nbtext.bayes.leave_one_out import LeaveOneOut, Run, count_hapaxes, one_by_one
+from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.marginals import FeatureMarginals
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Choice, select_smoothing
@@ -28,7 +28,7 @@ from nbtext.model.corpus_counts import CorpusCounts, united
 from nbtext.model.fitted_model import FittedModel, TrainedModel, trained_model
 from nbtext.model.fitting import fit_model, over_vocabulary, sample_size, train_on_counts
 from nbtext.model.settings import UnlabeledSettings
-from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source, thread_run
+from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -105,8 +105,7 @@ def train_on_source_with_unlabeled(  # noqa: PLR0913 - two corpora and three rec
     counts = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
     if not counts.labels:
         raise InputError("there is no document to learn from")
-    with thread_run(jobs) as run:
-        return train_with_unlabeled(counts, unlabeled, features, modelling, settings, listener=listener, run=run)
+    return train_with_unlabeled(counts, unlabeled, features, modelling, settings, listener=listener, jobs=jobs)
 
 
 def train_with_unlabeled(
@@ -117,7 +116,7 @@ def train_with_unlabeled(
     settings: UnlabeledSettings,
     *,
     listener: Listener | None = None,
-    run: Run[Any] = one_by_one,
+    jobs: int = 1,
 ) -> TrainedModel:
     """Train on labeled documents, and on unlabeled ones as far as these help.
 
@@ -130,14 +129,14 @@ def train_with_unlabeled(
     """
     check_semi_supervised(features, modelling, settings)
     listener = listener or Listener()
-    alone = fit_model(labeled, features, replace(modelling, calibrate=True), run=run).choice
+    alone = fit_model(labeled, features, replace(modelling, calibrate=True), jobs=jobs).choice
     pair = pair_counts(labeled, unlabeled, features, modelling)
-    learner = _Learner(pair, features, modelling, settings, listener, run)
+    learner = _Learner(pair, features, modelling, settings, listener, jobs)
     if alone.expectation is None:
         listener.on_trial("labeled documents alone", alone)
     fitted = learner.fit(alone.smoothing) if alone.expectation is not None else None
     if fitted is None:
-        return train_on_counts(labeled, features, modelling, run=run)
+        return train_on_counts(labeled, features, modelling, jobs=jobs)
     return trained_model(fitted, labeled if features.vocabulary is not None else pair.counts)
 
 
@@ -233,7 +232,7 @@ class _Learner:
     modelling: ModelSettings
     settings: UnlabeledSettings
     listener: Listener
-    run: Run[Any]
+    jobs: int
 
     def fit(self, smoothing_alone: float) -> FittedModel | None:
         """The model made in the way that foretells most; None where the labeled documents alone foretell as much.
@@ -247,7 +246,7 @@ class _Learner:
         choice = best.choice
         if not self.modelling.calibrate:
             choice = self._held_out.choice(best, optimize=self.modelling.optimize)
-        found = best.way.fit(self.pair.statistics, run=self.run, on_step=self.listener.on_step)
+        found = best.way.fit(self.pair.statistics, jobs=self.jobs, on_step=self.listener.on_step)
         method = "marginals" if self.settings.marginals else "em"
         how = Unlabeled(
             method, self.pair.n_others, best.way.weight, tuple(found.log_prior.tolist()), found.log_likelihoods
@@ -293,7 +292,7 @@ class _Learner:
         statistics, sample = self.pair.statistics, self.pair.sample
         n_hapax = count_hapaxes(statistics, sample) if self.pair.is_alone[0].any() else None
         model, prior = self.modelling.event_model, self.modelling.effective_prior
-        left_out = LeaveOneOut(statistics, sample, n_hapax, model, prior, self.run)
+        left_out = LeaveOneOut(statistics, sample, n_hapax, model, prior, self.jobs)
         return select_smoothing(left_out, None, calibrate=True).smoothing
 
     @cached_property
@@ -301,7 +300,7 @@ class _Learner:
         """The labeled documents that judge, fewer where there are very many labels."""
         pair = self.pair
         most = np.arange(min(len(pair.sample), max(1, MOST_SCORES // pair.statistics.n_classes)))
-        return HeldOut(pair.statistics, pair.sample.take(most), pair.lengths[most], pair.is_alone[1], self.run)
+        return HeldOut(pair.statistics, pair.sample.take(most), pair.lengths[most], pair.is_alone[1], self.jobs)
 
     @property
     def _alone(self) -> HeldOut:
@@ -309,7 +308,7 @@ class _Learner:
         whole, used = self._held_out, np.flatnonzero(np.diff(self.pair.statistics.indptr))
         sample = whole.sample.restrict(used, self.pair.statistics.n_features)
         is_alone = self.pair.is_alone[0][used]
-        return HeldOut(whole.statistics.restricted(used), sample, whole.lengths, is_alone, self.run)
+        return HeldOut(whole.statistics.restricted(used), sample, whole.lengths, is_alone, self.jobs)
 
 
 def _loss(trial: Trial) -> float:

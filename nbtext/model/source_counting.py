@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from nbtext.bayes.leave_one_out import Run, one_by_one
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.features.analyzer import has_own_pattern
@@ -101,18 +99,6 @@ def count_source(
 ) -> CorpusCounts:
     """Return the counts of all documents of a source, counted in `jobs` threads; see Executor."""
     return ThreadExecutor(jobs).count(source, CountingTask(settings, sample_size), on_batch)
-
-
-@contextmanager
-def thread_run(jobs: int) -> Iterator[Run[Any]]:
-    """Yield a function that makes calls in this many threads and returns their results in order."""
-    if jobs == 1:
-        yield one_by_one
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(jobs) as pool:
-        yield lambda calls: list(pool.map(lambda call: call(), calls))
 
 
 def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
-    from nbtext.bayes.leave_one_out import Run
+Item = TypeVar("Item")
 
 
 @contextmanager
@@ -32,20 +31,12 @@ def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Calla
         yield lambda amount: bar.advance(task, amount)
 
 
-def watched(run: Run[Any], *, unit: str, is_wanted: bool) -> Run[Any]:
-    """The same way of making some calls, with a bar that moves on with each that has returned."""
-
-    def go(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        with progress(len(calls), unit=unit, is_wanted=is_wanted) as advance:
-
-            def told(call: Callable[[], Any]) -> Any:
-                result = call()
-                advance(1)
-                return result
-
-            return run([partial(told, call) for call in calls])
-
-    return go
+def track_progress(items: Iterable[Item], total: int, *, unit: str, is_wanted: bool) -> Iterator[Item]:
+    """Yield items, while a bar shows how many of `total` have been there."""
+    with progress(total, unit=unit, is_wanted=is_wanted) as advance:
+        for item in items:
+            yield item
+            advance(1)
 
 
 def _columns(unit: str) -> list[ProgressColumn]:

@@ -19,7 +19,7 @@ from nbtext.evaluation.learning_curves import growing_order, learning_curves, pa
 from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.source_counting import count_source, thread_run
+from nbtext.model.source_counting import count_source
 from nbtext.report.curves import format_learning_curves
 from nbtext.text_classifier import TextClassifier
 
@@ -104,17 +104,14 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     assert (point.accuracy_deviation, found.judged) == (None, 84)
 
 
-def test_any_number_of_thread_run() -> None:
+def test_any_number_of_threads() -> None:
     """Gives the same curves, in the order of sizes and models."""
     texts, labels = texts_of(60)
     features = FeatureSettings()
     tally = tally_of_texts(texts, labels, features)
     curves = CurveSettings(models=("bernoulli", "multinomial"), sizes=(30, 10), seeds=3)
     modelling = [ModelSettings(model=name) for name in curves.models]
-    found = []
-    for jobs in (1, 3):
-        with thread_run(jobs) as run:
-            found.append(learning_curves(tally, curves, features=features, modelling=modelling, run=run))
+    found = [learning_curves(tally, curves, features=features, modelling=modelling, jobs=jobs) for jobs in (1, 3)]
     assert found[0] == found[1]
     assert [(p.size, p.model) for p in found[0].points] == [
         (10, "bernoulli"), (10, "multinomial"), (30, "bernoulli"), (30, "multinomial"),
