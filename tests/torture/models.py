@@ -1,0 +1,339 @@
+"""Models from strangers: valid files, with a right checksum, whose numbers are extreme.
+
+Each number of a valid model is set to each extreme value, and pairs of numbers at random. A model that is accepted is
+given to every command that reads one. No command may print NaN or infinity, end with a traceback, warn, take more than
+`MAX_SECONDS` or more than `MAX_MEGABYTES`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from kills import TOP
+
+MAX_SECONDS = 10
+MAX_MEGABYTES = 1000
+WORDS = "red green yellow round long curved leaf stalk sweet sour ripe small large seed skin peel tree bush juice pie".split()
+FLOATS = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    1.7e308,
+    -1.7e308,
+    1e100,
+    -1e100,
+    1e30,
+    -1e30,
+    1e3,
+    -1e3,
+    30,
+    -30,
+    5e-324,
+    0,
+    -1,
+    0.5,
+]
+INTEGERS = [0, 1, -1, 2, 255, 2**31 - 1, 2**31, 2**53, 2**62, 2**63 - 1, 2**64 - 1]
+NOT_FINITE = re.compile(rb"(?<![\w.])[-+]?(nan|inf|infinity)(?!\w)|nan%|inf%", re.IGNORECASE)
+BROKEN = re.compile(rb"should not have happened|Traceback|Warning")
+
+# each kind of model: the options of `nbtext train`
+KINDS = {
+    "multinomial": [],
+    "multinomial-binary": ["--tf", "binary", "--smoothing", "0"],
+    "multinomial-kept": ["--keep-sample", "20", "--min-df", "2", "--prior", "1,2,3"],
+    "bernoulli": ["--model", "bernoulli"],
+    "complement": ["--model", "complement", "--normalize-weights", "--weighting", "tfidf"],
+    "categorical": ["--model", "categorical", "--values", "3"],
+    "gaussian": ["--model", "gaussian", "--idf", "smooth", "--norm", "l2"],
+    "logistic": ["--model", "logistic", "--weighting", "tfidf"],
+    "nbsvm": ["--model", "nbsvm", "--tf", "binary"],
+    "hashed": ["--hash-bits", "5"],
+    "offsets": ["--optimize", "macro_f1", "--ngrams", "1,2"],
+    "relative": ["--tf", "relative", "--norm", "l1", "--no-calibrate"],
+    "semi-supervised": ["--unlabeled", "test.csv", "--em", "3"],
+    "marginals": ["--unlabeled", "test.csv", "--marginals"],
+}
+
+# each command that reads a model, and the file that it writes, if any
+COMMANDS: list[tuple[list[str], str]] = [
+    (["predict", "test.csv", "-m", "MODEL", "--to", "jsonl"], ""),
+    (["predict", "test.csv", "-m", "MODEL", "--coverage", "0.9", "--explain", "2", "--to", "csv"], ""),
+    (["predict", "test.csv", "-m", "MODEL", "--cost", "cost.csv", "--rank", "uncertainty"], ""),
+    (["explain", "test.csv", "-m", "MODEL", "--to", "jsonl"], ""),
+    (["explain", "test.csv", "-m", "MODEL", "--html", "out.html"], "out.html"),
+    (["inspect", "MODEL", "--to", "json"], ""),
+    (["inspect", "MODEL", "--word", "red"], ""),
+    (["evaluate", "test.csv", "-m", "MODEL", "--to", "json"], ""),
+    (["evaluate", "test.csv", "-m", "MODEL", "--report", "out.html"], "out.html"),
+    (["compare", "test.csv", "-m", "MODEL", "-m", "honest.joblib"], ""),
+    (["update", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
+    (["update", "MODEL", "test.csv", "--half-life", "3d", "--elapsed", "1d", "-o", "out.joblib"], "out.joblib"),
+    (["forget", "MODEL", "one.csv", "-o", "out.joblib"], "out.joblib"),
+    (["merge", "MODEL", "MODEL", "-o", "out.joblib"], "out.joblib"),
+    (["calibrate", "MODEL", "test.csv", "-o", "out.joblib"], "out.joblib"),
+    (["diff", "MODEL", "honest.joblib", "--to", "json"], ""),
+    (["sample", "-m", "MODEL", "-n", "5"], ""),
+    *((["export", "MODEL", "--to", form, "-o", "out"], "out") for form in ("c", "csv", "js", "onnx", "sklearn-json")),
+]
+
+Path_ = tuple[str | int, ...]
+
+
+class Model(NamedTuple):
+    """A hostile model: what was changed, and its record."""
+
+    name: str
+    record: dict[str, Any]
+
+
+def prepare(folder: Path) -> None:
+    """Write the texts and the honest models into a folder, and make it the working directory."""
+    os.chdir(folder)
+    chance = random.Random(1)
+    rows = []
+    for number in range(72):
+        label = number % 3
+        words = chance.choices(WORDS[label * 5 : label * 5 + 9] + WORDS[15:], k=chance.randint(1, 12))
+        rows.append(f'"{" ".join(words)}",{"abc"[label]}\n')
+    Path("train.csv").write_text("text,label\n" + "".join(rows[:60]), encoding="ascii")
+    Path("test.csv").write_text('text,label\n"",a\n"unheard of",b\n' + "".join(rows[60:]), encoding="ascii")
+    Path("one.csv").write_text("text,label\n" + rows[0], encoding="ascii")
+    Path("cost.csv").write_text("true,predicted,cost\na,b,5\nb,,1\n", encoding="ascii")
+    commands: list[tuple[list[str], str]] = []
+    for kind, options in KINDS.items():
+        commands.append((["train", "train.csv", "-q", "-o", f"{kind}.joblib", *options], ""))
+    fade = ["update", "multinomial.joblib", "test.csv", "--half-life", "3d", "--elapsed", "1d", "-o", "faded.joblib"]
+    merge = ["merge", "multinomial.joblib", "-o", "honest.joblib"]
+    if problems := _try_commands([*commands, (fade, ""), (merge, "")], set()):
+        raise AssertionError(problems)
+
+
+def list_models(n_pairs: int, seed: int = 1) -> Iterator[Model]:
+    """Yield every single change of every kind of model, then `n_pairs` random pairs of changes."""
+    changes: list[tuple[str, Path_, Callable[[Any], Any]]] = []
+    records = {}
+    for kind in [*KINDS, "faded"]:
+        records[kind] = joblib.load(f"{kind}.joblib")
+        found = [
+            (kind, path, change) for path, value in _list_numbers(records[kind]) for change in _list_changes(value)
+        ]
+        changes += found
+        for _, path, change in found:
+            yield _change(kind, records[kind], [(path, change)])
+    chance = random.Random(seed)
+    for _ in range(n_pairs):
+        first = chance.choice(changes)
+        second = chance.choice([change for change in changes if change[0] == first[0]])
+        yield _change(first[0], records[first[0]], [first[1:], second[1:]])
+
+
+def _change(kind: str, record: dict[str, Any], changes: list[tuple[Path_, Callable[[Any], Any]]]) -> Model:
+    changed = copy.deepcopy(record)
+    name = kind
+    for path, change in changes:
+        place = changed
+        for key in path[:-1]:
+            place = place[key]  # type: ignore[assignment, index]
+        value = change(place[path[-1]])  # type: ignore[index]
+        place[path[-1]] = value  # type: ignore[index]
+        name += f" {'.'.join(map(str, path))}={str(value).replace(chr(10), '')[:60]}"
+    return Model(name, changed)
+
+
+def _list_numbers(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
+    """Yield the path and value of each number and each array of numbers."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in ("version", "blob"):
+                yield from _list_numbers(item, (*path, key))
+    elif isinstance(value, np.ndarray) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield path, value
+    elif isinstance(value, list | tuple) and value and not isinstance(value[0], str):
+        yield path, value
+
+
+def _list_changes(value: Any) -> Iterator[Callable[[Any], Any]]:
+    if isinstance(value, np.ndarray):
+        places = [slice(None), 0, -1, len(value) // 2] if len(value) > 1 else [slice(None)]
+        for place in places:
+            for extreme in FLOATS if value.dtype.kind == "f" else INTEGERS:
+                yield lambda array, place=place, extreme=extreme: _set_item(array, place, extreme)  # type: ignore[misc]
+        yield lambda array: array[:-1]
+        yield lambda array: array[::-1].copy()
+        if value.dtype.kind != "f":
+            for extreme in (np.nan, 1.7e308, 1e-300, 0.5, -0.5):
+                yield lambda array, extreme=extreme: _set_item(array.astype(np.float64), 0, extreme)  # type: ignore[misc]
+    elif isinstance(value, list | tuple):
+        items = list(value)
+        for place, item in enumerate(items[:3]):
+            if isinstance(item, int | float):
+                for extreme in FLOATS:
+                    yield (
+                        lambda old, place=place, extreme=extreme: type(old)(  # type: ignore[misc]
+                            [*old[:place], extreme, *old[place + 1 :]]
+                        )
+                    )
+            elif isinstance(item, dict):
+                for key in item:
+                    for extreme in INTEGERS:
+                        yield (
+                            lambda old, place=place, key=key, extreme=extreme: type(old)(  # type: ignore[misc]
+                                [*old[:place], {**old[place], key: extreme}, *old[place + 1 :]]
+                            )
+                        )
+    else:
+        for extreme in INTEGERS if isinstance(value, int) else FLOATS:
+            yield lambda _, extreme=extreme: extreme  # type: ignore[misc]
+
+
+def _set_item(array: Any, place: Any, value: Any) -> Any:
+    if array.dtype.kind != "f":
+        array = array.astype(np.uint64 if value > 2**63 - 1 else np.int64)
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+def write_model(model: Model, path: str) -> bool:
+    """Write a model file with a right checksum; False where it cannot be written, as a number has no such type."""
+    import io
+
+    file = io.BytesIO()
+    joblib.dump(model.record, file, protocol=4)
+    Path(path).write_bytes(file.getvalue() + sha256(file.getvalue()).digest())
+    return True
+
+
+def _try_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -> list[dict[str, str]]:
+    """Run commands, one after the other, in a process of their own; return what is wrong with each that misbehaves.
+
+    baseline  what the commands print of honest models and looks like NaN: words of the scripts in a page
+    """
+    Path("problems").write_bytes(b"")
+    if (process := os.fork()) == 0:
+        _run_commands(commands, baseline)
+    _, status, usage = os.wait4(process, 0)
+    problems = [json.loads(line) for line in Path("problems").read_bytes().splitlines()]
+    if status:
+        is_slow = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+        problem = f"more than {MAX_SECONDS} s" if is_slow else f"died, status {status}"
+        problems.append({"command": Path("command").read_text(encoding="utf-8"), "problem": problem})
+    if usage.ru_maxrss / 1000 > MAX_MEGABYTES:
+        problems.append({"command": "one of them", "problem": f"{usage.ru_maxrss / 1000:.0f} MB"})
+    return problems
+
+
+def _run_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -> None:
+    status = 1
+    try:
+        with open("problems", "a", encoding="utf-8") as file:
+            for arguments, output in commands:
+                Path("command").write_text(" ".join(arguments), encoding="utf-8")
+                problem, words = _run_command(arguments, output)
+                if problem or (words := words - baseline):
+                    problem = problem or f"prints {sorted(words)[:3]}"
+                    file.write(json.dumps({"command": " ".join(arguments), "problem": problem}) + "\n")
+                    file.flush()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _run_command(arguments: list[str], output: str) -> tuple[str, set[bytes]]:
+    """Run a command; return what is wrong with it, and each word for NaN or infinity that it prints, with neighbors."""
+    from nbtext.cli.main import run
+
+    for number, name in ((0, os.devnull), (1, "stdout"), (2, "stderr")):
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    if output:
+        Path(output).unlink(missing_ok=True)
+    signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
+    try:
+        run(arguments)
+    except BaseException as error:  # what Python would show as a traceback
+        return f"Traceback: {error!r}", set()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    errors = Path("stderr").read_bytes()
+    if BROKEN.search(errors):
+        return errors.decode("utf-8", "replace").strip()[-300:], set()
+    results = Path("stdout").read_bytes()
+    if output and os.path.exists(output) and not output.endswith(".joblib") and "onnx" not in arguments:
+        results += Path(output).read_bytes()
+    places = [found.span() for found in NOT_FINITE.finditer(results)]
+    return "", {results[max(start - 12, 0) : stop + 12] for start, stop in places}
+
+
+def _list_commands(path: str) -> list[tuple[list[str], str]]:
+    return [([path if word == "MODEL" else word for word in words], output) for words, output in COMMANDS]
+
+
+def _measure_baseline() -> set[bytes]:
+    """Run every command on every honest model, in this process, which imports what they need; check that all work."""
+    baseline: set[bytes] = set()
+    saved = [os.dup(number) for number in range(3)]
+    for kind in KINDS:
+        for arguments, output in _list_commands(f"{kind}.joblib"):
+            problem, words = _run_command(arguments, output)
+            if problem or (words and not output.endswith((".html", "out"))):
+                raise AssertionError(f"{arguments}: {problem or words}")
+            baseline |= words
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for number, descriptor in enumerate(saved):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    return baseline
+
+
+def attack(folder: Path, every: int = 1, n_pairs: int = 3000) -> dict[str, Any]:
+    """Try models: how many, how many were accepted, how many commands were run, and what went wrong.
+
+    Parameters
+    ----------
+    every
+        Try only every so manieth model, the first one by chance.
+    """
+    sys.path.insert(0, str(TOP))
+    os.fsync = lambda _: None
+    import nbtext.artifact.model  # noqa: F401  imported once, before the processes divide
+    import nbtext.cli.main  # noqa: F401
+
+    prepare(folder)
+    baseline = _measure_baseline()
+    figures: dict[str, Any] = {"tried": 0, "accepted": 0, "commands": 0, "wrong": []}
+    for number, model in enumerate(list_models(n_pairs)):
+        if number % every != 7 % every:
+            continue
+        write_model(model, "model.joblib")
+        problems = _try_commands([(["inspect", "model.joblib", "--to", "json"], "")], baseline)
+        figures["tried"] += 1
+        if problems or b"nbtext: model.joblib:" not in Path("stderr").read_bytes():
+            figures["accepted"] += 1
+            figures["commands"] += len(COMMANDS)
+            problems = _try_commands(_list_commands("model.joblib"), baseline)
+        figures["wrong"] += [{"model": model.name, **problem} for problem in problems]
+    return figures
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        print(json.dumps(attack(Path(name), *map(int, sys.argv[1:])), indent=1))
