@@ -12,7 +12,7 @@ ArtifactError, which `storage.naming` completes with the name of the file.
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from math import inf, isfinite
+from math import isfinite
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from nbtext.artifact.stream import foreign
 from nbtext.errors import ArtifactError
 
 T = TypeVar("T")
+MAX_NUMBER = 1e100  # of every number's size: products with counts, and sums of them, stay finite
 PIECE_BYTES = 1 << 20
 WORD_BYTES = 8
 WORDS = 6  # two terms that agree in so many words of 8 bytes are compared one by one
@@ -88,7 +89,7 @@ def _as_float(key: str, value: int) -> float:
         raise wrong(key, "is too large") from None
 
 
-def number(record: dict[str, Any], key: str, *, least: float = -inf, most: float = inf) -> float:
+def number(record: dict[str, Any], key: str, *, least: float = -MAX_NUMBER, most: float = MAX_NUMBER) -> float:
     """The finite number at `key`, from `least` to `most`."""
     value = require(record, key, float)
     if not least <= value <= most:
@@ -144,9 +145,9 @@ def whole_numbers(record: dict[str, Any], key: str, length: int | None = None) -
 
 
 def real_numbers(record: dict[str, Any], key: str, length: int | None = None) -> NDArray[np.float64]:
-    """The finite numbers at `key`, this many (None stands for any length)."""
+    """The numbers at `key`, from -1e100 to 1e100, this many (None stands for any length)."""
     numbers = array(record, key, "float64", shape=(length,))
-    check_finite(key, numbers)
+    check_within(key, numbers, -MAX_NUMBER, MAX_NUMBER)
     return numbers
 
 

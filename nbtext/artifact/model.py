@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext import __version__
 from nbtext.artifact import audit
+from nbtext.artifact.audit import MAX_NUMBER
 from nbtext.artifact.record import choice_of, narrowed, sample_of, sample_record, unlabeled_of, unlabeled_record
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
 from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics, log_prior
@@ -29,6 +30,7 @@ from nbtext.model.fitted_model import LABEL_TYPES, FittedModel, TrainedModel, ar
 from nbtext.model.fitting import sample_size
 
 Record = dict[str, Any]
+ROUNDING = 1 + 1e-9  # counts that have decayed are rounded
 Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "label_type", "class_documents",
@@ -180,14 +182,18 @@ def _reading(
     n_columns = len(indptr) - 1
     _check_width("scorer", selected, features, n_columns, width=derivation.width if derivation is not None else 1)
     has_base = audit.optional(record, "scorer.base", np.ndarray) is not None
+    base = audit.real_numbers(record, "scorer.base", n_columns) if has_base else None
+    base_scale = audit.real_numbers(record, "scorer.base_scale", n_scores) if has_base else None
+    if base is not None and base_scale is not None:
+        audit.check_within("scorer.base_scale", np.abs(base).max(initial=0) * base_scale, -MAX_NUMBER, MAX_NUMBER)
     scorer = LinearScorer(
         audit.real_numbers(record, "scorer.bias", n_scores),
         audit.real_numbers(record, "scorer.default", n_scores),
         indptr,
         classes,
         audit.real_numbers(record, "scorer.deltas", len(classes)),
-        audit.real_numbers(record, "scorer.base", n_columns) if has_base else None,
-        audit.real_numbers(record, "scorer.base_scale", n_scores) if has_base else None,
+        base,
+        base_scale,
         derivation,
     )
     weighting, choice = _weighting(record, scorer.n_features), choice_of(record, n_classes)
@@ -247,6 +253,10 @@ def _corpus_counts(
             raise audit.wrong(key, f"should be {expected:,} numbers, and is {len(found):,}")
         if found.sum(dtype=np.float64) > MOST_COUNTED:
             raise audit.wrong(key, f"should be {MOST_COUNTED:,} together at most")
+    if (documents > class_documents[classes] * ROUNDING).any():
+        raise audit.wrong("statistics.documents", "should be at most the documents of the class")
+    if occurrences.dtype.kind == "i" and (occurrences < documents).any():
+        raise audit.wrong("statistics.occurrences", "should be at least the documents")
     statistics = ClassStatistics(class_documents, indptr, classes, documents, occurrences)
     return CorpusCounts(labels, vocabulary, statistics, concatenate(()), 0)
 

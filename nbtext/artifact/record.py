@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from math import exp
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.artifact import audit
-from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.calibration import LARGEST, Calibration
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.confusion import MOST_PAIRS, Confused
 from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
@@ -41,9 +42,9 @@ def choice_of(record: Record, n_classes: int) -> Choice:
     if audit.optional(record, "choice.calibration", dict) is not None:
         audit.section(record, "choice.calibration", ("a", "b", "noise"))
         calibration = Calibration(
-            audit.number(record, "choice.calibration.a", least=1e-300, most=1e300),
-            audit.number(record, "choice.calibration.b", least=-1e3, most=1e3),
-            audit.number(record, "choice.calibration.noise", least=0, most=1 - 1e-9),
+            audit.number(record, "choice.calibration.a", least=exp(-LARGEST) / 2, most=2 * exp(LARGEST)),
+            audit.number(record, "choice.calibration.b", least=-LARGEST, most=LARGEST),
+            _noise(record),
         )
     if audit.optional(record, "choice.outlier_threshold", float) is not None:
         threshold = audit.number(record, "choice.outlier_threshold")
@@ -70,6 +71,15 @@ def choice_of(record: Record, n_classes: int) -> Choice:
         C,
         approximate,
     )
+
+
+def _noise(record: Record) -> float:
+    noise = audit.number(record, "choice.calibration.noise", least=0, most=1 / (1 + exp(-LARGEST)))
+    if 0 < noise < exp(-LARGEST) / 2:
+        raise audit.wrong(
+            "choice.calibration.noise", f"should be 0 or at least {exp(-LARGEST) / 2:g}, and is {noise:g}"
+        )
+    return noise
 
 
 def _expectation(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
@@ -179,10 +189,14 @@ def unlabeled_of(record: Record, n_classes: int) -> Unlabeled | None:
     if audit.optional(record, "unlabeled", dict) is None:
         return None
     audit.section(record, "unlabeled", ("method", "documents", "weight", "log_prior", "log_likelihoods"))
+    log_prior = audit.real_numbers(record, "unlabeled.log_prior", n_classes)
+    audit.check_within("unlabeled.log_prior", log_prior, -audit.MAX_NUMBER, 0)
+    if abs(np.exp(log_prior).sum() - 1) > 1e-6:
+        raise audit.wrong("unlabeled.log_prior", "should be logarithms of probabilities that add up to 1")
     return Unlabeled(
         audit.choice(record, "unlabeled.method", METHODS),
         audit.whole_number(record, "unlabeled.documents", least=1),
         audit.number(record, "unlabeled.weight", least=0, most=1),
-        tuple(audit.real_numbers(record, "unlabeled.log_prior", n_classes).tolist()),
+        tuple(log_prior.tolist()),
         tuple(audit.real_numbers(record, "unlabeled.log_likelihoods", None).tolist()),
     )

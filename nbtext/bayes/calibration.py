@@ -17,6 +17,7 @@ from nbtext.errors import ModelError
 # nothing follows for 5), and fades with their number.
 PRIOR_MEAN = np.array([0.0, 0.3, -6.0])
 PRIOR_DEVIATION = np.array([1.0, 0.5, 2.0])
+MAX_TEMPERATURE = 1e100  # scores of up to 1e109, which a model file may have, stay finite when they are divided
 LARGEST = 30.0  # of |log a|, |b| and |logit noise|: beyond, probabilities are 0 or 1
 
 
@@ -36,7 +37,8 @@ class Calibration:
 
     def temperature(self, lengths: NDArray[Any]) -> Floats:
         """T of documents with these numbers of known tokens; 0 tokens count as 1."""
-        return np.asarray(self.a * np.maximum(lengths, 1).astype(np.float64) ** self.b)
+        temperatures = self.a * np.maximum(lengths, 1).astype(np.float64) ** self.b
+        return np.asarray(np.clip(temperatures, 1 / MAX_TEMPERATURE, MAX_TEMPERATURE))
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
         """Calibrated log-probabilities, shape (n_documents, n_classes).

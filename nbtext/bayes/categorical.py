@@ -160,8 +160,8 @@ def draw_values(weights: Floats, random: np.random.Generator, length: int) -> Fe
 
     weights  (V, m − 1), log P(value) − log P(0)
     """
-    ratios = np.cumsum(np.exp(weights), axis=1) + 1  # of P(at most this value) to P(0)
-    ratios = np.concatenate((np.ones((len(ratios), 1)), ratios), axis=1)
+    weights = np.pad(weights, ((0, 0), (1, 0)))
+    ratios = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)  # P(at most this value), scaled
     drawn = random.random((len(ratios), 1)) * ratios[:, -1:]
     return np.repeat(np.arange(len(ratios)), (drawn >= ratios[:, :-1]).sum(axis=1))
 

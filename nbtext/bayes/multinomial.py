@@ -88,7 +88,7 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
 
 def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
     """Draw `length` tokens with replacement; weights (V,) are log P(feature | class)."""
-    running = np.cumsum(np.exp(weights))
+    running = np.cumsum(np.exp(weights - weights.max(initial=-np.inf)))
     features = np.searchsorted(running, random.random(length) * running[-1], side="right")
     return np.asarray(np.minimum(features, len(weights) - 1), dtype=np.int64)
 

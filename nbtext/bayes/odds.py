@@ -25,6 +25,8 @@ def z_scores(counts: NDArray[Any], total: float, everywhere: NDArray[Any], whole
                 of Various Estimators of the Logit and Its Variance, 1967
     """
     own, others = counts + HALF, everywhere - counts + HALF
-    own_rest, others_rest = total - counts + HALF, whole - total - (everywhere - counts) + HALF
+    # sums beyond 2^53 are rounded
+    own_rest = np.maximum(total - counts, 0) + HALF
+    others_rest = np.maximum(whole - total - (everywhere - counts), 0) + HALF
     log_odds = np.log(own) - np.log(own_rest) - np.log(others) + np.log(others_rest)
     return np.asarray(log_odds / np.sqrt(1 / own + 1 / own_rest + 1 / others + 1 / others_rest), dtype=np.float64)

@@ -77,7 +77,13 @@ def pair(first: int, second: int, documents: int = 1) -> dict[str, int]:
     return {"first": first, "second": second, "first_as_second": documents, "second_as_first": 0}
 
 
-LEARNED = {"method": "em", "documents": 1, "weight": 1.0, "log_prior": np.zeros(3), "log_likelihoods": np.zeros(2)}
+LEARNED = {
+    "method": "em",
+    "documents": 1,
+    "weight": 1.0,
+    "log_prior": np.log([0.5, 0.25, 0.25]),
+    "log_likelihoods": np.zeros(2),
+}
 WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("labels", set_at("labels", value=packed("a", "a", "b"))),
     ("labels", set_at("labels", value=packed("b", "a", "c"))),
@@ -95,6 +101,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("surprise", set_at("surprise", value=1)),
     ("scorer.bias", set_at("scorer", "bias", value=np.zeros(2))),
     ("scorer.bias", set_at("scorer", "bias", value=np.array([np.nan, 0, 0]))),
+    ("scorer.bias", set_at("scorer", "bias", value=np.full(3, 1e308))),
     ("scorer.deltas", set_at("scorer", "deltas", value=np.zeros(1))),
     ("scorer.classes", set_at("scorer", "classes", value=np.zeros(0, dtype=np.uint8))),
     ("scorer.indptr", set_at("scorer", "indptr", value=np.zeros(3))),
@@ -106,12 +113,16 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
             ("weight", 2.0),
             ("log_likelihoods", np.array([np.nan])),
             ("log_prior", np.zeros(2)),
+            ("log_prior", np.zeros(3)),
+            ("log_prior", np.full(3, 1e3)),
             ("surprise", 1),
         )
     ),
     ("vocabulary", set_at("vocabulary", "offsets", value=np.array([0, 5], dtype=np.uint8))),
     ("vocabulary", set_at("vocabulary", "blob", value=np.zeros(3, dtype=np.uint8))),
     ("choice.calibration.a", set_at("choice", "calibration", value={"a": 0.0, "b": 1.0, "noise": 0.0})),
+    ("choice.calibration.b", set_at("choice", "calibration", value={"a": 1.0, "b": -1000.0, "noise": 0.0})),
+    ("choice.calibration.noise", set_at("choice", "calibration", value={"a": 1.0, "b": 1.0, "noise": 5e-324})),
     ("choice.calibration.noise", set_at("choice", "calibration", value={"a": 1.0, "b": 1.0, "noise": 1.0})),
     ("choice.nonconformity.points", set_at("choice", "nonconformity", value={"points": np.zeros(3), "numbers": 2})),
     (

@@ -3,12 +3,14 @@
 python tests/torture [RUNS]      all of them, as a table; RUNS executions of each fuzzer
 python tests/torture kills N M   commands killed at N moments each and at every M-th step of writing, as JSON
 python tests/torture flips N     every N-th bit of a small model flipped
+python tests/torture models N M  every N-th hostile model, and M pairs of changes
 python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,9 +20,11 @@ from typing import Any
 
 import artifacts
 import kills
+import models
 import texts
 
 MOMENTS = 80  # for each command
+EVERY_MODEL = 4  # of 20,000
 FUZZ = Path(__file__).parents[1] / "fuzz"
 
 
@@ -32,7 +36,13 @@ def row(name: str, tried: int, bad: str, n_bad: int, more: str = "") -> bool:
 
 def everything(folder: Path, runs: int) -> bool:
     """Measure all; whether all is well."""
-    are_well = [_artifacts(folder / "a"), _kills(folder / "k"), _texts(folder / "t"), _fuzzers(runs)]
+    are_well = [
+        _artifacts(folder / "a"),
+        _models(folder / "m"),
+        _kills(folder / "k"),
+        _texts(folder / "t"),
+        _fuzzers(runs),
+    ]
     return all(are_well)
 
 
@@ -44,6 +54,17 @@ def _artifacts(folder: Path) -> bool:
     is_well &= row("  of them", found["tried"], "not refused", found["not_refused"])
     flips = artifacts.flipped(folder)
     return is_well & row("bit flips tried", flips["tried"], "wrong answers", flips["wrong"], f"same {flips['same']:,}")
+
+
+def _models(folder: Path) -> bool:
+    folder.mkdir()
+    here = os.getcwd()
+    found = models.attack(folder, every=EVERY_MODEL)
+    os.chdir(here)
+    for wrong in found["wrong"][:20]:
+        print(json.dumps(wrong))  # noqa: T201
+    more = f"accepted {found['accepted']:,}, commands {found['commands']:,}"
+    return row("hostile models tried", found["tried"], "NaN, crashes, hangs", len(found["wrong"]), more)
 
 
 def _kills(folder: Path) -> bool:
@@ -86,6 +107,8 @@ def main(what: str = "100000", number: str = "1", every: str = "1") -> int:
             found = kills.killed(folder, int(number), stride=int(every))
         elif what == "flips":
             found = artifacts.flipped(folder, int(number))
+        elif what == "models":
+            found = models.attack(folder, int(number), int(every))
         elif what == "texts":
             found = list(texts.fed(folder, int(number)))
         else:

@@ -7,14 +7,13 @@ given to every command that reads one. No command may print NaN or infinity, end
 
 from __future__ import annotations
 
-import copy
+import io
 import json
 import os
 import random
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +25,7 @@ from kills import TOP
 
 MAX_SECONDS = 10
 MAX_MEGABYTES = 1000
-WORDS = "red green yellow round long curved leaf stalk sweet sour ripe small large seed skin peel tree bush juice pie".split()
+WORDS = [a + b for a in ("ab", "ec", "id", "of", "ug") for b in ("le", "mi", "no", "pu")]
 FLOATS = [
     np.nan,
     np.inf,
@@ -90,14 +89,27 @@ COMMANDS: list[tuple[list[str], str]] = [
     *((["export", "MODEL", "--to", form, "-o", "out"], "out") for form in ("c", "csv", "js", "onnx", "sklearn-json")),
 ]
 
-Path_ = tuple[str | int, ...]
+
+class Change(NamedTuple):
+    """A number, or numbers of an array, and what they become."""
+
+    path: tuple[str | int, ...]
+    value: Any
+    place: Any = None  # of an array: an index, a slice, or a name of ARRAY_CHANGES
+
+
+ARRAY_CHANGES: dict[str, Callable[[Any], Any]] = {
+    "shorter": lambda array: array[:-1],
+    "longer": lambda array: np.append(array, array[-1:]),
+    "reversed": lambda array: array[::-1].copy(),
+}
 
 
 class Model(NamedTuple):
     """A hostile model: what was changed, and its record."""
 
     name: str
-    record: dict[str, Any]
+    record: Any
 
 
 def prepare(folder: Path) -> None:
@@ -124,98 +136,63 @@ def prepare(folder: Path) -> None:
 
 def list_models(n_pairs: int, seed: int = 1) -> Iterator[Model]:
     """Yield every single change of every kind of model, then `n_pairs` random pairs of changes."""
-    changes: list[tuple[str, Path_, Callable[[Any], Any]]] = []
-    records = {}
-    for kind in [*KINDS, "faded"]:
-        records[kind] = joblib.load(f"{kind}.joblib")
-        found = [
-            (kind, path, change) for path, value in _list_numbers(records[kind]) for change in _list_changes(value)
-        ]
-        changes += found
-        for _, path, change in found:
-            yield _change(kind, records[kind], [(path, change)])
-    chance = random.Random(seed)
+    pairs = random.Random(seed)
+    records = {kind: joblib.load(f"{kind}.joblib") for kind in [*KINDS, "faded"]}
+    changes = {kind: list(_list_changes(record)) for kind, record in records.items()}
+    for kind, record in records.items():
+        for change in changes[kind]:
+            yield Model(f"{kind} {change}", _replace(record, change.path, change))
     for _ in range(n_pairs):
-        first = chance.choice(changes)
-        second = chance.choice([change for change in changes if change[0] == first[0]])
-        yield _change(first[0], records[first[0]], [first[1:], second[1:]])
+        kind = pairs.choice(list(records))
+        first, second = pairs.choices(changes[kind], k=2)
+        record = _replace(_replace(records[kind], first.path, first), second.path, second)
+        yield Model(f"{kind} {first} {second}", record)
 
 
-def _change(kind: str, record: dict[str, Any], changes: list[tuple[Path_, Callable[[Any], Any]]]) -> Model:
-    changed = copy.deepcopy(record)
-    name = kind
-    for path, change in changes:
-        place = changed
-        for key in path[:-1]:
-            place = place[key]  # type: ignore[assignment, index]
-        value = change(place[path[-1]])  # type: ignore[index]
-        place[path[-1]] = value  # type: ignore[index]
-        name += f" {'.'.join(map(str, path))}={str(value).replace(chr(10), '')[:60]}"
-    return Model(name, changed)
-
-
-def _list_numbers(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
-    """Yield the path and value of each number and each array of numbers."""
+def _list_changes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[Change]:
+    """Yield the changes of each number and each array of numbers in a record."""
     if isinstance(value, dict):
         for key, item in value.items():
             if key not in ("version", "blob"):
-                yield from _list_numbers(item, (*path, key))
-    elif isinstance(value, np.ndarray) or (isinstance(value, int | float) and not isinstance(value, bool)):
-        yield path, value
-    elif isinstance(value, list | tuple) and value and not isinstance(value[0], str):
-        yield path, value
-
-
-def _list_changes(value: Any) -> Iterator[Callable[[Any], Any]]:
-    if isinstance(value, np.ndarray):
-        places = [slice(None), 0, -1, len(value) // 2] if len(value) > 1 else [slice(None)]
-        for place in places:
-            for extreme in FLOATS if value.dtype.kind == "f" else INTEGERS:
-                yield lambda array, place=place, extreme=extreme: _set_item(array, place, extreme)  # type: ignore[misc]
-        yield lambda array: array[:-1]
-        yield lambda array: array[::-1].copy()
-        if value.dtype.kind != "f":
-            for extreme in (np.nan, 1.7e308, 1e-300, 0.5, -0.5):
-                yield lambda array, extreme=extreme: _set_item(array.astype(np.float64), 0, extreme)  # type: ignore[misc]
+                yield from _list_changes(item, (*path, key))
     elif isinstance(value, list | tuple):
+        for place, item in enumerate(value[:3]):
+            yield from _list_changes(item, (*path, place))
+    elif isinstance(value, np.ndarray):
+        for place in (slice(None), 0, -1, len(value) // 2):
+            yield from (Change(path, extreme, place) for extreme in (FLOATS if value.dtype.kind == "f" else INTEGERS))
+        yield from (Change(path, extreme, 0) for extreme in (np.nan, 1.7e308, 1e-300, 0.5, -0.5))
+        yield from (Change(path, None, place) for place in ARRAY_CHANGES)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield from (Change(path, extreme) for extreme in (INTEGERS if isinstance(value, int) else FLOATS))
+
+
+def _replace(value: Any, path: tuple[str | int, ...], change: Change) -> Any:
+    """Return the value with a change below this path."""
+    if isinstance(value, dict) and path:
+        return {**value, path[0]: _replace(value[path[0]], path[1:], change)}
+    if isinstance(value, list | tuple) and path:
         items = list(value)
-        for place, item in enumerate(items[:3]):
-            if isinstance(item, int | float):
-                for extreme in FLOATS:
-                    yield (
-                        lambda old, place=place, extreme=extreme: type(old)(  # type: ignore[misc]
-                            [*old[:place], extreme, *old[place + 1 :]]
-                        )
-                    )
-            elif isinstance(item, dict):
-                for key in item:
-                    for extreme in INTEGERS:
-                        yield (
-                            lambda old, place=place, key=key, extreme=extreme: type(old)(  # type: ignore[misc]
-                                [*old[:place], {**old[place], key: extreme}, *old[place + 1 :]]
-                            )
-                        )
+        items[int(path[0])] = _replace(value[int(path[0])], path[1:], change)
+        return type(value)(items)
+    if not isinstance(value, np.ndarray):
+        return change.value
+    if isinstance(change.place, str):
+        return ARRAY_CHANGES[change.place](value)
+    if value.dtype.kind == "f" or isinstance(change.value, float):
+        value = value.astype(np.float64)
     else:
-        for extreme in INTEGERS if isinstance(value, int) else FLOATS:
-            yield lambda _, extreme=extreme: extreme  # type: ignore[misc]
+        value = value.astype(np.uint64 if change.value > 2**63 - 1 else np.int64)
+    if len(value):
+        value[change.place] = change.value
+    return value
 
 
-def _set_item(array: Any, place: Any, value: Any) -> Any:
-    if array.dtype.kind != "f":
-        array = array.astype(np.uint64 if value > 2**63 - 1 else np.int64)
-    array = array.copy()
-    array[place] = value
-    return array
-
-
-def write_model(model: Model, path: str) -> bool:
-    """Write a model file with a right checksum; False where it cannot be written, as a number has no such type."""
-    import io
-
+def write_model(model: Model, path: str) -> None:
+    """Write a model file with a right checksum."""
     file = io.BytesIO()
     joblib.dump(model.record, file, protocol=4)
     Path(path).write_bytes(file.getvalue() + sha256(file.getvalue()).digest())
-    return True
 
 
 def _try_commands(commands: list[tuple[list[str], str]], baseline: set[bytes]) -> list[dict[str, str]]:
@@ -289,21 +266,23 @@ def _measure_baseline() -> set[bytes]:
     """Run every command on every honest model, in this process, which imports what they need; check that all work."""
     baseline: set[bytes] = set()
     saved = [os.dup(number) for number in range(3)]
-    for kind in KINDS:
-        for arguments, output in _list_commands(f"{kind}.joblib"):
-            problem, words = _run_command(arguments, output)
-            if problem or (words and not output.endswith((".html", "out"))):
-                raise AssertionError(f"{arguments}: {problem or words}")
-            baseline |= words
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    for number, descriptor in enumerate(saved):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
+    try:
+        for kind in KINDS:
+            for arguments, output in _list_commands(f"{kind}.joblib"):
+                problem, words = _run_command(arguments, output)
+                if problem or (words and not output.endswith((".html", "out"))):
+                    raise AssertionError(f"{arguments}: {problem or words}")
+                baseline |= words
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, descriptor in enumerate(saved):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
     return baseline
 
 
 def attack(folder: Path, every: int = 1, n_pairs: int = 3000) -> dict[str, Any]:
-    """Try models: how many, how many were accepted, how many commands were run, and what went wrong.
+    """Try models; return how many were tried, accepted, how many commands were run, and what went wrong.
 
     Parameters
     ----------
@@ -312,9 +291,6 @@ def attack(folder: Path, every: int = 1, n_pairs: int = 3000) -> dict[str, Any]:
     """
     sys.path.insert(0, str(TOP))
     os.fsync = lambda _: None
-    import nbtext.artifact.model  # noqa: F401  imported once, before the processes divide
-    import nbtext.cli.main  # noqa: F401
-
     prepare(folder)
     baseline = _measure_baseline()
     figures: dict[str, Any] = {"tried": 0, "accepted": 0, "commands": 0, "wrong": []}
@@ -330,10 +306,3 @@ def attack(folder: Path, every: int = 1, n_pairs: int = 3000) -> dict[str, Any]:
             problems = _try_commands(_list_commands("model.joblib"), baseline)
         figures["wrong"] += [{"model": model.name, **problem} for problem in problems]
     return figures
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
-        print(json.dumps(attack(Path(name), *map(int, sys.argv[1:])), indent=1))

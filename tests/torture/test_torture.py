@@ -38,6 +38,14 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
     assert figures["wrong"] == 0
 
 
+def test_no_hostile_model_gets_through(tmp_path: Path) -> None:
+    """Models with extreme numbers, some of those of `make torture`: no command prints NaN, crashes, warns or hangs."""
+    figures = measured(tmp_path, "models", "101", "300")
+    assert figures["tried"] > 100
+    assert figures["commands"] > 500
+    assert figures["wrong"] == []
+
+
 def test_hostile_texts_have_an_answer(tmp_path: Path) -> None:
     """Each text that `make torture` feeds, a hundredth as large: an answer or one line, and no crash."""
     outcomes = measured(tmp_path, "texts", "10000")
