@@ -1,4 +1,4 @@
-"""The Makefile of the README does what is said of it."""
+"""The Makefile of the reference page works as described."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def make(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_makefile_example(tmp_path: Path) -> None:
     """It trains once, again when a text has changed and only then, and fails under its bar."""
-    (block,) = re.findall(r"^```make\n(.*?)^```$", (TOP / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(
+        r"^```make\n(.*?)^```$", (TOP / "nbtext/guides/reference.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     (tmp_path / "Makefile").write_text(block)
     shutil.copytree(TOP / "corpora" / "letters", tmp_path / "letters")
     first, second = make(tmp_path), make(tmp_path)
