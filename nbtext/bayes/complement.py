@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,9 +13,12 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut
-from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
+from nbtext.bayes.scorer import CLIP, Csr, Floats, LinearScorer
+from nbtext.features.document_counts import DocumentCounts
 
 BLOCK = 1 << 20  # pairs of a document's feature and a class that are scored together, so that memory is bounded
+# rows of documents, the statistics of their features, what remains of each feature's count, and the documents' entries
+Sum = tuple[slice, ClassStatistics, Floats, Csr]
 NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
 
 
@@ -80,6 +85,50 @@ def leave_out(
             statistics, everywhere, part, log_sums, smoothing=smoothing, normalize_weights=normalize_weights
         )
     return result
+
+
+def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
+    """Leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
+
+    Everything but the logarithms is computed once. Most words occur once in a document, so that one logarithm for each
+    class and feature serves all documents.
+    """
+    documents, copies = left_out.documents, left_out.all_copies
+    everywhere = statistics.feature_sums(statistics.occurrences)
+    is_single = documents.counts * copies[documents.entry_documents] == 1
+    sums = [_prepare_singles(statistics, everywhere, documents.filter_entries(is_single))]
+    rest, start = replace(left_out, documents=documents.filter_entries(~is_single)), 0
+    for part in _split(rest, np.diff(statistics.indptr)) if not is_single.all() else []:
+        columns, features, gone = _distinct_pairs(part)
+        rows = part.documents.indptr, columns, part.documents.counts
+        sums.append(
+            (slice(start, start + len(part)), statistics.restricted(features), everywhere[features] - gone, rows)
+        )
+        start += len(part)
+    others = copies - left_out.copies
+    own = everywhere[documents.indices] - statistics.occurrences[statistics.locate(documents)]
+    own -= others[documents.entry_documents] * documents.counts
+    results = np.empty((len(smoothings), len(left_out), statistics.n_classes))
+    for result, smoothing in zip(results, smoothings, strict=True):
+        totals = _complement_totals(statistics, smoothing)
+        result[:] = documents.totals[:, None] * np.log(
+            np.maximum(totals[None, :] - (copies * documents.totals)[:, None], CLIP)
+        )
+        for which, met, remaining, rows in sums:
+            result[which] -= _score(met, *_log_counts(met, remaining, smoothing), *rows)
+        own_totals = np.log(np.maximum(totals[documents.classes] - others * documents.totals, CLIP))
+        own_logs = documents.sum_entries(documents.counts * _log_count(own, smoothing))
+        result[left_out.own] = documents.totals * own_totals - own_logs
+    return results
+
+
+def _prepare_singles(statistics: ClassStatistics, everywhere: Floats, documents: DocumentCounts) -> Sum:
+    """The sum over entries that lose a count of 1."""
+    is_met = np.zeros(statistics.n_features, dtype=bool)
+    is_met[documents.indices] = True
+    columns = (np.cumsum(is_met, dtype=np.int32) - np.int32(1))[documents.indices]
+    rows = documents.indptr, columns, documents.counts
+    return slice(None), statistics.restricted(np.flatnonzero(is_met)), everywhere[is_met] - 1, rows
 
 
 def _score_own(
@@ -189,6 +238,7 @@ def _inverse(sums: Floats) -> Floats:
 COMPLEMENT = EventModel(
     compile=compile_complement,
     leave_one_out=leave_out,
+    leave_one_out_counts=leave_out_counts,
     out_of_vocabulary=weigh_unseen,
     prior="uniform",
     is_generative=False,

@@ -117,6 +117,11 @@ class DocumentCounts:
             token_lengths=None,  # the remaining ones follow from counts; weights no longer tell them
         )
 
+    def filter_entries(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
+        """The same documents with only some of their entries: `is_kept` has shape (n_entries,)."""
+        indptr = running_sums(is_kept)[self.indptr]
+        return replace(self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept])
+
     def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> DocumentCounts:
         """The same documents with other numbers for features (in the same order) and classes."""
         return replace(self, indices=columns[self.indices], classes=classes[self.classes])
