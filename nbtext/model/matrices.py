@@ -106,7 +106,7 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
         check_label(label or "", where=identity)
     labels, classes = np.unique(np.array(matrix.labels, dtype=object), return_inverse=True)
     if matrix.data.min(initial=0) < 0:
-        raise InputError("the matrix holds negative numbers, which no count or weight is")
+        raise InputError("the matrix holds negative numbers", hint="train on the texts, or weight with another --idf")
     n_documents, n_features = matrix.shape
     is_counted = matrix.data.dtype.kind in "iu"
     if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:

@@ -1,0 +1,53 @@
+"""Weightings that give weights below zero, or none above it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Documents that all hold the same word, and others that all hold the same two."""
+    rows = [{"label": "ab"[n % 2], "text": f"common {['red', 'blue'][n % 2]} number{n % 5}"} for n in range(20)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [{"label": "ab"[n % 2], "text": "same words" + " same" * (n % 3)} for n in range(12)]
+    (tmp_path / "same.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+@pytest.mark.parametrize("model", ["multinomial", "complement"])
+def test_naive_bayes_refuses_them(nbtext: Any, folder: Path, model: str) -> None:
+    """The inverse document frequency plus-one of a word in every document is below zero."""
+    result = nbtext("train", "t.jsonl", "--model", model, "--idf", "plus-one", "-o", "m", cwd=folder)
+    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1), result.err
+    assert "needs weights >= 0" in result.err
+
+
+@pytest.mark.parametrize("model", ["logistic", "nbsvm", "gaussian", "bernoulli"])
+def test_other_models_accept_them(nbtext: Any, folder: Path, model: str) -> None:
+    """Bernoulli takes binary counts, whatever the weighting."""
+    result = nbtext("train", "t.jsonl", "--model", model, "--idf", "plus-one", "-o", "m", cwd=folder)
+    assert result.status == 0, result.err
+    assert "Warning" not in result.err
+    found = nbtext("predict", "t.jsonl", "-m", "m", "--to", "jsonl", cwd=folder)
+    assert [json.loads(line)["label"] for line in found.out.splitlines()] == ["a", "b"] * 10
+
+
+def test_a_matrix_that_holds_them_is_refused(nbtext: Any, folder: Path) -> None:
+    """A model of a matrix keeps sums of its numbers, which are counts or weights >= 0."""
+    nbtext("vectorize", "t.jsonl", "--idf", "plus-one", "-o", "x.npz", cwd=folder)
+    result = nbtext("train", "x.npz", "--model", "logistic", "-o", "m", cwd=folder)
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert "negative" in result.err and "train on the texts" in result.err
+
+
+@pytest.mark.parametrize("model", ["logistic", "multinomial", "complement", "gaussian", "bernoulli"])
+def test_no_weights_at_all_are_no_warning(nbtext: Any, folder: Path, model: str) -> None:
+    """The plain inverse document frequency of words that all documents hold is 0."""
+    result = nbtext("train", "same.jsonl", "--model", model, "--idf", "plain", "-o", "m", cwd=folder)
+    assert result.status == 0, result.err
+    assert "Warning" not in result.err
