@@ -128,4 +128,5 @@ def _probabilities(rates: Floats, multipliers: Floats) -> Floats:
     nu = multipliers[:, None]
     root = np.sqrt((1 + nu) ** 2 - 4 * nu * rates)
     with np.errstate(divide="ignore", invalid="ignore"):  # in the formula that is not taken
-        return np.where(nu > -1, 2 * rates / (1 + nu + root), (1 + nu - root) / (2 * nu))
+        probabilities = np.where(nu > -1, 2 * rates / (1 + nu + root), (1 + nu - root) / (2 * nu))
+    return np.minimum(probabilities, 1.0)  # rounding can lead beyond

@@ -65,11 +65,11 @@ class MatrixClassifier:
         rows.eliminate_zeros()
         data: NDArray[Any] = rows.data
         indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
-        hashes = np.arange(rows.shape[0], dtype=np.uint64)
         if self.is_positive and data.max(initial=0) <= LARGEST_COUNT and (data == np.floor(data)).all():
             data = data.astype(np.int32)
-            counted = Rows(indptr, indices, data, np.zeros(len(hashes), dtype=np.int64))
-            hashes = document_hashes(counted, bucket_hashes(np.arange(rows.shape[1], dtype=np.int32))[indices])
+        columns = bucket_hashes(np.arange(rows.shape[1], dtype=np.int32))
+        n_tokens = np.zeros(rows.shape[0], dtype=np.int64)
+        hashes = document_hashes(Rows(indptr, indices, data, n_tokens), columns[indices])
         return DocumentCounts(indptr, indices, data, classes.astype(np.int32), hashes)
 
     def _cells(self, data: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -65,11 +65,15 @@ def bucket_hashes(buckets: NDArray[np.int32]) -> Hashes:
 
 
 def document_hashes(rows: Rows, hashes: Hashes) -> Hashes:
-    """A hash of each row, shape (n_documents,): of its features and counts, whatever columns they are in.
+    """A hash of the features and counts (or weights) of each row, shape (n_documents,); columns do not matter.
 
     hashes  (n_entries,), the hash of the feature of each entry
     """
-    sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(hashes * rows.counts.astype(np.uint64))))
+    if rows.counts.dtype.kind == "f":
+        values = mix64(hashes ^ rows.counts.astype(np.float64).view(np.uint64))
+    else:
+        values = hashes * rows.counts.astype(np.uint64)
+    sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values)))
     return mix64(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
 
 

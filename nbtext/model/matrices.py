@@ -26,7 +26,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import train_on_counts
+from nbtext.model.fitting import sample_size, train_on_counts
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
@@ -91,7 +91,11 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
 def train_on_matrix(matrix: Matrix, modelling: ModelSettings) -> TrainedModel:
     """Train on a matrix of documents; its settings make features of the texts to predict."""
     features = matrix_features(matrix)
-    return train_on_counts(matrix_counts(matrix, features, keep_sample=modelling.keep_sample), features, modelling)
+    counts = matrix_counts(matrix, features, keep_sample=modelling.keep_sample)
+    size = None if counts.weighting is not None else sample_size(features, modelling)
+    if size is not None:  # the same documents as in training on the texts, in whatever order the rows are
+        counts = replace(counts, sample=counts.sample.slice(0, min(size, len(counts.sample))))
+    return train_on_counts(counts, features, modelling)
 
 
 def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
@@ -121,13 +125,14 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
         matrix.indices.astype(np.int32),
         matrix.data.astype(np.int32 if is_counted else np.float64),
         classes.astype(np.int32),
-        np.arange(n_documents, dtype=np.uint64),
+        np.zeros(n_documents, dtype=np.uint64),
     )
     frequencies = document_frequencies(sample.indices, n_features=n_features)
-    statistics = count_classes(sample, n_features, len(labels))
     vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
+    sample = replace(sample, hashes=_document_hashes(sample, vocabulary, n_features)).smallest(None)
+    statistics = count_classes(sample, n_features, len(labels))
     if keep_sample is not None:
-        sample = replace(sample, hashes=_document_hashes(sample, vocabulary, n_features)).smallest(keep_sample)
+        sample = sample.slice(0, min(keep_sample, len(sample)))
     return CorpusCounts(
         tuple(labels.tolist()),
         vocabulary,

@@ -90,6 +90,14 @@ def test_it_keeps_what_it_promises(corpus: Any, smoothing: float, data: st.DataO
     np.testing.assert_allclose(found @ sizes, shares, rtol=1e-9)
 
 
+def test_no_probability_exceeds_one() -> None:
+    """Where a class has nothing but one word, rounding does not lead beyond 1."""
+    random = np.random.default_rng(2)
+    rates = np.concatenate((random.random((20_000, 2)), np.ones((20_000, 1))), axis=1)
+    found = likeliest(rates, np.array([0.5, 0.3, 0.2]), random.uniform(0.05, 0.95, 20_000))
+    assert found.max() <= 1
+
+
 def test_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few words are looked at together, the model is the same."""
     random = np.random.default_rng(1)
