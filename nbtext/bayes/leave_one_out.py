@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
 from nbtext.bayes.event_model import EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.parallel import parallel_calls
 
 Part = TypeVar("Part")
@@ -66,37 +66,19 @@ class DuplicateGroups:
 
 
 def group_duplicates(documents: DocumentCounts) -> DuplicateGroups:
-    """Group documents whose hashes and rows are equal."""
-    n = len(documents)
-    order = np.lexsort((documents.classes, documents.hashes))
-    hashes, classes = documents.hashes[order], documents.classes[order]
-    is_same = np.zeros(n, dtype=bool)
-    is_same[1:] = hashes[1:] == hashes[:-1]
-    repeats = np.flatnonzero(is_same)
-    if len(repeats):  # equal hashes of different rows cannot come from text, but from a foreign model
-        is_same[repeats] = _have_equal_rows(documents, order[repeats - 1], order[repeats])
-    is_new_row = ~is_same
-    is_new_row[1:] |= classes[1:] != classes[:-1]
-    group_of, row_of = np.cumsum(~is_same) - 1, np.cumsum(is_new_row) - 1
-    groups, rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    groups[order], rows[order] = group_of, row_of
-    first = order[is_new_row]
-    row_groups = group_of[is_new_row]
+    """Group documents of equal content."""
+    groups, n = number_contents(documents), len(documents)
+    order = np.lexsort((documents.classes, groups))
+    of_group, classes = groups[order], documents.classes[order]
+    is_new_row = np.ones(n, dtype=bool)
+    is_new_row[1:] = (of_group[1:] != of_group[:-1]) | (classes[1:] != classes[:-1])
+    row_of = np.cumsum(is_new_row) - 1
+    rows = np.empty(n, dtype=np.int64)
+    rows[order] = row_of
+    first, row_groups = order[is_new_row], of_group[is_new_row]
     distinct = documents if len(first) == n and (first == np.arange(n)).all() else documents.take(first)
-    copies, all_copies = np.bincount(row_of, minlength=len(first)), np.bincount(group_of)
+    copies, all_copies = np.bincount(row_of, minlength=len(first)), np.bincount(groups)
     return DuplicateGroups(groups, rows, LeftOut(distinct, copies, all_copies[row_groups]), row_groups)
-
-
-def _have_equal_rows(
-    documents: DocumentCounts, first: NDArray[np.int64], second: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Whether each pair of documents has the same features and counts."""
-    a, b = documents.take(first), documents.take(second)
-    is_equal = np.diff(a.indptr) == np.diff(b.indptr)
-    a, b = a.filter(is_equal), b.filter(is_equal)
-    differs = (a.indices != b.indices) | (a.counts != b.counts)
-    is_equal[is_equal] = np.bincount(a.entry_documents, weights=differs, minlength=len(a)) == 0
-    return np.asarray(is_equal)
 
 
 def score_new(

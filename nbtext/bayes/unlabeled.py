@@ -16,7 +16,7 @@ from nbtext.bayes.expectation import Mixture, OnStep
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import Choice
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.document_counts import DocumentCounts, join_duplicates
 from nbtext.parallel import parallel_calls
 
 N_FOLDS = 5
@@ -98,12 +98,17 @@ class HeldOut:
 
     @cached_property
     def folds(self) -> NDArray[np.int64]:
-        """The part that each document is taken out with; the documents of a class are dealt out in turn."""
+        """The fold of each document; duplicates share one, and no class loses all of its documents to a fold."""
         classes = self.sample.classes
         order = np.argsort(classes, kind="stable")
         has_company = self.statistics.class_documents[classes[order]] > 1
         folds = np.full(len(classes), ALWAYS_IN, dtype=np.int64)
         folds[order[has_company]] = np.arange(has_company.sum()) % N_FOLDS
+        folds = join_duplicates(folds, self.sample)
+        n_classes = self.statistics.n_classes
+        sizes = np.bincount((folds + 1) * n_classes + classes, minlength=(N_FOLDS + 1) * n_classes)
+        is_whole = sizes.reshape(-1, n_classes)[1:] >= self.statistics.class_documents
+        folds[is_whole.any(axis=0)[classes]] = ALWAYS_IN
         return folds
 
     @cached_property

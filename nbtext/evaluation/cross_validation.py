@@ -134,7 +134,7 @@ def cross_validated(
     tally = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     if decisions.cost is not None:
         decisions.cost.check(tally.labels)
-    folds = assign_folds(tally.sample.classes, tally.sample.groups, dealing)
+    folds = assign_folds(tally.sample, dealing)
     yield from cross_validate(
         tally,
         folds,

@@ -18,6 +18,7 @@ from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.metrics import Judge
 from nbtext.evaluation.splits import stratified_folds
 from nbtext.features.csr import running_sums
+from nbtext.features.document_counts import join_duplicates
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -201,7 +202,7 @@ def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Res
 def _cross_validate(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result:
     """Estimate by stratified cross-validation."""
     judge = Judge()
-    folds = stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED)
+    folds = join_duplicates(stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED), corpus.sample)
     judge.add_all(cross_validate(corpus, folds, features=candidate.features, modelling=candidate.modelling, jobs=jobs))
     evaluation = judge.evaluation()
     return Result(candidate, evaluation.accuracy, evaluation.log_loss)

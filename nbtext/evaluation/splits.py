@@ -11,20 +11,26 @@ from numpy.typing import NDArray
 
 from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
+from nbtext.features.document_counts import DocumentCounts, join_duplicates
 
 
-def assign_folds(classes: NDArray[np.int32], marks: NDArray[Any] | None, settings: FoldSettings) -> NDArray[np.int64]:
+def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:
     """The fold of each document, 0 to n_folds - 1; in time, fold 0 comes first, and is only learned from.
 
-    classes  (n_documents,)
-    marks    (n_documents,), the group or time of each where settings ask for one
-    raises   SettingsError: there are too few documents, groups or times
+    Without groups or times, documents of equal content are in the same fold.
+
+    documents  with the group or time of each where settings ask for one
+    raises     SettingsError: there are too few documents, groups or times
     """
-    if settings.group_field is not None and marks is not None:
-        return grouped_folds(marks, settings.folds, seed=settings.seed)
-    if settings.order_field is not None and marks is not None:
-        return time_series_folds(marks, settings.folds or TIME_STEPS)
-    return stratified_folds(classes, settings.folds or 0, seed=settings.seed)
+    groups = documents.groups
+    if settings.group_field is not None and groups is not None:
+        return grouped_folds(groups, settings.folds, seed=settings.seed)
+    if settings.order_field is not None and groups is not None:
+        return time_series_folds(groups, settings.folds or TIME_STEPS)
+    folds = join_duplicates(stratified_folds(documents.classes, settings.folds or 0, seed=settings.seed), documents)
+    if folds.min() == folds.max():
+        raise SettingsError("all documents have the same content, so they make one fold", where="--folds")
+    return folds
 
 
 def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:

@@ -212,6 +212,34 @@ class DocumentCounts:
         return self.take(np.flatnonzero(copies >= n_taken[mine]))
 
 
+def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
+    """The number of each document's content: equal for duplicates, ascending with the hashes; shape (n_documents,).
+
+    Rows are compared where hashes are equal: a model from elsewhere can hold any hashes.
+    """
+    order = np.argsort(documents.hashes, kind="stable")
+    hashes = documents.hashes[order]
+    is_same = np.zeros(len(documents), dtype=bool)
+    is_same[1:] = hashes[1:] == hashes[:-1]
+    repeats = np.flatnonzero(is_same)
+    if len(repeats):
+        a, b = documents.take(order[repeats - 1]), documents.take(order[repeats])
+        is_equal = np.diff(a.indptr) == np.diff(b.indptr)
+        a, b = a.filter(is_equal), b.filter(is_equal)
+        differs = (a.indices != b.indices) | (a.counts != b.counts)
+        is_equal[is_equal] = np.bincount(a.entry_documents, weights=differs, minlength=len(a)) == 0
+        is_same[repeats] = is_equal
+    numbers = np.empty(len(documents), dtype=np.int64)
+    numbers[order] = np.cumsum(~is_same) - 1
+    return numbers
+
+
+def join_duplicates(folds: NDArray[np.int64], documents: DocumentCounts) -> NDArray[np.int64]:
+    """The folds with each document in that of the first one of equal content, so that no fold tests on a copy."""
+    _, first, groups = np.unique(number_contents(documents), return_index=True, return_inverse=True)
+    return np.asarray(folds[first][groups])
+
+
 def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
     """The documents of several parts, one after the other; none of no part."""
     ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])

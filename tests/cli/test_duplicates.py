@@ -14,3 +14,11 @@ def test_the_summary_says_how_many_there_are(nbtext: Any, tmp_path: Path) -> Non
     trained = [nbtext("train", "x.tsv", "-o", "m.joblib", "--force", "-j", jobs, cwd=tmp_path) for jobs in ("1", "3")]
     (said,) = {each.err for each in trained}
     assert "156 duplicates" in said
+
+
+def test_no_fold_tests_on_a_copy(nbtext: Any, tmp_path: Path) -> None:
+    """`evaluate --folds` of X X finds no copy of a test document among the training documents."""
+    rows = [f"only{n} {'red' if n % 2 else 'green'}\t{'a' if (n // 2) % 2 else 'b'}" for n in range(40)]
+    (tmp_path / "x.tsv").write_text("\n".join(["text\tlabel", *rows * 2, ""]), encoding="utf-8")
+    result = nbtext("evaluate", "x.tsv", "--folds", "5", "--fail-under", "accuracy=0.9", cwd=tmp_path)
+    assert result.status == 3, result.err
