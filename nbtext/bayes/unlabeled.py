@@ -107,8 +107,8 @@ class HeldOut:
         folds = join_duplicates(folds, self.sample)
         n_classes = self.statistics.n_classes
         sizes = np.bincount((folds + 1) * n_classes + classes, minlength=(N_FOLDS + 1) * n_classes)
-        is_whole = sizes.reshape(-1, n_classes)[1:] >= self.statistics.class_documents
-        folds[is_whole.any(axis=0)[classes]] = ALWAYS_IN
+        is_whole = np.asarray(sizes.reshape(-1, n_classes)[1:] >= self.statistics.class_documents)
+        folds[np.asarray(is_whole.any(axis=0))[classes]] = ALWAYS_IN
         return folds
 
     @cached_property
