@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,9 +37,8 @@ if TYPE_CHECKING:
 class TextClassifier:
     """A classifier of texts, by Naive Bayes or a linear model.
 
-    It follows scikit-learn's conventions without importing scikit-learn. Texts are any iterable of str: a list, an
-    array, a column of pandas or polars. Labels are str, int, float or bool, all of one kind. The parameters are the
-    options of `nbtext train`.
+    It follows scikit-learn's conventions without importing it. Texts are any iterable of str, such as a list or a
+    column of pandas. Labels are str, int, float or bool, all of one kind. The parameters are those of `nbtext train`.
 
     Parameters
     ----------
@@ -180,13 +180,13 @@ class TextClassifier:
         return cls.from_model(from_sklearn(pipeline))
 
     @classmethod
-    def load(cls, path: str) -> TextClassifier:
+    def load(cls, path: str | PathLike[str]) -> TextClassifier:
         """Return the classifier of a model file, which executes no code; ArtifactError if it is no sound model."""
         from nbtext.artifact.model import load_model
 
         return cls.from_model(load_model(path))
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write a model file, completely or not at all; equal classifiers give equal bytes."""
         from nbtext.artifact.model import save_model
 
@@ -342,8 +342,7 @@ class TextClassifier:
         return np.asarray(self.fitted_.log_prior[self._order])
 
     @property
-    def _label_values(self) -> NDArray[Any]:
-        """The labels as they were given, in the order of the model's classes."""
+    def _label_values(self) -> NDArray[Any]:  # in the order of the model's classes
         return np.array(self.fitted_.label_values)
 
     @property
@@ -386,15 +385,16 @@ class TextClassifier:
 
 
 def _batch(texts: list[str], labels: list[str | None] | None = None) -> Batch:
-    ids = [str(number) for number in range(1, len(texts) + 1)]
-    return Batch(ids, (texts,), [None] * len(texts) if labels is None else labels)
+    return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), labels or [None] * len(texts))
 
 
-def load_model(path: str) -> TextClassifier:
+def load_model(path: str | PathLike[str]) -> TextClassifier:
     """Return the classifier of a model file; see `TextClassifier.load`."""
     return TextClassifier.load(path)
 
 
-def save_model(classifier: TextClassifier, path: str) -> None:
+def save_model(classifier: TextClassifier, path: str | PathLike[str]) -> None:
     """Write a classifier to a model file; see `TextClassifier.save`."""
+    if not isinstance(classifier, TextClassifier):
+        raise TypeError(f"save_model takes a TextClassifier, then a path; the first is {type(classifier).__name__}")
     classifier.save(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
@@ -39,8 +40,11 @@ KEYS = (
 )  # fmt: skip
 
 
-def save_model(model: TrainedModel, path: str) -> None:
+def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     """Write a trained model to `path` ("-": standard output), whole or not at all; equal ones as equal bytes."""
+    path = _check_path(path)
+    if not isinstance(model, TrainedModel):
+        raise TypeError(f"save_model takes a model, then a path; the first is {type(model).__name__}")
     tally, reading = model.counts, model.fitted
     statistics, scorer, weighting = tally.statistics, reading.scorer, reading.weighting
     save(
@@ -85,11 +89,12 @@ def save_model(model: TrainedModel, path: str) -> None:
     )
 
 
-def load_model(path: str) -> TrainedModel:
+def load_model(path: str | os.PathLike[str]) -> TrainedModel:
     """The classifier that was saved at `path` ("-": standard input).
 
     raises  ArtifactError, which names the file: it is no model, is damaged, or cannot be right
     """
+    path = _check_path(path)
     record = load(path)
     with name_errors(path):
         audit.section(record, "", KEYS)
@@ -110,6 +115,12 @@ def load_model(path: str) -> TrainedModel:
             return _with_sample(_corpus_counts(record, features, labels, known), record, features, modelling)
 
     return TrainedModel(reading, tally)
+
+
+def _check_path(path: str | os.PathLike[str]) -> str:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"the path of a model file is a str or os.PathLike, not {type(path).__name__}")
+    return os.fsdecode(path)
 
 
 def _labels(record: Record) -> tuple[str, ...]:

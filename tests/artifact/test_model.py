@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pytest
 
+import nbtext
 from nbtext.artifact import model as model_file
 from nbtext.artifact.storage import load, save
 from nbtext.errors import ArtifactError
@@ -186,3 +187,31 @@ def test_every_key_is_checked(tmp_path: Path) -> None:
         save({name: value for name, value in whole.items() if name != key}, path)
         with pytest.raises(ArtifactError, match=key):
             load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (
+            nbtext.save_model,
+            ("model.joblib", TextClassifier()),
+            "takes a TextClassifier, then a path; the first is str",
+        ),
+        (nbtext.save_model, (None, "model.joblib"), "the first is NoneType"),
+        (nbtext.save_model, (TextClassifier().fit(TEXTS, LABELS), 5), "str or os.PathLike, not int"),
+        (nbtext.save_model, (TextClassifier().fit(TEXTS, LABELS), None), "str or os.PathLike, not NoneType"),
+        (nbtext.load_model, (TextClassifier(),), "str or os.PathLike, not TextClassifier"),
+        (nbtext.load_model, (0,), "str or os.PathLike, not int"),
+        (model_file.save_model, ("model.joblib", "model.joblib"), "takes a model, then a path; the first is str"),
+    ],
+)
+def test_arguments_of_the_wrong_type(function: Any, arguments: tuple[Any, ...], message: str) -> None:
+    """Arguments in the wrong order, or of another type, are a TypeError that says what is wanted."""
+    with pytest.raises(TypeError, match=message):
+        function(*arguments)
+
+
+def test_a_path_object(tmp_path: Path) -> None:
+    """A path may be a Path."""
+    nbtext.save_model(TextClassifier().fit(TEXTS, LABELS), tmp_path / "m")
+    assert nbtext.load_model(tmp_path / "m").predict(["yellow"]).tolist() == ["banana"]
