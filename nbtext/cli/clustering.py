@@ -33,7 +33,7 @@ def workers_if_wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterat
 
 def answer_by_workers(sources: tuple[str, ...], model: str, output: str, options: dict[str, Any]) -> None:
     """Have a cluster write a record for each document: to a file, or to a file a shard in a folder."""
-    from nbtext.cluster.executor import answering_by
+    from nbtext.cluster.executor import prediction_task
 
     form, decisions = options["form"] or "tsv", collected(DecisionSettings, options)
     if form not in ("jsonl", "tsv"):
@@ -41,11 +41,11 @@ def answer_by_workers(sources: tuple[str, ...], model: str, output: str, options
     for name in ("resume", "rank"):
         if options[name]:
             raise SettingsError("a cluster cannot do it", where=f"--{name}", hint="leave --cluster out")
-    settings, answering = collected(ReadingSettings, options), answering_by(model, decisions, form)
+    settings, task = collected(ReadingSettings, options), prediction_task(model, decisions, form)
     paths = (*sources, model, output) if output != "-" else (*sources, model)
     with (
         reading(sources, settings, quiet=options["quiet"], no_progress=options["no_progress"]) as (source, on_batch),
         workers_if_wanted(paths, options) as workers,
     ):
         if workers is not None:
-            workers.answer(source, answering, output, on_batch)
+            workers.predict(source, task, output, on_batch)

@@ -1,1 +1,1 @@
-"""The same fold on a Dask cluster: an optional extra."""
+"""Counting and predicting on a Dask cluster: an optional extra."""

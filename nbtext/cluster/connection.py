@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from nbtext.cluster.executor import Workers
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.streams import STANDARD_INPUT
-from nbtext.errors import ClusterError, MissingExtra, NbtextError, SettingsError
+from nbtext.errors import ClusterError, MissingExtra, NbtextError, OutputError, SettingsError
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
-PATIENCE = "10s"  # until a scheduler answers, and until it has a worker; Dask's configuration can say `nbtext.timeout`
+TIMEOUT = "10s"  # for the scheduler to answer, and to have a worker; `nbtext.timeout` in Dask's configuration
 
-# the memory of one batch is kept for the next; by Dask's own settings the system gives and takes every large piece
+# keeps the memory of one batch for the next; with Dask's settings, each large allocation is returned to the system
 MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
-# nobody looks on, and each look takes time: three seconds of a hundred from every process, by Dask's own settings
-UNWATCHED = {
+# monitoring that nobody reads takes 3 % of the time of each process with Dask's settings
+LESS_MONITORING = {
     "distributed.worker.profile.enabled": False,
     "distributed.worker.profile.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s",
@@ -31,14 +31,14 @@ UNWATCHED = {
     "distributed.admin.tick.interval": "2s",
     "distributed.admin.tick.limit": "60s",
 }
-NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # any port, so that two commands may run
+NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # any port, so that two commands can run
 
 
 @contextmanager
 def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
-    """Those of the cluster that the settings name, until the end of the block.
+    """Yield the workers of the cluster that the settings name.
 
-    jobs    processes, where they are started here
+    jobs    number of processes of a local cluster
     raises  MissingExtra: Dask is not installed; ClusterError: the scheduler does not answer, has no worker, or the
             workers fail
     """
@@ -46,10 +46,10 @@ def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
         import distributed
     except ImportError:
         raise MissingExtra("--cluster", library="distributed", extra="dask") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it would tell of each worker that comes and goes
-    with explained(settings.cluster or ""):
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it logs each worker that starts or ends
+    with cluster_errors(settings.cluster or ""):
         if not settings.is_local:
-            with distributed.Client(settings.cluster, timeout=_patience()) as client:
+            with distributed.Client(settings.cluster, timeout=_timeout()) as client:
                 yield _with_workers(client, settings)
             return
         with _processes(jobs) as cluster, distributed.Client(cluster) as client:
@@ -59,67 +59,68 @@ def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
 
 @contextmanager
 def _processes(number: int) -> Iterator[LocalCluster]:
-    """A cluster of so many processes of this machine, with a thread each."""
+    """Yield a cluster of processes of this machine, with one thread each."""
     import dask
     from distributed import LocalCluster
 
     started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MEMORY
     with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": started_with} | UNWATCHED),
-        _uninterrupted() as listen,
+        dask.config.set({"distributed.nanny.pre-spawn-environ": started_with} | LESS_MONITORING),
+        _interrupts_blocked() as unblock,
         LocalCluster(
             n_workers=number, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD
         ) as cluster,
     ):
-        listen()
+        unblock()
         yield cluster
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[Callable[[], None]]:
-    """Let Ctrl-C wait until this thread calls what is given; threads and processes started before never hear of it.
+def _interrupts_blocked() -> Iterator[Callable[[], None]]:
+    """Block SIGINT until this thread calls the yielded function; threads and processes started before never receive it.
 
-    A terminal sends it to every process: workers would each print a traceback, while the command ends them anyway.
+    A terminal sends SIGINT to every process. Each worker would print a traceback, and the command ends them anyway.
     """
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # started later, it would let the thread that starts it be interrupted
+    resource_tracker.ensure_running()  # started later, it would unblock SIGINT in the thread that starts it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
-    def listen() -> None:
+    def unblock() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     try:
-        yield listen
+        yield unblock
     finally:
-        listen()
+        unblock()
 
 
 def check_paths(paths: Sequence[str], settings: ClusterSettings) -> None:
-    """Raise SettingsError unless these paths are the same files for every worker."""
+    """Raise SettingsError unless these paths name the same files on every worker."""
     for path in paths:
         if path == STANDARD_INPUT:
             raise SettingsError("workers cannot read it", where="standard input", hint="name a file that all can read")
         if not settings.is_local and "://" not in path and not os.path.isabs(path):
-            raise SettingsError("a relative path means another file to each worker", where=path, hint="give all of it")
+            hint = "give the absolute path"
+            raise SettingsError("a relative path is another file on each worker", where=path, hint=hint)
 
 
-def _patience() -> float:
-    """Seconds."""
+def _timeout() -> float:
+    """Return the timeout in seconds."""
     import dask
     from dask.utils import parse_timedelta
 
-    return float(parse_timedelta(dask.config.get("nbtext.timeout", PATIENCE)))
+    return float(parse_timedelta(dask.config.get("nbtext.timeout", TIMEOUT)))
 
 
 def _with_workers(client: Client, settings: ClusterSettings) -> Workers:
-    client.wait_for_workers(1, timeout=_patience())
+    client.wait_for_workers(1, timeout=_timeout())
     return Workers(client, settings.shard_bytes)
 
 
 @contextmanager
-def explained(address: str) -> Iterator[None]:
-    """Turn what Dask raises into an error of one line."""
+def cluster_errors(address: str) -> Iterator[None]:
+    """Turn an exception of Dask into an error of one line."""
     from distributed.scheduler import KilledWorker
 
     try:
@@ -127,12 +128,14 @@ def explained(address: str) -> Iterator[None]:
     except (NbtextError, MemoryError, BrokenPipeError):
         raise
     except KilledWorker as error:
-        hint = "had they too little memory? try a smaller --shard-bytes"
-        raise ClusterError("worker after worker ended at the same piece", where=address, hint=hint) from error
+        hint = "they may have too little memory: try a smaller --shard-bytes"
+        raise ClusterError("several workers ended at the same shard", where=address, hint=hint) from error
     except ImportError as error:
         raise ClusterError(f"the workers lack nbtext ({error})", where=address, hint="install it there") from error
     except (OSError, TimeoutError) as error:
-        hint = "is the scheduler running, and has it workers?"
+        if error.filename is not None:  # of a file, which is not the scheduler's fault
+            raise OutputError(f"cannot be written: {error.strerror}", where=str(error.filename)) from error
+        hint = "check that the scheduler is running and has workers"
         raise ClusterError(f"does not answer ({type(error).__name__})", where=address, hint=hint) from error
     except Exception as error:
         said = str(error).partition("\n")[0]

@@ -1,7 +1,7 @@
-"""The fold on Dask: each shard is counted by some worker, and the corpora are added up as a tree.
+"""The workers of a Dask cluster: they count and predict the shards of a source.
 
-Dask's scheduler sees to everything else: who does what, and that what a lost worker had done is done again. Any way
-of doing it gives the same bytes, because corpora add up exactly.
+Counts are added in a tree. Dask's scheduler assigns the work, and repeats the work of a worker that is lost. The
+result has the same bytes in any order, because counts add exactly.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nbtext.cluster.plain import Record, Report, error_of, report_of, tally_of
 from nbtext.cluster.work import (
     TOKENS_BY,
-    Answering,
-    add_up,
-    answer_shard,
+    PredictionTask,
+    Record,
+    Report,
+    add_counts,
     count_shard,
     count_shard_lines,
+    counts_of,
+    error_of,
+    predict_shard,
+    report_of,
     report_of_work,
     stamp_of,
 )
@@ -37,45 +41,45 @@ if TYPE_CHECKING:
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import CountingTask, OnBatch
 
-ADDED_AT_ONCE = 4  # corpora; a worker has as many in memory
-AHEAD = 4  # shards for each thread of the cluster, whose answers may wait for those before them
-PART = "part-{:05}.{}"  # the file of a shard's answers
+N_ADDED = 4  # counts of shards, which a worker holds in memory
+AHEAD = 4  # shards for each thread of the cluster that may be predicted before an earlier one is written
+PART = "part-{:05}.{}"  # the file of a shard's records
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """An Executor: those of a Dask cluster.
+    """Executes work on the workers of a Dask cluster; an Executor of nbtext.model.source_counting.
 
-    client       a connection to its scheduler
-    shard_bytes  of a piece that one of them gets; None: what suits their number
+    client       a connection to the scheduler
+    shard_bytes  bytes of a shard; None: by the number of workers
     """
 
     client: Client
     shard_bytes: int | None
 
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
-        """Count every document of a source; see nbtext.model.source_counting.Executor."""
+        """Return the counts of all documents of a source; see nbtext.model.source_counting.Executor."""
         if has_own_pattern(task.settings):
-            raise SettingsError("a worker could not stop one that takes for ever", where="--token-pattern")
+            raise SettingsError("a worker cannot limit its time", where="--token-pattern")
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         counted = [self._submit(count_shard, shard, source.settings, task, TOKENS_BY) for shard in shards]
         reports = [self._submit(report_of_work, each, priority=1) for each in counted]
-        total = self._added_up(counted)
-        del counted  # so that each is let go of as soon as it is added
+        total = self._add_up(counted)
+        del counted  # each is freed as soon as it is added
         self._watch(reports, on_batch)
-        return tally_of(total.result()["tally"])
+        return counts_of(total.result()["counts"])
 
-    def _added_up(self, corpora: Sequence[Future]) -> Future:
-        """The sum of some corpora, by a tree of additions; those near the root come first, so that little waits."""
+    def _add_up(self, parts: Sequence[Future]) -> Future:
+        """Return the sum of counts, by a tree of additions; those near the root have priority, so that few wait."""
         priority = 0
-        while len(corpora) > 1:
+        while len(parts) > 1:
             priority += 1
-            groups = [corpora[start : start + ADDED_AT_ONCE] for start in range(0, len(corpora), ADDED_AT_ONCE)]
-            corpora = [self._submit(add_up, list(group), priority=priority) for group in groups]
-        return corpora[0]
+            groups = [parts[start : start + N_ADDED] for start in range(0, len(parts), N_ADDED)]
+            parts = [self._submit(add_counts, list(group), priority=priority) for group in groups]
+        return parts[0]
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
-        """Wait for all; raise the first problem in the order of the documents, as one thread would have met it."""
+        """Wait for all shards; raise the first problem in the order of the documents, as one thread would."""
         from distributed import as_completed
 
         places = {report.key: place for place, report in enumerate(reports)}
@@ -92,37 +96,37 @@ class Workers:
         if first is not None:
             _check(first[1])
 
-    def answer(self, source: Source, answering: Answering, output: str, on_batch: OnBatch | None = None) -> None:
-        """Write the records of every document of a source, in order.
+    def predict(self, source: Source, task: PredictionTask, output: str, on_batch: OnBatch | None = None) -> None:
+        """Write the records of all documents of a source, in order.
 
-        output  a file, which is written whole or not at all; or a folder (there already, or with a / at its end), into
-                which the workers write a file a shard, each whole or not at all
-        raises  InputError: a whole file cannot be used; OutputError
+        output  a file; or a folder (an existing one, or a name that ends with /), into which the workers write one
+                file for each shard. Each file is written completely or not at all
+        raises  InputError: a source file cannot be read; OutputError: the output cannot be written
         """
         if output.endswith(os.sep) or os.path.isdir(output):
-            for _ in self._answers(source, answering, on_batch, folder=_empty_folder(output)):
+            for _ in self._predict_shards(source, task, on_batch, folder=_empty_folder(output)):
                 pass
             return
         with atomic_output(output) as file:
-            for answers in self._answers(source, answering, on_batch):
-                file.write(answers)
+            for records in self._predict_shards(source, task, on_batch):
+                file.write(records)
 
-    def _answers(
-        self, source: Source, answering: Answering, on_batch: OnBatch | None, *, folder: str | None = None
+    def _predict_shards(
+        self, source: Source, task: PredictionTask, on_batch: OnBatch | None, *, folder: str | None = None
     ) -> Iterator[bytes]:
-        """The records of each shard in order, unless they go to a folder."""
+        """Yield the records of each shard, in order; nothing if they are written to a folder."""
         work = (
-            (answer_shard, shard, source.settings, answering, TOKENS_BY, _target(folder, place, answering.form))
+            (predict_shard, shard, source.settings, task, TOKENS_BY, _target(folder, place, task.output_format))
             for place, shard in enumerate(self._numbered(source))
         )
         for record in self._in_order(work):
             report = report_of(record["report"])
             _check(report)
             _tell(on_batch, report)
-            yield record["answers"]
+            yield record["records"]
 
     def _numbered(self, source: Source) -> list[Shard]:
-        """The shards of a source, which know the numbers of their lines."""
+        """Return the shards of a source, with the numbers of their first lines."""
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         if all(shard.byte_range is None for shard in shards):
             return shards
@@ -133,7 +137,7 @@ class Workers:
         return number_lines(shards, found)
 
     def _in_order(self, work: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """What each piece of work comes to, in order; only some are begun before the first has been taken."""
+        """Yield the result of each piece of work, in order; only a few are submitted ahead."""
         n_ahead = AHEAD * self._n_threads()
         begun: deque[Future] = deque()
         for each in work:
@@ -150,19 +154,24 @@ class Workers:
         return self.client.submit(function, *arguments, pure=False, priority=priority)
 
 
-def answering_by(model: str, decisions: DecisionSettings, form: str) -> Answering:
-    """How the model at this path answers; InputError where it cannot be read."""
+def prediction_task(model: str, decisions: DecisionSettings, output_format: str) -> PredictionTask:
+    """Return the task of predicting with the model at this path; InputError if it cannot be read."""
     try:
-        return Answering(model, stamp_of(model), decisions, form)
+        return PredictionTask(model, stamp_of(model), decisions, output_format)
     except OSError as error:
         raise unreadable(model, error) from None
 
 
 def _empty_folder(path: str) -> str:
-    """The folder at this path, made where it is missing; OutputError where it holds parts already."""
-    os.makedirs(path, exist_ok=True)
-    if any(name.startswith("part-") for name in os.listdir(path)):
-        raise OutputError("holds parts of other answers", where=path, hint="name a new folder")
+    """Return the path of a folder, which is made if it is missing; OutputError if it cannot hold the records."""
+    try:
+        os.makedirs(path, exist_ok=True)
+        names = os.listdir(path)
+    except OSError as error:
+        hint = "name a folder that can be written"
+        raise OutputError(f"cannot be made: {error.strerror}", where=path, hint=hint) from None
+    if any(name.startswith("part-") for name in names):
+        raise OutputError("holds the records of another run", where=path, hint="name a new folder")
     return path
 
 
@@ -176,7 +185,7 @@ def _tell(on_batch: OnBatch | None, report: Report) -> None:
 
 
 def _check(report: Report) -> None:
-    """Raise the error that a worker has met, if any."""
+    """Raise the error that a worker reports, if any."""
     if report.problem is not None:
         raise error_of(report.problem)
 

@@ -1,4 +1,4 @@
-"""Where else the work is done: the options of that stage, and nothing else."""
+"""The settings of a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """Which cluster works, and on pieces of which size."""
+    """Which cluster does the work, and the size of its shards."""
 
     cluster: str | None = field(
         default=None,
@@ -31,14 +31,14 @@ class ClusterSettings:
     def __post_init__(self) -> None:
         if self.cluster is not None and self.cluster != LOCAL and "://" not in self.cluster:
             raise SettingsError(
-                f"{self.cluster!r} is no address", where="--cluster", hint="give tcp://HOST:8786, or local"
+                f"{self.cluster!r} is not an address", where="--cluster", hint="give tcp://HOST:8786, or local"
             )
         if self.shard_bytes is not None and self.cluster is None:
-            raise SettingsError("there are no workers to give pieces to", where="--shard-bytes", hint="give --cluster")
+            raise SettingsError("has no use without a cluster", where="--shard-bytes", hint="give --cluster")
         if self.shard_bytes is not None and self.shard_bytes < 1:
-            raise SettingsError("a piece needs a byte at least", where="--shard-bytes")
+            raise SettingsError(f"{self.shard_bytes} is less than 1", where="--shard-bytes")
 
     @property
     def is_local(self) -> bool:
-        """Whether the workers are processes of this machine, in the same folder."""
+        """Whether the workers are processes of this machine, with the same working directory."""
         return self.cluster == LOCAL

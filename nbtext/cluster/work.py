@@ -1,7 +1,7 @@
-"""What a worker does: it counts a shard, adds counts up, or answers a shard's documents.
+"""What a worker does: count a shard, add counts, or predict a shard's documents.
 
-Only what these functions are called with and give back goes over the network; the functions are the worker's own.
-What the user has to mend comes back as data, too: to Dask it is no failure, and is not tried again.
+Only arguments and results of these functions travel between machines: numbers, texts and arrays, in dictionaries.
+An error that the user can cause is a result, too: Dask does not see a failure, and does not repeat the work.
 """
 
 from __future__ import annotations
@@ -10,20 +10,29 @@ import io
 import os
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import lru_cache, reduce
 from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from nbtext import __version__
 from nbtext.artifact.model import load_model
-from nbtext.cluster.plain import Record, Report, plain_tally, problem_of, tally_of
+from nbtext.artifact.record import narrowed
+from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.documents.batch import Batch
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.shards import Shard, count_lines, forget_line_numbers
 from nbtext.documents.source import open_shard
-from nbtext.errors import InputError, ModelError, NbtextError
+from nbtext.errors import InputError, ModelError, NbtextError, OutputError, SettingsError
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import CountingTask
@@ -31,91 +40,182 @@ from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
 from nbtext.report.records import write_predictions
 
-TOKENS_BY = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_version}")  # what decides what a token is
+if TYPE_CHECKING:
+    from nbtext.documents.batch import Block
+
+TOKENS_BY = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_version}")  # what a token depends on
 _loading = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
-    """How documents are answered.
+Record = dict[str, Any]
+TYPES = {  # of the arrays of counts; they travel in the smallest type that holds their values
+    "class_documents": np.int64, "indptr": np.int64, "classes": np.int32, "documents": np.int64,
+    "occurrences": np.int64, "indices": np.int32, "counts": np.int32, "hashes": np.uint64,
+}  # fmt: skip
 
-    model    its path
-    stamp    size and time of that file, so that a worker that has it in memory knows whether it is the same
+
+def plain_counts(counts: CorpusCounts) -> Record:
+    """Return the counts of texts as plain data."""
+    known = counts.vocabulary
+    return {
+        "labels": list(counts.labels),
+        "vocabulary": {"blob": known.blob, "offsets": narrowed(known.offsets)} if known is not None else None,
+        "statistics": _arrays(counts.statistics),
+        "sample": _arrays(counts.sample),
+        "sample_size": counts.sample_size,
+    }
+
+
+def counts_of(record: Record) -> CorpusCounts:
+    """Return the counts that plain data hold."""
+    known = record["vocabulary"]
+    return CorpusCounts(
+        tuple(record["labels"]),
+        Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
+        ClassStatistics(**_widened(record["statistics"])),
+        DocumentCounts(**_widened(record["sample"])),
+        record["sample_size"],
+    )
+
+
+def _arrays(holder: ClassStatistics | DocumentCounts) -> Record:
+    found = {each.name: getattr(holder, each.name) for each in fields(holder) if each.name in TYPES}
+    return {name: narrowed(array) for name, array in found.items()}
+
+
+def _widened(arrays: Record) -> Record:
+    return {name: array.astype(TYPES[name], copy=False) for name, array in arrays.items()}
+
+
+@dataclass(slots=True)
+class Report:
+    """What was odd about the documents of a shard: a block and a batch at once, for who watches the progress.
+
+    size     bytes that were read
+    problem  the class, what, where and hint of the error that ended the work
+    """
+
+    size: int = 0
+    repaired_documents: int = 0
+    repaired_bytes: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+    problem: tuple[str, str, str, str] | None = None
+
+    def add(self, block: Block, batch: Batch) -> None:
+        """Add what a batch says."""
+        self.size += block.size
+        self.repaired_documents += batch.repaired_documents
+        self.repaired_bytes += batch.repaired_bytes
+        self.notes.update(batch.notes)
+
+    def plain(self) -> Record:
+        """Return the report as plain data."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return found | {"notes": dict(self.notes)}
+
+    def batch(self) -> Batch:
+        """Return one batch with what all batches of the shard say."""
+        return Batch([], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes))
+
+
+def report_of(record: Record) -> Report:
+    """Return the report that plain data hold."""
+    return Report(**record | {"notes": Counter(record["notes"])})
+
+
+def problem_of(error: NbtextError) -> tuple[str, str, str, str]:
+    """Return an error as plain data."""
+    return type(error).__name__, error.what, error.where, error.hint
+
+
+def error_of(problem: tuple[str, str, str, str]) -> NbtextError:
+    """Return the error that plain data hold; it ends the command with the same status as in one thread."""
+    kind, what, where, hint = problem
+    error_class = {each.__name__: each for each in (SettingsError, OutputError)}.get(kind, InputError)
+    return error_class(what, where=where, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionTask:
+    """How documents are predicted.
+
+    model  path of the model file
+    stamp  size and modification time of that file: a worker that has loaded it checks that it is the same
     """
 
     model: str
     stamp: tuple[int, int]
     decisions: DecisionSettings
-    form: str
+    output_format: str
 
 
 def stamp_of(path: str) -> tuple[int, int]:
-    """The size of a file and when it was written."""
+    """Return the size and the modification time of a file."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns
 
 
 def count_shard(shard: Shard, reading: ReadingSettings, task: CountingTask, tokens_by: tuple[str, ...]) -> Record:
-    """The tally of a shard (None after a problem), and a report."""
+    """Return the counts of a shard (None after a problem), and a report."""
     report = Report()
     try:
-        _check_alike(tokens_by)
+        _check_versions(tokens_by)
         try:
-            tally = task.count(open_shard(shard, reading).blocks(), report.add)
+            counts = task.count(open_shard(shard, reading).blocks(), report.add)
         except InputError:
             if shard.byte_range is None:
                 raise
-            report = Report()  # once more, with the true numbers of its lines
-            tally = task.count(open_shard(forget_line_numbers(shard), reading).blocks(), report.add)
+            report = Report()  # read again, with the line numbers of the whole file
+            counts = task.count(open_shard(forget_line_numbers(shard), reading).blocks(), report.add)
     except NbtextError as error:
         report.problem = problem_of(error)
-        return {"tally": None, "report": report.plain()}
-    return {"tally": plain_tally(tally), "report": report.plain()}
+        return {"counts": None, "report": report.plain()}
+    return {"counts": plain_counts(counts), "report": report.plain()}
 
 
 def report_of_work(record: Record) -> Record:
-    """Of what a shard has come to, the part that is small."""
+    """Return the report of a counted shard, which is small."""
     report: Record = record["report"]
     return report
 
 
-def add_up(records: Sequence[Record]) -> Record:
-    """The tally of several shards; None where one of them had a problem."""
-    corpora = [record["tally"] for record in records]
-    if any(tally is None for tally in corpora):
-        return {"tally": None}
-    return {"tally": plain_tally(reduce(add, map(tally_of, corpora)))}
+def add_counts(records: Sequence[Record]) -> Record:
+    """Return the sum of some counts; None if one of the shards had a problem."""
+    parts = [record["counts"] for record in records]
+    if any(counts is None for counts in parts):
+        return {"counts": None}
+    return {"counts": plain_counts(reduce(add, map(counts_of, parts)))}
 
 
 def count_shard_lines(shard: Shard, reading: ReadingSettings) -> int | Record:
-    """How many lines begin in a shard, or a report of why nobody knows."""
+    """Return how many lines begin in a shard, or a report of the problem."""
     try:
         return count_lines(shard, encoding_of(reading))
     except NbtextError as error:
         return Report(problem=problem_of(error)).plain()
 
 
-def answer_shard(
-    shard: Shard, reading: ReadingSettings, answering: Answering, tokens_by: tuple[str, ...], target: str | None
+def predict_shard(
+    shard: Shard, reading: ReadingSettings, task: PredictionTask, tokens_by: tuple[str, ...], target: str | None
 ) -> Record:
-    """The records of a shard's documents, as bytes, or as a file that is written whole or not at all; and a report."""
-    report, answers = Report(), io.BytesIO()
+    """Return the records of a shard's documents as bytes, or write them to `target` completely or not at all."""
+    report, records = Report(), io.BytesIO()
     try:
-        _check_alike(tokens_by)
-        model = _model(answering.model, answering.stamp)
+        _check_versions(tokens_by)
+        model = _load_model(task.model, task.stamp)
         predictions = predict_source(
-            model.fitted, open_shard(shard, reading), jobs=1, decisions=answering.decisions, on_batch=report.add
+            model.fitted, open_shard(shard, reading), jobs=1, decisions=task.decisions, on_batch=report.add
         )
-        with_sets = answering.decisions.coverage is not None
-        with nullcontext(answers) if target is None else atomic_output(target) as file:
-            write_predictions(predictions, file, output_format=answering.form, with_sets=with_sets)
+        with_sets = task.decisions.coverage is not None
+        with nullcontext(records) if target is None else atomic_output(target) as file:
+            write_predictions(predictions, file, output_format=task.output_format, with_sets=with_sets)
     except NbtextError as error:
         report.problem = problem_of(error)
-    return {"report": report.plain(), "answers": answers.getvalue()}
+    return {"report": report.plain(), "records": records.getvalue()}
 
 
-def _model(path: str, stamp: tuple[int, int]) -> TrainedModel:
-    with _loading:  # of several threads one loads it
+def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
+    with _loading:  # one of several threads loads it
         return _loaded(path, stamp)
 
 
@@ -123,12 +223,14 @@ def _model(path: str, stamp: tuple[int, int]) -> TrainedModel:
 def _loaded(path: str, stamp: tuple[int, int]) -> TrainedModel:
     model = load_model(path)
     if stamp_of(path) != stamp:
-        raise ModelError("is another file here than where the work was ordered", where=path, hint="share one file")
+        raise ModelError(
+            "is not the file that the command read", where=path, hint="put it on a file system that all workers share"
+        )
     return model
 
 
-def _check_alike(tokens_by: tuple[str, ...]) -> None:
-    """Raise ModelError where tokens are other ones here."""
+def _check_versions(tokens_by: tuple[str, ...]) -> None:
+    """Raise ModelError if tokens are defined differently on this worker."""
     if tokens_by != TOKENS_BY:
         here, there = ", ".join(TOKENS_BY), ", ".join(tokens_by)
-        raise ModelError(f"a worker counts by {here}, and the command by {there}", hint="install the same versions")
+        raise ModelError(f"a worker has {here}, and the command has {there}", hint="install the same versions")

@@ -142,7 +142,15 @@ def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, fo
     assert "".join((tmp_path / "parts" / name).read_text() for name in names) == here
     again = nbtext(*ask, "--cluster", cluster, "-o", str(tmp_path / "parts"))
     assert (again.status, again.out) == (1, "")
-    assert again.err == f"nbtext: {tmp_path}/parts: holds parts of other answers; name a new folder\n"
+    assert again.err == f"nbtext: {tmp_path}/parts: holds the records of another run; name a new folder\n"
+
+
+def test_a_folder_that_cannot_be_made(nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path) -> None:
+    """The error names the folder, and not the scheduler."""
+    (tmp_path / "file").write_text("no folder")
+    result = nbtext("predict", str(texts), "-m", model, "--cluster", cluster, "-o", f"{tmp_path}/file/parts/")
+    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+    assert f"{tmp_path}/file/parts" in result.err and "scheduler" not in result.err and cluster not in result.err
 
 
 @pytest.mark.parametrize("broken", [{2500: "{broken"}, {70: '{"text": "a"}', 2900: "[]"}], ids=str)
@@ -200,7 +208,7 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
             "tcp://127.0.0.1:9: does not answer",
             {"DASK_NBTEXT__TIMEOUT": "1s"},
         ),
-        ((*train, "--cluster", "somewhere"), 2, "--cluster: 'somewhere' is no address; give tcp", {}),
+        ((*train, "--cluster", "somewhere"), 2, "--cluster: 'somewhere' is not an address; give tcp", {}),
         ((*train, *there, "--token-pattern", "a"), 2, "--token-pattern: a worker could not stop", {}),
         ((*train, *there, "--shard-bytes", "0"), 2, "--shard-bytes: a piece needs a byte", {}),
         (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),

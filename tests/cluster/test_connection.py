@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from distributed.scheduler import KilledWorker
 
-from nbtext.cluster.connection import check_paths, explained
+from nbtext.cluster.connection import check_paths, cluster_errors
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.errors import ClusterError, InputError, SettingsError
 
@@ -21,10 +21,10 @@ KILLED = KilledWorker("count_shard-1", SimpleNamespace(address="tcp://10.0.0.1:1
     [
         (
             KILLED,
-            "worker after worker ended at the same piece; had they too little memory? try a smaller --shard-bytes",
+            "several workers ended at the same shard; they may have too little memory: try a smaller --shard-bytes",
         ),
         (ModuleNotFoundError("No module named 'nbtext'"), "the workers lack nbtext (No module named 'nbtext')"),
-        (TimeoutError("late"), "does not answer (TimeoutError); is the scheduler running, and has it workers?"),
+        (TimeoutError("late"), "does not answer (TimeoutError); check that the scheduler is running and has workers"),
         (CancelledError("count_shard-1"), "the work failed (CancelledError: count_shard-1)"),
         (ValueError("a\nb"), "the work failed (ValueError: a)"),
     ],
@@ -32,7 +32,7 @@ KILLED = KilledWorker("count_shard-1", SimpleNamespace(address="tcp://10.0.0.1:1
 )
 def test_failures_are_a_line(failure: Exception, said: str) -> None:
     """What Dask raises becomes one line that names the cluster."""
-    with pytest.raises(ClusterError) as raised, explained("tcp://h:1"):
+    with pytest.raises(ClusterError) as raised, cluster_errors("tcp://h:1"):
         raise failure
     assert str(raised.value).startswith(f"tcp://h:1: {said}")
     assert "\n" not in str(raised.value)
@@ -41,7 +41,7 @@ def test_failures_are_a_line(failure: Exception, said: str) -> None:
 @pytest.mark.parametrize("failure", [InputError("x"), MemoryError(), BrokenPipeError(), KeyboardInterrupt()], ids=repr)
 def test_what_is_no_failure_of_the_cluster(failure: BaseException) -> None:
     """Errors of the input, of memory here and of a closed pipe stay what they are."""
-    with pytest.raises(type(failure)) as raised, explained("tcp://h:1"):
+    with pytest.raises(type(failure)) as raised, cluster_errors("tcp://h:1"):
         raise failure
     assert raised.value is failure
 

@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.cluster.executor import answering_by
-from nbtext.cluster.plain import error_of, plain_tally, report_of, tally_of
-from nbtext.cluster.work import TOKENS_BY, add_up, answer_shard, count_shard
+from nbtext.cluster.executor import prediction_task
+from nbtext.cluster.work import (
+    TOKENS_BY,
+    add_counts,
+    count_shard,
+    counts_of,
+    error_of,
+    plain_counts,
+    predict_shard,
+    report_of,
+)
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
@@ -43,10 +51,10 @@ def leaves(data: Any) -> Any:
 def test_tallies_travel_as_plain_data(settings: dict[str, Any]) -> None:
     """Numbers, texts and arrays of numbers, from which the same tally is made; one without documents too."""
     for tally in (tally_of_texts("one two two", "é", **settings), tally_of_texts(**settings)):
-        record = plain_tally(tally)
+        record = plain_counts(tally)
         assert all(isinstance(each, PLAIN) for each in leaves(record))
         assert not any(each.dtype.hasobject for each in leaves(record) if isinstance(each, np.ndarray))
-        again = tally_of(pickle.loads(pickle.dumps(record)))
+        again = counts_of(pickle.loads(pickle.dumps(record)))
         assert (again.labels, again.vocabulary, again.sample_size) == (tally.labels, tally.vocabulary, 2)
         for mine, theirs in zip(again.statistics.entries, tally.statistics.entries, strict=True):
             assert mine.dtype == theirs.dtype
@@ -67,7 +75,7 @@ def test_a_problem_is_no_failure(tmp_path: Path) -> None:
     error = error_of(report_of(record["report"]).problem)  # type: ignore[arg-type]
     assert isinstance(error, InputError)
     assert str(error).startswith(f"{tmp_path}/x.txt:1: the document has no label; ")
-    assert add_up([record, {"tally": plain_tally(tally_of_texts("a"))}]) == {"tally": None}
+    assert add_counts([record, {"counts": plain_counts(tally_of_texts("a"))}]) == {"counts": None}
 
 
 def test_a_worker_of_another_version(tmp_path: Path) -> None:
@@ -77,9 +85,9 @@ def test_a_worker_of_another_version(tmp_path: Path) -> None:
     (shard,) = source.shards(100)
     others = ("nbtext 0.0.1", "Unicode 1.0")
     counted = count_shard(shard, source.settings, CountingTask(FeatureSettings(), 2), others)
-    asked = answering_by(str(tmp_path / "x.txt"), MOST_PROBABLE, "tsv")
-    answered = answer_shard(shard, source.settings, asked, others, None)
+    asked = prediction_task(str(tmp_path / "x.txt"), MOST_PROBABLE, "tsv")
+    answered = predict_shard(shard, source.settings, asked, others, None)
     for record in (counted, answered):
         said = str(error_of(report_of(record["report"]).problem))  # type: ignore[arg-type]
-        assert said.startswith("a worker counts by nbtext ")
-        assert said.endswith("and the command by nbtext 0.0.1, Unicode 1.0; install the same versions")
+        assert said.startswith("a worker has nbtext ")
+        assert said.endswith("and the command has nbtext 0.0.1, Unicode 1.0; install the same versions")
