@@ -88,6 +88,14 @@ class SettingsError(NbtextError):
     exit_code = 2
 
 
+class NbtextWarning(UserWarning):
+    """Something that a user should know, and that does not stop the work. The command line shows each kind once."""
+
+
+class ConvergenceWarning(NbtextWarning):
+    """An optimizer stopped before it met its tolerance."""
+
+
 class BelowThreshold(NbtextError):
     """A bar of --fail-under was missed."""
 

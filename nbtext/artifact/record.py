@@ -31,6 +31,7 @@ CHOICE_KEYS = (
     "prior_adjustment",
     "shift",
     "C",
+    "is_converged",
     "approximate",
 )
 
@@ -69,6 +70,7 @@ def choice_of(record: Record, n_classes: int) -> Choice:
         prior_adjustment,
         shift,
         C,
+        audit.require(record, "choice.is_converged", bool),
         approximate,
     )
 

@@ -64,6 +64,7 @@ class Choice:
     )
     shift: Floats | None = None  # (n_classes,), added to the log-probabilities only where the largest is taken
     C: float | None = None  # inverse regularization strength of a linear model, chosen or given
+    is_converged: bool = True  # whether the solver of a linear model met its tolerance
     approximate: tuple[str, ...] = ()  # which of these were fitted to other documents than training would fit them to
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:

@@ -1,89 +1,178 @@
-"""From labelled rows to a discriminative model, its penalty chosen and its probabilities mended."""
+"""Train a linear model: select C, fit, calibrate, and estimate accuracy, the last two by stratified k-fold."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.calibration import Calibration, fit_scaled_calibration
+from nbtext.bayes.calibration import fit_scaled_calibration
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import AUTO, LinearSettings, ModelSettings
 from nbtext.bayes.smoothing import Choice
-from nbtext.linear.held_out import LINEAR_MODELS, HeldOut
-from nbtext.linear.solving import Aim, Corpus, Start
+from nbtext.errors import ConvergenceWarning
+from nbtext.linear.logistic import fit_logistic
+from nbtext.linear.nbsvm import fit_nbsvm
+from nbtext.linear.solver import Solution, SolverSettings, TrainingData
 
-USUAL = 1.0  # the penalty where there is nothing to choose by
-DECADES = (-3.0, 3.0)  # of the penalties that are looked at
-WORTHWHILE = 0.995  # of the loss: what is hardly better and much slower is not chosen
-NEIGHBORS = (1.0, 0.5)  # steps in decades; the search goes on with the next one around the best of the one before
+DEFAULT_C = 1.0  # where there are too few documents to select it
+C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
+C_STEPS = (1.0, 0.5)  # of log10 C; each goes on around the best value of the one before
+MIN_GAIN = 0.995  # a value of C must lower the loss to this share of the best one: larger values take longer
+# Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
+FOLD_TOLERANCE = 1e-3
+FOLD_MAX_ITER = 30
+NEVER_HELD_OUT = -1
+
+
+class Fitter(Protocol):
+    """Fits a linear model to some of the documents; `fit_nbsvm` documents the parameters."""
+
+    def __call__(
+        self,
+        data: TrainingData,
+        rows: NDArray[np.int64],
+        solver: SolverSettings,
+        *,
+        settings: LinearSettings,
+        start: Sequence[Solution] | None = None,
+        jobs: int = 1,
+    ) -> tuple[LinearScorer, list[Solution]]: ...
+
+
+FITTERS: dict[str, Fitter] = {"logistic": fit_logistic, "nbsvm": fit_nbsvm}
 
 
 class Learned(NamedTuple):
-    """A discriminative model, and what folds say of it."""
+    """A linear model, and its hyperparameters, calibration and estimate."""
 
     scorer: LinearScorer
     choice: Choice
 
 
-def learn(corpus: Corpus, lengths: NDArray[Any], settings: ModelSettings, *, jobs: int = 1) -> Learned:
-    """Fit a model to all documents. The result does not depend on the number of threads.
+def learn(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *, jobs: int = 1) -> Learned:
+    """Fit a linear model to all documents. The result does not depend on the number of threads.
 
-    lengths   (n_documents,), known tokens of each document
-    settings  of a `logistic` or `nbsvm` model
+    Folds are fitted only if something needs them: calibration, `optimize` or the search for C. Without them there is no
+    estimate.
+
+    Parameters
+    ----------
+    lengths : (n_documents,), known tokens of each document
+    settings : of a `logistic` or `nbsvm` model
+
+    Raises
+    ------
+    ModelError : the values are too large to compute with
+
+    Warns
+    -----
+    ConvergenceWarning : the solver stopped before it met its tolerance
     """
-    held_out = HeldOut(corpus, settings)
-    can_judge = corpus.n_classes > 1 and len(held_out.judged) >= settings.folds
-    penalty, scores = settings.C, None
-    if isinstance(penalty, str):
-        penalty = USUAL
-        if can_judge:
-            penalty, scores = _best_penalty(held_out, lengths[held_out.judged], jobs=jobs)
-    fitted = LINEAR_MODELS[settings.model](corpus, Aim(penalty), settings=settings, jobs=jobs)
-    choice = Choice(settings.ratio_smoothing if settings.model == "nbsvm" else 0.0, C=penalty)
-    if not can_judge:
-        return Learned(fitted.scorer, choice)
+    data.mean_square()  # raises where sums of squares would overflow
+    folds = stratified_folds(data.classes, settings.folds, seed=settings.seed)
+    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    is_selecting = settings.C == AUTO
+    has_folds = data.n_classes > 1 and len(held_out) >= settings.folds
+    has_folds = has_folds and (is_selecting or settings.calibrate or settings.optimize is not None)
+    fit = partial(FITTERS[settings.model], data, settings=settings)
+    every, scores, start = np.arange(len(data)), None, None
+    C = DEFAULT_C if isinstance(settings.C, str) else settings.C
+    if has_folds and is_selecting:
+        C, scores, start = _select_strength(data, folds, lengths, settings, jobs=jobs)
+    scorer, solutions = fit(every, SolverSettings(C, seed=settings.seed), start=start, jobs=jobs)
+    is_converged = all(solution.is_converged for solution in solutions)
+    if not is_converged:
+        what = f"{settings.model} did not converge: the solver stopped after its maximum of passes"
+        warnings.warn(f"{what}; scale large values down, or use a smaller C", ConvergenceWarning, stacklevel=2)
+    smoothing = settings.ratio_smoothing if settings.model == "nbsvm" else 0.0
+    choice = Choice(smoothing, C=C, is_converged=is_converged)
+    if not has_folds:
+        return Learned(scorer, choice)
     if scores is None:
-        scores, _ = held_out.scores(penalty, start=fitted.start, jobs=jobs)
-    classes, lengths = corpus.sample.classes[held_out.judged], lengths[held_out.judged]
+        scores = _held_out_scores(data, folds, C, settings, start=solutions, jobs=jobs)
+    classes, lengths = data.classes[held_out], lengths[held_out]
     if settings.calibrate:
         choice = replace(choice, calibration=fit_scaled_calibration(scores, lengths, classes))
-    n_unjudged = len(corpus.sample) - len(classes)
-    choice = choice.judged_by(scores, lengths, classes, n_unjudged=n_unjudged, optimize=settings.optimize)
-    return Learned(fitted.scorer, choice)
+    n_unjudged = len(data) - len(held_out)
+    return Learned(scorer, choice.judged_by(scores, lengths, classes, n_unjudged=n_unjudged, optimize=settings.optimize))
 
 
-def _log_loss(calibration: Calibration, scores: Floats, lengths: NDArray[Any], classes: NDArray[np.int32]) -> float:
-    log_posterior = calibration.log_posterior(scores, lengths)
-    return float(-log_posterior[np.arange(len(classes)), classes].mean())
+def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
+    """The fold of each document, 0 to n_folds - 1, shuffled, and each class spread evenly.
 
-
-def _best_penalty(held_out: HeldOut, lengths: NDArray[Any], *, jobs: int) -> tuple[float, Floats]:
-    """The penalty with the least calibrated log-loss on held-out documents, and their scores under it.
-
-    From the usual one the search goes up or down as long as it pays, in decades and then in halves of them;
-    every fit goes on from that of the neighboring penalty.
+    A document that is alone in its class is never held out, because the others know nothing of the class: -1.
     """
-    classes = held_out.corpus.sample.classes[held_out.judged]
-    tried: dict[float, tuple[float, Floats, list[Start]]] = {}
+    shuffled = np.random.default_rng(seed).permutation(len(classes))
+    by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
+    has_company = np.bincount(classes)[classes[by_class]] > 1
+    folds = np.full(len(classes), NEVER_HELD_OUT, dtype=np.int64)
+    folds[by_class[has_company]] = np.arange(has_company.sum()) % n_folds  # going on from class to class: equal sizes
+    return folds
 
-    def loss(exponent: float, near: float | None) -> float:
-        if exponent not in tried:
-            start = None if near is None else tried[near][2]
-            scores, stops = held_out.scores(10.0**exponent, start=start, jobs=jobs)
-            tried[exponent] = (
-                _log_loss(fit_scaled_calibration(scores, lengths, classes), scores, lengths, classes), scores, stops,
-            )  # fmt: skip
-        return tried[exponent][0]
 
-    best = float(np.log10(USUAL))
-    loss(best, None)
-    for step in NEIGHBORS:
+def _held_out_scores(
+    data: TrainingData,
+    folds: NDArray[np.int64],
+    C: float,
+    settings: ModelSettings,
+    *,
+    start: Sequence[Solution],
+    jobs: int,
+) -> Floats:
+    """Scores (n_held_out, n_classes) of documents by models of the other folds.
+
+    All folds share one matrix, and continue from `start`, a solution for all documents.
+    """
+    scores = np.zeros((len(data), data.n_classes))
+    solver = SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, settings.seed, is_rough=True)
+
+    def score_fold(fold: int) -> None:
+        training, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        scorer, _ = FITTERS[settings.model](data, training, solver, settings=settings, start=start)
+        rows = data.matrix[held_out]
+        scores[held_out] = scorer.scores(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
+
+    _ = data.matrix  # made once, before threads share it
+    with ThreadPoolExecutor(max(1, min(jobs, settings.folds))) as pool:
+        list(pool.map(score_fold, range(settings.folds)))
+    return np.asarray(scores[folds != NEVER_HELD_OUT])
+
+
+def _select_strength(
+    data: TrainingData, folds: NDArray[np.int64], lengths: NDArray[Any], settings: ModelSettings, *, jobs: int
+) -> tuple[float, Floats, list[Solution]]:
+    """The C with the least calibrated log-loss on held-out documents, their scores, and the solution for all documents.
+
+    The search goes up and down from the default as long as that pays, in steps of a decade and then of half a decade.
+    Every solution continues from the one of the neighboring C.
+    """
+    is_held_out = folds != NEVER_HELD_OUT
+    classes, lengths = data.classes[is_held_out], lengths[is_held_out]
+
+    def evaluate(exponent: float, start: Sequence[Solution] | None) -> tuple[float, Floats, list[Solution]]:
+        C, every = 10.0**exponent, np.arange(len(data))
+        solver = SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, settings.seed, is_rough=True)
+        _, solutions = FITTERS[settings.model](data, every, solver, settings=settings, start=start, jobs=jobs)
+        scores = _held_out_scores(data, folds, C, settings, start=solutions, jobs=jobs)
+        log_posterior = fit_scaled_calibration(scores, lengths, classes).log_posterior(scores, lengths)
+        return -float(log_posterior[np.arange(len(classes)), classes].mean()), scores, solutions
+
+    best = float(np.log10(DEFAULT_C))
+    loss, scores, solutions = evaluate(best, None)
+    tried = {best}
+    for step in C_STEPS:
         for direction in (-step, step):
-            while DECADES[0] <= best + direction <= DECADES[1] and (
-                loss(best + direction, best) < WORTHWHILE * loss(best, None)
-            ):
-                best += direction
-    return 10.0**best, tried[best][1]
+            while C_DECADES[0] <= best + direction <= C_DECADES[1] and best + direction not in tried:
+                tried.add(best + direction)
+                found = evaluate(best + direction, solutions)
+                if found[0] >= MIN_GAIN * loss:
+                    break
+                best, (loss, scores, solutions) = best + direction, found
+    return 10.0**best, scores, solutions

@@ -158,7 +158,7 @@ def _learned(
     lengths  (n_documents,), tokens of each document that others hold too
     """
     from nbtext.linear.learning import learn
-    from nbtext.linear.solving import Corpus
+    from nbtext.linear.solver import TrainingData
 
     statistics, sample = counts.statistics, counts.sample
     _check_complete(statistics, sample)
@@ -166,8 +166,11 @@ def _learned(
     if counts.weighting is None:
         weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
         sample = sample.weigh(np.asarray(weights, dtype=np.float64))
-    corpus = Corpus(sample, statistics.n_features, statistics.n_classes)
-    learned = learn(corpus, lengths, modelling, jobs=jobs)
+    data = TrainingData(
+        sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
+        statistics.n_features, statistics.n_classes,
+    )  # fmt: skip
+    learned = learn(data, lengths, modelling, jobs=jobs)
     log_priors = log_prior(statistics.class_documents, modelling.effective_prior)
     return FittedModel(
         counts.labels, features, modelling, counts.vocabulary, columns,

@@ -24,7 +24,7 @@ from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.weighting import inverse_document_frequencies, normalize, term_frequencies
-from nbtext.linear.ratios import log_count_ratios
+from nbtext.linear.nbsvm import log_count_ratios
 
 Matrix = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def test_gaussian() -> None:
 def test_log_count_ratios() -> None:
     m = T.sum() / len(rows)
     p, q = alpha * m + t[0], alpha * m + t[1:].sum(axis=0)
-    equal(log_count_ratios(statistics, 0, smoothing=alpha), np.log((p / p.sum()) / (q / q.sum())))
+    equal(log_count_ratios(t[0], t[1:].sum(axis=0), pseudo_count=alpha * m), np.log((p / p.sum()) / (q / q.sum())))
 
 
 def test_prior_and_posterior() -> None:

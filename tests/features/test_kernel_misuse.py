@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.rows import Rows
@@ -16,7 +15,6 @@ from nbtext.features.vocabulary import Vocabulary
 kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")
 rows_kernel = pytest.importorskip("nbtext.features._rows", reason="the kernel is not compiled")
 statistics = pytest.importorskip("nbtext.bayes._statistics", reason="the kernel is not compiled")
-solvers = pytest.importorskip("nbtext.linear._solvers", reason="the kernel is not compiled")
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 
 
@@ -24,14 +22,6 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
     return Rows(
         np.array(indptr, np.int64), np.array(indices, np.int32), np.array(counts, np.int32), np.zeros(1, np.int64)
     )
-
-
-def regressed(beliefs: NDArray[np.float64]) -> object:
-    """Of one row that is empty."""
-    return solvers.regress(
-        np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(1, np.int32), beliefs,
-        np.zeros(beliefs.shape[1]), n_features=1, penalty=1.0, spring=1.0, tolerance=0.1, rounds=1, seed=1,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -60,8 +50,6 @@ def regressed(beliefs: NDArray[np.float64]) -> object:
         (lambda: rows_kernel.arrange(no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
         (lambda: rows_kernel.arrange(no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
         (lambda: rows_kernel.arrange(no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
-        (lambda: regressed(np.zeros((1, 0))), ValueError),
-        (lambda: regressed(np.zeros((0, 2))), ValueError),
     ],
 )
 def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:

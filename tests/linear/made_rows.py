@@ -1,4 +1,4 @@
-"""Rows made for tests, and the objectives that the solvers are to minimise, written out."""
+"""Training data made for tests, and the objectives of the solvers, written out."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nbtext.features.document_counts import DocumentCounts
-from nbtext.linear.solving import Corpus
+from nbtext.linear.solver import TrainingData
 
 Floats = NDArray[np.float64]
 
 
-def corpus_of(matrix: Any, classes: Any, n_classes: int | None = None) -> Corpus:
-    """A corpus of a dense or sparse matrix."""
+def training_data(matrix: Any, classes: Any, n_classes: int | None = None) -> TrainingData:
+    """Training data of a dense or sparse matrix."""
     from scipy.sparse import csr_array
 
     rows = csr_array(matrix)
     rows.sort_indices()
     labels = np.asarray(classes, dtype=np.int32)
-    sample = DocumentCounts(
-        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data, labels,
-        np.arange(len(labels), dtype=np.uint64),
+    return TrainingData(
+        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64), labels,
+        rows.shape[1], n_classes or int(labels.max()) + 1,
     )  # fmt: skip
-    return Corpus(sample, rows.shape[1], n_classes or int(labels.max()) + 1)
 
 
 @st.composite
-def corpora(draw: st.DrawFn, *, n_classes: int | None = None) -> Corpus:
+def training_sets(draw: st.DrawFn, *, n_classes: int | None = None) -> TrainingData:
     """A few documents of a few classes, each of which has two of them at least."""
     k = n_classes or draw(st.integers(2, 4))
     n_documents, n_features = draw(st.integers(2 * k, 25)), draw(st.integers(1, 12))
@@ -39,30 +37,32 @@ def corpora(draw: st.DrawFn, *, n_classes: int | None = None) -> Corpus:
         0.2, 2, size=(n_documents, n_features)
     )
     matrix[0, 0] = 1.0
-    return corpus_of(matrix, np.arange(n_documents) % k, k)
+    return training_data(matrix, np.arange(n_documents) % k, k)
 
 
-def dense(corpus: Corpus) -> Floats:
-    """The rows as a matrix, (n_documents, n_features)."""
-    sample = corpus.sample
-    matrix = np.zeros((len(sample), corpus.n_features))
-    matrix[sample.entry_documents, sample.indices] = sample.counts
-    return matrix
+def every(data: TrainingData) -> NDArray[np.int64]:
+    """The numbers of all documents."""
+    return np.arange(len(data))
 
 
-def plane_objective(matrix: Any, signs: Floats, w: Floats, *, penalty: float, is_logistic: bool) -> float:
+def scores_of(scorer: Any, data: TrainingData) -> Floats:
+    """Scores of the training documents."""
+    return np.asarray(scorer.scores(data.indptr, data.indices, data.values))
+
+
+def binary_objective(matrix: Any, signs: Floats, w: Floats, *, C: float, is_logistic: bool) -> float:
     """½|w|² + C Σ loss"""
     margins = signs * (matrix @ w)
     losses = np.logaddexp(0, -margins) if is_logistic else np.maximum(0, 1 - margins) ** 2
-    return float(w @ w / 2 + penalty * losses.sum())
+    return float(w @ w / 2 + C * losses.sum())
 
 
-def softmax_objective(matrix: Any, classes: Any, w: Floats, b: Floats, *, penalty: float) -> float:
+def softmax_objective(matrix: Any, classes: Any, w: Floats, b: Floats, *, C: float) -> float:
     """½ Σ w² + C Σ log-loss; w is (n_features, n_classes)"""
     scores = matrix @ w + b
     shifted = scores - scores.max(axis=1, keepdims=True)
     losses = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(shifted)), classes]
-    return float((w * w).sum() / 2 + penalty * losses.sum())
+    return float((w * w).sum() / 2 + C * losses.sum())
 
 
 def texts_of(folder: Path, groups: list[str] | None = None) -> tuple[list[str], list[str]]:

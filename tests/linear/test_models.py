@@ -3,76 +3,93 @@
 from __future__ import annotations
 
 import math
+import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from made_rows import corpora, corpus_of, dense
+from made_rows import every, scores_of, training_data, training_sets
 
-from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.settings import LinearSettings, ModelSettings
-from nbtext.errors import SettingsError
-from nbtext.linear.held_out import LINEAR_MODELS, HeldOut, dealt
-from nbtext.linear.learning import learn
-from nbtext.linear.nbsvm import nbsvm
-from nbtext.linear.ratios import log_count_ratios
-from nbtext.linear.solving import Aim, Corpus
+from nbtext.errors import ConvergenceWarning, ModelError, SettingsError
+from nbtext.linear.learning import FITTERS, learn, stratified_folds
+from nbtext.linear.nbsvm import fit_nbsvm, log_count_ratios
+from nbtext.linear.solver import Floats, SolverSettings, TrainingData
 
-MODELS = pytest.mark.parametrize("model", sorted(LINEAR_MODELS))
+MODELS = pytest.mark.parametrize("model", sorted(FITTERS))
 
 
-def separable(n: int = 60, seed: int = 0) -> Corpus:
+def separable(n: int = 60, seed: int = 0) -> TrainingData:
     """Three classes, each with a word of its own that most of its documents hold, among words that say nothing."""
     random = np.random.default_rng(seed)
     classes = np.arange(n) % 3
     matrix = (random.random((n, 9)) < 0.3).astype(float)
     matrix[:, :3] = (random.random((n, 3)) < 0.1) | ((classes[:, None] == np.arange(3)) & (random.random((n, 3)) < 0.9))
-    return corpus_of(matrix, classes)
+    return training_data(matrix, classes)
+
+
+def ratios_of(data: TrainingData, positive: int, *, smoothing: float) -> Floats:
+    """The log-count ratios of a class, in the unit that NB-SVM uses."""
+    matrix = data.matrix.toarray()
+    own, rest = matrix[data.classes == positive].sum(axis=0), matrix[data.classes != positive].sum(axis=0)
+    return log_count_ratios(own, rest, pseudo_count=smoothing * matrix.sum() / len(data.values))
+
+
+def nbsvm_weights(data: TrainingData, **settings: float) -> Floats:
+    """(n_classes, n_features)"""
+    scorer, _ = fit_nbsvm(data, every(data), SolverSettings(1.0), settings=LinearSettings(**settings))  # type: ignore[arg-type]
+    assert not scorer.bias.any()
+    return scorer.weights()
 
 
 def test_ratios_by_hand() -> None:
-    """Documents {a, b}, {a} against {b, c}: with one sighting more, p = (3, 2, 1), q = (1, 2, 2), |p| = 6, |q| = 5."""
-    corpus = corpus_of([[1, 1, 0], [1, 0, 0], [0, 1, 1]], [1, 1, 0])
-    ratios = log_count_ratios(count_classes(corpus.sample, 3, 2), 1, smoothing=1.0)
+    """Documents {a, b}, {a} against {b, c}: with one more of each, p = (3, 2, 1), q = (1, 2, 2), |p| = 6, |q| = 5."""
+    ratios = log_count_ratios(np.array([2.0, 1, 0]), np.array([0.0, 1, 1]), pseudo_count=1.0)
     expected = [math.log((3 / 6) / (1 / 5)), math.log((2 / 6) / (2 / 5)), math.log((1 / 6) / (2 / 5))]
     np.testing.assert_allclose(ratios, expected, rtol=1e-14)
 
 
-def test_ratios_do_not_depend_on_the_unit() -> None:
-    """Documents whose weights are all twenty times smaller have the same ratios: smoothing counts sightings."""
-    corpus = separable()
-    sample = corpus.sample
-    small = corpus_of(dense(corpus) / 20, sample.classes).sample
-    for positive in range(3):
-        np.testing.assert_allclose(
-            log_count_ratios(count_classes(small, 9, 3), positive, smoothing=2.0),
-            log_count_ratios(count_classes(sample, 9, 3), positive, smoothing=2.0),
-            rtol=1e-12,
-        )
+def test_weights_do_not_depend_on_the_unit_of_smoothing() -> None:
+    """Weights of documents that are twenty times smaller, with C 400 times larger, give weights twenty times larger."""
+    data = separable()
+    small = training_data(data.matrix / 20, data.classes)
+    found = [
+        fit_nbsvm(each, every(each), SolverSettings(C, 1e-9), settings=LinearSettings())[0].weights()
+        for each, C in ((data, 1.0), (small, 400.0))
+    ]
+    np.testing.assert_allclose(found[1], 20 * found[0], rtol=1e-3, atol=1e-3)
 
 
-def test_a_feature_that_nobody_uses_says_nothing() -> None:
+def test_a_feature_that_occurs_nowhere_has_no_weight() -> None:
     """Its ratio is 0, and so is its weight, whatever the interpolation."""
-    corpus = corpus_of([[1, 0, 0], [0, 1, 0], [0, 1, 0]], [0, 1, 1])
-    assert log_count_ratios(count_classes(corpus.sample, 3, 2), 1, smoothing=1.0)[2] == 0
+    data = training_data([[1, 0, 0], [0, 1, 0], [0, 1, 0]], [0, 1, 1])
     for interpolation in (0.0, 0.25, 1.0):
-        fit = nbsvm(corpus, Aim(1.0), settings=LinearSettings(interpolation=interpolation))
-        assert (fit.scorer.weights()[:, 2] == 0).all()
+        assert (nbsvm_weights(data, interpolation=interpolation)[:, 2] == 0).all()
+
+
+def test_documents_without_any_weight() -> None:
+    """An idf of 0, of words that all documents hold, gives no class a weight, and no arithmetic warns."""
+    data = training_data(np.ones((4, 2)), [0, 1, 0, 1])
+    data.values[:] = 0
+    assert not nbsvm_weights(data).any()
+
+
+def test_negative_weights() -> None:
+    """An idf may be negative; the ratios are those of the magnitudes."""
+    data = separable()
+    mirrored = training_data(-data.matrix, data.classes)
+    np.testing.assert_allclose(nbsvm_weights(mirrored), -nbsvm_weights(data), rtol=1e-9)
 
 
 def test_interpolation_leads_to_the_ratios() -> None:
-    """With β = 0 the weights are the ratios times the mean magnitude of what the machine learned; there is no bias."""
-    corpus = separable()
-    statistics = count_classes(corpus.sample, 9, 3)
-    machine = nbsvm(corpus, Aim(1.0), settings=LinearSettings()).scorer
-    mixed = nbsvm(corpus, Aim(1.0), settings=LinearSettings(interpolation=0.25)).scorer
+    """With β = 0 the weights are the ratios times the mean magnitude of the SVM's weights; there is no bias."""
+    data = separable()
+    machine, mixed = nbsvm_weights(data), nbsvm_weights(data, interpolation=0.25)
     for k in range(3):
-        ratios = log_count_ratios(statistics, k, smoothing=LinearSettings().ratio_smoothing)
-        mean = np.abs(machine.weights()[k] / ratios).mean()
-        expected = 0.75 * mean * ratios + 0.25 * machine.weights()[k]
-        np.testing.assert_allclose(mixed.weights()[k], expected, rtol=1e-12)
-    assert not machine.bias.any()
-    assert not mixed.bias.any()
+        ratios = ratios_of(data, k, smoothing=LinearSettings().ratio_smoothing)
+        mean = np.abs(machine[k] / ratios).mean()
+        np.testing.assert_allclose(mixed[k], 0.75 * mean * ratios + 0.25 * machine[k], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +97,10 @@ def test_interpolation_leads_to_the_ratios() -> None:
 )
 def test_separable_documents_are_told_apart(options: dict[str, str]) -> None:
     """Each class's own word gets the largest weight, and nearly all documents their label."""
-    corpus = separable()
-    learned = learn(corpus, np.ones(60), ModelSettings(**options))
+    data = separable()
+    learned = learn(data, np.ones(60), ModelSettings(**options))
     assert learned.scorer.weights()[:, :3].argmax(axis=0).tolist() == [0, 1, 2]
-    scores = learned.scorer.scores(corpus.sample.indptr, corpus.sample.indices, corpus.sample.counts)
-    assert (scores.argmax(axis=1) == corpus.sample.classes).mean() > 0.85
+    assert (scores_of(learned.scorer, data).argmax(axis=1) == data.classes).mean() > 0.85
     assert learned.choice.expectation is not None
     assert learned.choice.expectation.accuracy > 0.75
 
@@ -100,16 +116,14 @@ def test_threads_change_nothing(model: str) -> None:
 
 @MODELS
 @settings(max_examples=15, deadline=None)
-@given(corpus=corpora())
-def test_a_start_changes_only_the_way(corpus: Corpus, model: str) -> None:
-    """Going on from the solution for another C leads to the same scores."""
-    fit = LINEAR_MODELS[model]
-    aim, sample = Aim(3.0, 1e-9), corpus.sample
-    cold = fit(corpus, aim, settings=LinearSettings())
-    warm = fit(
-        corpus, aim, settings=LinearSettings(seed=7), start=fit(corpus, Aim(0.3), settings=LinearSettings()).start
-    )
-    scores = [f.scorer.scores(sample.indptr, sample.indices, sample.counts) for f in (cold, warm)]
+@given(data=training_sets())
+def test_a_warm_start_leads_to_the_same_scores(data: TrainingData, model: str) -> None:
+    """Continuing from the solution for another C gives what starting from zero gives."""
+    fit, solver = FITTERS[model], SolverSettings(3.0, 1e-9)
+    cold, _ = fit(data, every(data), solver, settings=LinearSettings())
+    _, other = fit(data, every(data), SolverSettings(0.3), settings=LinearSettings())
+    warm, _ = fit(data, every(data), solver._replace(seed=7), settings=LinearSettings(), start=other)
+    scores = [scores_of(scorer, data) for scorer in (cold, warm)]
     centered = [s - s.mean(axis=1, keepdims=True) for s in scores]
     np.testing.assert_allclose(centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[0]).max()))
 
@@ -117,22 +131,21 @@ def test_a_start_changes_only_the_way(corpus: Corpus, model: str) -> None:
 def test_folds_are_stratified_and_leave_no_class_without_documents() -> None:
     """Each class is spread evenly; a document that is alone in its class is never held out."""
     classes = np.array([0] * 10 + [1] * 21 + [2], dtype=np.int32)
-    folds = dealt(classes, 5, seed=3)
+    folds = stratified_folds(classes, 5, seed=3)
     assert np.bincount(folds[:10]).tolist() == [2] * 5
     assert sorted(np.bincount(folds[10:31]).tolist()) == [4, 4, 4, 4, 5]
     assert folds[31] == -1
-    assert dealt(classes, 5, seed=3).tolist() == folds.tolist()
-    assert dealt(classes, 5, seed=4).tolist() != folds.tolist()
+    assert stratified_folds(classes, 5, seed=3).tolist() == folds.tolist()
+    assert stratified_folds(classes, 5, seed=4).tolist() != folds.tolist()
 
 
 @MODELS
 def test_held_out_documents_are_not_learned_from(model: str) -> None:
     """Random labels are learned by heart, but not foretold: held-out accuracy stays near chance."""
     random = np.random.default_rng(5)
-    corpus = corpus_of((random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2))
-    learned = learn(corpus, np.ones(80), ModelSettings(model=model, C=100.0))
-    scores = learned.scorer.scores(corpus.sample.indptr, corpus.sample.indices, corpus.sample.counts)
-    assert (scores.argmax(axis=1) == corpus.sample.classes).all()
+    data = training_data((random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2))
+    learned = learn(data, np.ones(80), ModelSettings(model=model, C=100.0))
+    assert (scores_of(learned.scorer, data).argmax(axis=1) == data.classes).all()
     assert learned.choice.expectation is not None
     assert learned.choice.expectation.accuracy < 0.7
     assert learned.choice.expectation.log_loss > 0.6
@@ -141,9 +154,9 @@ def test_held_out_documents_are_not_learned_from(model: str) -> None:
 @MODELS
 def test_the_strength_is_chosen_by_held_out_loss(model: str) -> None:
     """It is no worse than the usual one."""
-    corpus, lengths = separable(90, seed=2), np.ones(90)
-    chosen = learn(corpus, lengths, ModelSettings(model=model, C="auto")).choice.expectation
-    usual = learn(corpus, lengths, ModelSettings(model=model, C=1.0)).choice.expectation
+    data, lengths = separable(90, seed=2), np.ones(90)
+    chosen = learn(data, lengths, ModelSettings(model=model, C="auto")).choice.expectation
+    usual = learn(data, lengths, ModelSettings(model=model, C=1.0)).choice.expectation
     assert chosen is not None
     assert usual is not None
     assert chosen.log_loss <= usual.log_loss * 1.01
@@ -153,7 +166,7 @@ def test_the_strength_is_chosen_by_held_out_loss(model: str) -> None:
 def test_too_few_documents_are_learned_without_calibration(model: str) -> None:
     """One class, or fewer documents than folds: there is a scorer, and nothing is foretold."""
     for matrix, classes in (([[1.0, 0], [1, 1]], [0, 0]), ([[1.0, 0], [0, 1]], [0, 1])):
-        learned = learn(corpus_of(matrix, classes), np.ones(2), ModelSettings(model=model, C="auto"))
+        learned = learn(training_data(matrix, classes), np.ones(2), ModelSettings(model=model, C="auto"))
         assert (learned.choice.C, learned.choice.calibration, learned.choice.expectation) == (1.0, None, None)
         assert np.isfinite(learned.scorer.weights()).all()
 
@@ -161,18 +174,69 @@ def test_too_few_documents_are_learned_without_calibration(model: str) -> None:
 @MODELS
 def test_empty_documents_do_no_harm(model: str) -> None:
     """A document without features is learned from, and scored by the bias alone."""
-    matrix = dense(separable())
+    matrix = separable().matrix.toarray()
     matrix[[0, 7]] = 0
-    learned = learn(corpus_of(matrix, np.arange(60) % 3), np.ones(60), ModelSettings(model=model))
+    learned = learn(training_data(matrix, np.arange(60) % 3), np.ones(60), ModelSettings(model=model))
     assert np.isfinite(learned.scorer.deltas).all()
 
 
-def test_held_out_scores_go_on_from_neighbors() -> None:
-    """Scores by models that began elsewhere are the same, but for their tolerance."""
-    held_out = HeldOut(separable(), ModelSettings(model="nbsvm"))
-    cold, stops = held_out.scores(1.0)
-    warm, _ = held_out.scores(1.0, start=held_out.scores(0.1, start=stops)[1])
-    np.testing.assert_allclose(cold, warm, atol=0.1)
+@MODELS
+def test_nothing_that_needs_folds_is_fitted_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without calibration, with C given and nothing to optimize, there is one fit, and no estimate."""
+    fits: list[float] = []
+    fitter = FITTERS[model]
+
+    def counted(data: TrainingData, rows: Any, solver: SolverSettings, **options: Any) -> Any:
+        fits.append(solver.C)
+        return fitter(data, rows, solver, **options)
+
+    monkeypatch.setitem(FITTERS, model, counted)
+    learned = learn(separable(), np.ones(60), ModelSettings(model=model, calibrate=False))
+    assert fits == [1.0]
+    assert (learned.choice.calibration, learned.choice.expectation) == (None, None)
+    for options in ({"C": "auto"}, {"optimize": "macro_f1"}):
+        settings = ModelSettings(model=model, calibrate=False, **options)  # type: ignore[arg-type]
+        assert learn(separable(), np.ones(60), settings).choice.expectation is not None
+
+
+@MODELS
+def test_a_model_that_does_not_converge_warns(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a column a thousand times larger than the others, C = 1000 takes more than a pass or two."""
+    matrix = np.hstack((separable().matrix.toarray(), np.random.default_rng(1).normal(500, 300, (60, 1))))
+    data, settings = training_data(matrix, np.arange(60) % 3), ModelSettings(model=model, C=1000.0, calibrate=False)
+    assert learn(data, np.ones(60), settings).choice.is_converged
+    fitter = FITTERS[model]
+
+    def stop_early(data: TrainingData, rows: Any, solver: SolverSettings, **options: Any) -> Any:
+        return fitter(data, rows, solver._replace(max_iter=2), **options)
+
+    monkeypatch.setitem(FITTERS, model, stop_early)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        learned = learn(data, np.ones(60), settings)
+    assert not learned.choice.is_converged
+
+
+@MODELS
+@pytest.mark.parametrize("value", [1e160, 1e308, np.inf, -np.inf, np.nan])
+def test_values_that_overflow_are_one_error(model: str, value: float) -> None:
+    """In one line, and without warnings of the arithmetic."""
+    matrix = separable().matrix.toarray()
+    matrix[0, 0] = value
+    with pytest.raises(ModelError, match="scale the features down"):
+        learn(training_data(matrix, np.arange(60) % 3), np.ones(60), ModelSettings(model=model))
+
+
+@MODELS
+def test_strengths_that_are_hardly_numbers(model: str) -> None:
+    """The smallest and the largest C end too."""
+    for C in (1e-300, 1e300):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                learned = learn(separable(), np.ones(60), ModelSettings(model=model, C=C))
+            except ModelError:
+                continue
+        assert np.isfinite(learned.scorer.deltas).all()
 
 
 @pytest.mark.parametrize(
