@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from nbtext.errors import NbtextError, printable
+from nbtext.errors import NbtextError, NbtextWarning, printable
 
 INTERRUPTED = 130  # the exit status that shells give to what Ctrl-C ended
 
@@ -145,6 +145,7 @@ def run(arguments: list[str]) -> int:
     """Run one command; print at most one line about an error, and give the exit status."""
     _replace_closed_streams()
     warnings.filterwarnings("ignore", category=UserWarning, module="joblib")  # that without semaphores it is slower
+    _show_warnings(is_quiet=not {"-q", "--quiet"}.isdisjoint(arguments))
     try:
         status = cli.main(arguments, prog_name="nbtext", standalone_mode=False)
         sys.stdout.flush()
@@ -161,6 +162,21 @@ def run(arguments: list[str]) -> int:
             raise
         return _complain(*_explained(error))
     return status if isinstance(status, int) else 0
+
+
+def _show_warnings(*, is_quiet: bool) -> None:
+    """Show each kind of nbtext's warnings once, in one line on standard error; other warnings as Python does."""
+    show_others, shown = warnings.showwarning, set()
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
+        if not issubclass(category, NbtextWarning):
+            show_others(message, category, *place, **others)
+        elif category not in shown and not is_quiet:
+            shown.add(category)
+            _complain(f"warning: {message}", 0)
+
+    warnings.simplefilter("always", NbtextWarning)
+    warnings.showwarning = show
 
 
 def _replace_closed_streams() -> None:

@@ -147,7 +147,7 @@ def solve_binary(
             )  # fmt: skip
             n_left, is_converged = max(1, n_left - n_iter), gap <= settings.tolerance
         _check_finite(weights)
-    if dual is None or not (is_converged or settings.is_rough):
+    if dual is None or not HAS_KERNEL or not (is_converged or settings.is_rough):
         weights, is_converged = _continue_binary(data, rows, signs, scales, settings, weights, is_logistic=is_logistic)
         margins = signs * (data.matrix @ weights)
         dual = _sigmoid(-margins) if is_logistic else 2 * np.maximum(0, 1 - margins)

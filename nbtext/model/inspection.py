@@ -75,6 +75,7 @@ class Inspection:
     occurrences: float
     smoothing: float | None  # of an event model
     C: float | None  # inverse regularization strength of a linear model
+    is_converged: bool | None  # whether the solver of a linear model met its tolerance
     chosen_by: str  # how the one that there is was found: "leave-one-out", "folds", "default", or "given"
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
     expected: dict[str, float] | None  # accuracy, log-loss and the documents that were left out
@@ -134,6 +135,7 @@ def inspect(
         statistics.class_occurrences.sum().item(),
         choice.smoothing if choice.C is None else None,
         choice.C,
+        choice.is_converged if choice.C is not None else None,
         _chosen_by(model),
         (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else None,
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,

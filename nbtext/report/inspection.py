@@ -85,6 +85,8 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     else:
         yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"
+    if inspection.is_converged is False:
+        yield "converged", "no: the solver stopped before it met its tolerance; scale large values down, or lower C"
     if inspection.expected is not None:
         yield (
             "expect",

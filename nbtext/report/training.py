@@ -23,6 +23,8 @@ def trained(model: TrainedModel) -> str:
     expected = reading.choice.expectation
     if len(model.fitted.labels) == 1:
         return f"{found}; with one label, every text will be given it"
+    if expected is None and choice.C is not None and not model.fitted.model_settings.calibrate:
+        return f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
     if expected is None:
         return found
     is_left_out = choice.C is None and reading.unlabeled is None

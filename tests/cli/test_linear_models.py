@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from nbtext.features.kernel import HAS_KERNEL
+
 LINEAR = [
     ("nbsvm", "--weighting", "tfidf"),
     ("nbsvm", "--loss", "logistic", "--beta", "0.25", "--ratio-smoothing", "0.5"),
@@ -84,3 +86,68 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
         nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"cheap lunch pills\n", cwd=tmp_path).out
     )
     assert (found["label"], found["outlier"]) == ("spam", None)
+
+
+@pytest.mark.skipif(not HAS_KERNEL, reason="L-BFGS stops elsewhere")
+def test_a_model_that_does_not_converge_says_so(nbtext: Any, tmp_path: Path) -> None:
+    """Once, when it is trained, not with --quiet; `inspect` shows it. A large C with unequal counts is hard to fit."""
+    texts = [("spam " * (i * 37 % 900) + f"w{i % 7} w{i * i % 5}", "ab"[i % 2]) for i in range(80)]
+    lines = (json.dumps({"text": text, "label": label}) + "\n" for text, label in texts)
+    (tmp_path / "texts.jsonl").write_text("".join(lines))
+
+    def train(*options: str) -> str:
+        result = nbtext("train", "texts.jsonl", "--model", "nbsvm", "-o", "m", *options, cwd=tmp_path)
+        assert result.status == 0
+        return str(result.err)
+
+    assert "converge" not in train("--C", "1000")
+    assert "converged" not in nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
+    hard = ("--C", "1e12", "--force") if "--force" in nbtext("train", "--help").out else ("--C", "1e12")
+    assert train(*hard).count("nbtext: warning: nbsvm did not converge") == 1
+    assert train(*hard, "-q") == ""
+    assert "converged" in nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
+    assert json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)["is_converged"] is False
+    found = nbtext("evaluate", "texts.jsonl", "--folds", "3", "--model", "nbsvm", "--C", "1e12", cwd=tmp_path)
+    assert found.err.count("did not converge") == 1
+
+
+def test_without_calibration_there_is_one_fit(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """And no estimate, which the summary says."""
+    options = ("train", str(letters / "train"), "--model", "nbsvm", "--no-calibrate", "--C", "1", "-o", "m")
+    result = nbtext(*options, cwd=tmp_path)
+    assert result.err.endswith("; C 1; no estimate without calibration (nbtext evaluate --folds gives one)\n")
+    assert "expected" in nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out
+    answer = nbtext("predict", "-", "-m", "m", "--coverage", "0.9", input=b"bins\n", cwd=tmp_path)
+    assert answer.status != 0
+    assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("model", ["nbsvm", "logistic"])
+@pytest.mark.parametrize("idf", ["plain", "plus-one"])
+def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: str) -> None:
+    """An idf of 0 or below is no reason for warnings, NaN, or a run that does not end."""
+    lines = "".join(json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12))
+    (tmp_path / "texts.jsonl").write_text(lines)
+    result = nbtext("train", "texts.jsonl", "--model", model, "--idf", idf, "-o", "m", cwd=tmp_path)
+    said = [line for line in result.err.splitlines() if "the kernel is not compiled" not in line]
+    assert (result.status, len(said)) == (0, 1)
+    found = json.loads(nbtext("predict", "-", "-m", "m", "--to", "jsonl", input=b"one\n", cwd=tmp_path).out)
+    assert 0 < found["probability"] <= 1
+
+
+@pytest.mark.parametrize("model", ["nbsvm", "logistic"])
+def test_without_the_kernel(nbtext: Any, letters: Path, tmp_path: Path, model: str) -> None:
+    """SciPy's L-BFGS fits the model, says so once, and gives the same labels."""
+    options = ("train", str(letters / "train"), "--model", model, "--weighting", "tfidf", "-o")
+    result = nbtext(*options, "plain", cwd=tmp_path, NBTEXT_KERNEL="off")
+    assert result.status == 0
+    assert (
+        result.err.count("nbtext: warning: the kernel is not compiled: linear models are fitted by SciPy's L-BFGS") == 1
+    )
+    assert nbtext(*options, "compiled", cwd=tmp_path).status == 0
+    found = [
+        json.loads(nbtext("evaluate", str(letters / "test"), "-m", name, "--to", "json", cwd=tmp_path).out)
+        for name in ("plain", "compiled")
+    ]
+    assert abs(found[0]["accuracy"] - found[1]["accuracy"]) <= 0.01
+    assert abs(found[0]["log_loss"] - found[1]["log_loss"]) <= 0.01
