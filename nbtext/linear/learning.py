@@ -76,7 +76,7 @@ def learn(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *,
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
     data.mean_square()  # raises where sums of squares would overflow
-    folds = stratified_folds(data.classes, settings.folds, seed=settings.seed)
+    folds = stratified_folds(data.classes, settings.folds, seed=settings.seed, hashes=data.hashes)
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     is_selecting = settings.C == AUTO
     has_folds = data.n_classes > 1 and len(held_out) >= settings.folds
@@ -100,21 +100,38 @@ def learn(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *,
     classes, lengths = data.classes[held_out], lengths[held_out]
     if settings.calibrate:
         choice = replace(choice, calibration=fit_scaled_calibration(scores, lengths, classes))
-    n_unjudged = len(data) - len(held_out)
-    return Learned(scorer, choice.judged_by(scores, lengths, classes, n_unjudged=n_unjudged, optimize=settings.optimize))
+    choice = choice.judged_by(
+        scores, lengths, classes, n_unjudged=len(data) - len(held_out),
+        n_duplicates=0 if data.hashes is None else len(data) - len(np.unique(data.hashes)), optimize=settings.optimize,
+    )  # fmt: skip
+    return Learned(scorer, choice)
 
 
-def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
+def stratified_folds(
+    classes: NDArray[np.int32], n_folds: int, *, seed: int, hashes: NDArray[np.uint64] | None = None
+) -> NDArray[np.int64]:
     """The fold of each document, 0 to n_folds - 1, shuffled, and each class spread evenly.
 
-    A document that is alone in its class is never held out, because the others know nothing of the class: -1.
+    Duplicates are held out together. A document that has no other one of its class, duplicates aside, is never held
+    out, because the others know nothing of the class: -1.
+
+    hashes  (n_documents,) of the content of the documents; None: there are no duplicates
     """
-    shuffled = np.random.default_rng(seed).permutation(len(classes))
-    by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
-    has_company = np.bincount(classes)[classes[by_class]] > 1
-    folds = np.full(len(classes), NEVER_HELD_OUT, dtype=np.int64)
-    folds[by_class[has_company]] = np.arange(has_company.sum()) % n_folds  # going on from class to class: equal sizes
-    return folds
+    keys = np.arange(len(classes)) if hashes is None else hashes
+    _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
+    pairs = np.unique(np.stack((classes, groups)), axis=1)  # of a class and a group that has a document of it
+    is_only = np.bincount(pairs[0])[pairs[0]] == 1
+    is_held_out = np.ones(len(firsts), dtype=bool)
+    is_held_out[pairs[1][is_only]] = False
+    # whole groups go to folds in turn, class by class, each in a random order
+    order = np.random.default_rng(seed).permutation(len(classes))
+    order = order[np.isin(order, firsts)]
+    order = order[np.argsort(classes[order], kind="stable")]
+    order = groups[order]
+    order = order[is_held_out[order]]
+    folds = np.full(len(firsts), NEVER_HELD_OUT, dtype=np.int64)
+    folds[order] = np.arange(len(order)) % n_folds
+    return np.asarray(folds[groups])
 
 
 def _held_out_scores(

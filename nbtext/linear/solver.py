@@ -46,6 +46,7 @@ class TrainingData:
     indices  (n_entries,) int32
     values   (n_entries,) float64, finite
     classes  (n_documents,) int32, 0 to n_classes - 1
+    hashes   (n_documents,) of their content: documents with equal hashes are duplicates; None: there are none
     """
 
     indptr: NDArray[np.int64]
@@ -54,6 +55,7 @@ class TrainingData:
     classes: NDArray[np.int32]
     n_features: int
     n_classes: int
+    hashes: NDArray[np.uint64] | None = None
 
     def __len__(self) -> int:
         return len(self.classes)

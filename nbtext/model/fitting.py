@@ -168,7 +168,7 @@ def _learned(
         sample = sample.weigh(np.asarray(weights, dtype=np.float64))
     data = TrainingData(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
-        statistics.n_features, statistics.n_classes,
+        statistics.n_features, statistics.n_classes, sample.hashes,
     )  # fmt: skip
     learned = learn(data, lengths, modelling, jobs=jobs)
     log_priors = log_prior(statistics.class_documents, modelling.effective_prior)

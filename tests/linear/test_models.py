@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,28 @@ def test_folds_are_stratified_and_leave_no_class_without_documents() -> None:
     assert folds[31] == -1
     assert stratified_folds(classes, 5, seed=3).tolist() == folds.tolist()
     assert stratified_folds(classes, 5, seed=4).tolist() != folds.tolist()
+
+
+def test_duplicates_are_held_out_together() -> None:
+    """A class whose documents are all equal is never held out; classes are still spread evenly."""
+    classes = np.array([0] * 20 + [1] * 20 + [2, 2, 2], dtype=np.int32)
+    hashes = np.array([*np.arange(20) // 2, *np.arange(100, 120) // 2, 7000, 7000, 7000], dtype=np.uint64)
+    folds = stratified_folds(classes, 5, seed=3, hashes=hashes)
+    assert folds[::2].tolist()[:20] == folds[1::2].tolist()[:20]
+    assert np.bincount(folds[:20]).tolist() == np.bincount(folds[20:40]).tolist() == [4] * 5
+    assert folds[40:].tolist() == [-1] * 3
+
+
+@MODELS
+def test_documents_learned_twice_are_not_estimated_better(model: str) -> None:
+    """Random labels of documents that are there twice are not predicted by their copies."""
+    random = np.random.default_rng(5)
+    matrix, classes = (random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2)
+    twice = training_data(np.vstack((matrix, matrix)), np.tile(classes, 2))
+    twice = replace(twice, hashes=np.tile(np.arange(80, dtype=np.uint64), 2))
+    estimate = learn(twice, np.ones(160), ModelSettings(model=model)).choice.expectation
+    assert estimate is not None
+    assert (estimate.accuracy < 0.7, estimate.duplicates) == (True, 80)
 
 
 @MODELS
