@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -20,6 +19,7 @@ from nbtext.errors import ConvergenceWarning
 from nbtext.linear.logistic import fit_logistic
 from nbtext.linear.nbsvm import fit_nbsvm
 from nbtext.linear.solver import Solution, SolverSettings, TrainingData
+from nbtext.parallel import parallel_map
 
 DEFAULT_C = 1.0  # where there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
@@ -157,8 +157,8 @@ def _held_out_scores(
         scores[held_out] = scorer.scores(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
 
     _ = data.matrix  # made once, before threads share it
-    with ThreadPoolExecutor(max(1, min(jobs, settings.folds))) as pool:
-        list(pool.map(score_fold, range(settings.folds)))
+    for _ in parallel_map(score_fold, range(settings.folds), jobs=jobs):
+        pass
     return np.asarray(scores[folds != NEVER_HELD_OUT])
 
 

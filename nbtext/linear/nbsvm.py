@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
 from nbtext.linear.solver import Floats, Solution, SolverSettings, TrainingData, solve_binary
+from nbtext.parallel import parallel_map
 
 
 def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Floats:
@@ -55,12 +55,8 @@ def fit_nbsvm(
     r ∘ ((1 - β) mean|w| + β w), β the interpolation. There is no intercept: after scaling by r none is needed, and with
     interpolation it lowers accuracy.
 
-    `ratio_smoothing` counts occurrences, and one occurrence has the mean weight of an entry: 1 for binary counts, about
-    0.05 for TF-IDF vectors of length 1. In this unit, 1 to 2 is best for both (20 Newsgroups, IMDB, polarity 2.0).
-
     Parameters
     ----------
-    data : binary counts or TF-IDF weights, which work best
     start : the solutions of a similar problem
     jobs : threads; each fits one class at a time
 
@@ -79,6 +75,8 @@ def fit_nbsvm(
     # sums of magnitudes: a weighting may have negative weights, and a ratio of sums needs positive ones
     by_feature = (abs(data.matrix) if (data.values < 0).any() else data.matrix).T
     totals = np.maximum(by_feature @ is_fitted, 0)
+    # Ratio smoothing counts occurrences, of which one has the mean weight of an entry: 1 for binary counts, about 0.05
+    # for TF-IDF vectors of length 1. In this unit, 1 to 2 is best for both (20 Newsgroups, IMDB, polarity 2.0).
     n_entries = int(np.diff(data.indptr)[rows].sum())
     pseudo_count = settings.ratio_smoothing * float(totals.sum()) / max(1, n_entries)
 
@@ -98,13 +96,19 @@ def fit_nbsvm(
         features = np.flatnonzero(weights)
         return features, weights[features], solution._replace(weights=np.zeros(0))
 
-    with ThreadPoolExecutor(max(1, min(jobs, len(classes)))) as pool:
-        fitted = list(pool.map(fit_class, range(len(classes))))
-    features = np.concatenate([np.zeros(0, dtype=np.int64), *(own for own, _, _ in fitted)])
-    weights = np.concatenate([np.zeros(0), *(own for _, own, _ in fitted)])
-    entry_classes = np.repeat(np.array(classes, dtype=np.int32), [len(own) for own, _, _ in fitted])
+    fitted = list(parallel_map(fit_class, range(len(classes)), jobs=jobs))
+    scorer = _join_classes([(features, weights) for features, weights, _ in fitted], classes, data)
+    return scorer, [solution for _, _, solution in fitted]
+
+
+def _join_classes(
+    fitted: list[tuple[NDArray[np.int64], Floats]], classes: list[int], data: TrainingData
+) -> LinearScorer:
+    """One scorer of the features and weights of each class."""
+    features = np.concatenate([np.zeros(0, dtype=np.int64), *(own for own, _ in fitted)])
+    weights = np.concatenate([np.zeros(0), *(own for _, own in fitted)])
+    entry_classes = np.repeat(np.array(classes, dtype=np.int32), [len(own) for own, _ in fitted])
     order = np.argsort(features, kind="stable")  # from class by class to feature by feature
     indptr = running_sums(np.bincount(features, minlength=data.n_features))
     nothing = np.zeros(data.n_classes)
-    scorer = LinearScorer(nothing, nothing, indptr, entry_classes[order], weights[order])
-    return scorer, [solution for _, _, solution in fitted]
+    return LinearScorer(nothing, nothing, indptr, entry_classes[order], weights[order])
