@@ -43,7 +43,7 @@ def choice_of(record: Record, n_classes: int) -> Choice:
     if audit.optional(record, "choice.calibration", dict) is not None:
         audit.section(record, "choice.calibration", ("a", "b", "noise"))
         calibration = Calibration(
-            audit.number(record, "choice.calibration.a", least=exp(-LARGEST) / 2, most=2 * exp(LARGEST)),
+            audit.number(record, "choice.calibration.a", least=1e-100, most=1e100),  # has the unit of the scores
             audit.number(record, "choice.calibration.b", least=-LARGEST, most=LARGEST),
             _noise(record),
         )

