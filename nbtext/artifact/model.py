@@ -19,6 +19,7 @@ from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
+from nbtext.documents.formats import INPUT_UNITS
 from nbtext.errors import NbtextError, SettingsError
 from nbtext.features.document_counts import concatenate
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
@@ -36,7 +37,7 @@ Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "label_type", "class_documents",
     "vocabulary", "statistics", "selected", "weighting", "scorer", "choice", "sample",
-    "unlabeled",
+    "unlabeled", "input_unit",
 )  # fmt: skip
 
 
@@ -84,6 +85,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "choice": asdict(reading.choice),
             "sample": sample_record(tally, model.fitted.model_settings.keep_sample),
             "unlabeled": unlabeled_record(reading.unlabeled),
+            "input_unit": reading.input_unit,
         },
         path,
     )
@@ -211,7 +213,7 @@ def _reading(
     unlabeled = unlabeled_of(record, n_classes)
     return FittedModel(
         labels, features, modelling, selected, None, weighting, scorer, _log_prior(record, modelling, unlabeled),
-        choice, unlabeled, _label_type(record, labels),
+        choice, unlabeled, _label_type(record, labels), _input_unit(record),
     )  # fmt: skip
 
 
@@ -223,6 +225,10 @@ def _log_prior(record: Record, modelling: ModelSettings, unlabeled: Unlabeled | 
         return log_prior(_counts(record, "class_documents"), modelling.effective_prior)
     except NbtextError as error:
         raise audit.wrong("class_documents", f"and the settings do not fit together: {error}") from error
+
+
+def _input_unit(record: Record) -> str | None:
+    return audit.choice(record, "input_unit", INPUT_UNITS) if record["input_unit"] is not None else None
 
 
 def _label_type(record: Record, labels: tuple[str, ...]) -> str:

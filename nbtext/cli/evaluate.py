@@ -82,6 +82,7 @@ def evaluate(
     leaves parts whole that belong together, and --order-field learns from what was before.
     """
     from nbtext.evaluation.metrics import Judge
+    from nbtext.model.fitted_model import TrainedModel
     from nbtext.report.evaluation import format_evaluation
 
     dealing = collected(FoldSettings, options)
@@ -91,11 +92,12 @@ def evaluate(
         raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
     progress = {name: options[name] for name in ("quiet", "no_progress")}
     judge = Judge(collected(DecisionSettings, options).cost, with_likelihoods=foreign is not None)
-    with reading(sources, settings, **progress) as (source, on_batch):
-        asked = _asked(model_file, dealing, options)
+    asked = _asked(model_file, dealing, options)
+    unit = asked.fitted.input_unit if isinstance(asked, TrainedModel) else None
+    with reading(sources, settings, **progress, input_unit=unit) as (source, on_batch):
         judge.add_all(reporter.watching(_seen(source, asked, on_batch, options)))
     if foreign is not None:
-        with reading((foreign,), settings, **progress) as (source, on_batch):
+        with reading((foreign,), settings, **progress, input_unit=unit) as (source, on_batch):
             judge.add_foreign(each.predictions for each in _seen(source, asked, on_batch, options))
     evaluation = judge.evaluation()
     reporter.write(evaluation, asked)

@@ -70,7 +70,11 @@ def explain(sources: tuple[str, ...], model: str, html: str | None, **options: A
     trained = load_model(model)
     settings, jobs = collected(ReadingSettings, options), jobs_or_all(options["jobs"])
     no_progress = options["no_progress"] or (html is None and is_watched(output))
-    with reading(sources, settings, quiet=options["quiet"], no_progress=no_progress) as (source, on_batch):
+    unit = trained.fitted.input_unit
+    with reading(sources, settings, quiet=options["quiet"], no_progress=no_progress, input_unit=unit) as (
+        source,
+        on_batch,
+    ):
         explanations = explain_source(
             trained.fitted, source, label=options["label"], against=options["against"], jobs=jobs, on_batch=on_batch
         )

@@ -88,7 +88,10 @@ def predict(
         return
     trained = load_model(model)
     no_progress |= is_watched(output) and options["rank"] is None
-    with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+    with reading(sources, settings, quiet=quiet, no_progress=no_progress, input_unit=trained.fitted.input_unit) as (
+        source,
+        on_batch,
+    ):
         form = form_or_default(form, output)
         if options["resume"] and options["rank"] is not None:
             raise SettingsError("what is ranked comes at the end, all at once", where="--resume", hint="leave it out")

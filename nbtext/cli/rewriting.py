@@ -34,7 +34,11 @@ def rewriting_command(
             others = [collected(further[0], options)] if further is not None else []
 
             def change(trained: TrainedModel) -> TrainedModel:
-                with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
+                unit = trained.fitted.input_unit
+                with reading(sources, settings, quiet=quiet, no_progress=no_progress, input_unit=unit) as (
+                    source,
+                    on_batch,
+                ):
                     return work(trained, source, *others, jobs=jobs_or_all(options["jobs"]), on_batch=on_batch)
 
             rewrite_model(model, output, change, quiet=quiet)

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nbtext.documents.batch import Block
@@ -158,14 +159,16 @@ def reading(
     quiet: bool,
     no_progress: bool,
     outputs: tuple[str, ...] = (),
+    input_unit: str | None = None,
 ) -> Iterator[tuple[Source, OnBatch]]:
     """The documents of a command, and a callback that shows how far it is; at the end says what was odd about them.
 
-    outputs  files that the command writes, beside standard output: they are no documents of a directory
+    outputs     files that the command writes, beside standard output: they are no documents of a directory
+    input_unit  what a document was when the model was trained: it decides where a file of plain text does not tell
     """
     from nbtext.report.progress import progress
 
-    source = open_source(sources, settings, outputs=("-", *outputs))
+    source = open_source(sources, replace(settings, input_unit=input_unit), outputs=("-", *outputs))
     repaired_documents = repaired_bytes = n_unread = 0
     first_unread: InputError | None = None
     with progress(source.size, unit=source.unit, is_wanted=not (quiet or no_progress)) as advance:

@@ -20,6 +20,7 @@ from nbtext.errors import InputError
 # The possessive quantifiers keep the time linear.
 MBOX_SEPARATOR = rb"From (?:\S[^\s@]*+@\S++\s*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
 TEXT_SUFFIX = ".txt"
+INPUT_UNITS = ("file", "line", "row")  # what one document is
 MODEL_HINT = "-m takes a model; train refits one where it is the only SOURCE; merge joins several"
 
 

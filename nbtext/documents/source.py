@@ -54,6 +54,7 @@ class Source:
 
     def __init__(self, files: Sequence[Shard], skipped: Counter[str], settings: ReadingSettings) -> None:
         self._files = files
+        self._units: dict[str, str] = {}  # by path, of files that were opened
         self.settings = settings
         self.skipped = skipped
         self.field_names = settings.text_field if settings.separate_fields else ()
@@ -68,8 +69,8 @@ class Source:
 
     @property
     def input_unit(self) -> str | None:
-        """What a document is: "file", "line" or "row"; None where sources differ, or standard input does not tell."""
-        units = {_unit_of(shard, self.settings) for shard in self._files}
+        """What a document is: "file", "line" or "row"; None where sources differ, or a stream is not read yet."""
+        units = {self._units.get(shard.paths[0]) or _unit_of(shard, self.settings) for shard in self._files}
         return units.pop() if len(units) == 1 else None
 
     def blocks(self) -> Iterator[Block]:
@@ -78,7 +79,7 @@ class Source:
         raises  InputError: a whole file cannot be used
         """
         for shard in self._files:
-            yield from _read_shard(shard, self.settings, self.skipped)
+            yield from _read_shard(shard, self.settings, self.skipped, self._units)
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about so many bytes, in order; see `open_shard`.
@@ -243,7 +244,9 @@ def _unit_of(shard: Shard, settings: ReadingSettings) -> str | None:
         stream.close()
 
 
-def _read_shard(shard: Shard, settings: ReadingSettings, skipped: Counter[str]) -> Iterator[Block]:
+def _read_shard(
+    shard: Shard, settings: ReadingSettings, skipped: Counter[str], units: dict[str, str]
+) -> Iterator[Block]:
     options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
     if shard.reader == "files":
         return read_file_documents(shard.paths, shard.labels, options, shard.root)
@@ -251,10 +254,10 @@ def _read_shard(shard: Shard, settings: ReadingSettings, skipped: Counter[str]) 
         from nbtext.documents.mail import read_mail_files
 
         return read_mail_files(shard.paths, shard.labels, options.encoding, settings)
-    return _read_file(shard, options, skipped)
+    return _read_file(shard, options, skipped, units)
 
 
-def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str]) -> Iterator[Block]:
+def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units: dict[str, str]) -> Iterator[Block]:
     """Yield the blocks of a single file or stream, whose format its first bytes may tell."""
     path, settings = shard.paths[0], options.settings
     stream = open_stream(path)
@@ -263,6 +266,7 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str]) -> Ite
             skipped[reason] += 1
             return
         found = detect_stream_format(stream, options.encoding, settings)
+        units[path] = found.unit
         if not found.has_fields:
             _check_joined(path, settings)
         if options.byte_range is not None and not found.is_splittable:

@@ -63,6 +63,8 @@ class FittedModel:
         How the model learned from unlabeled documents; None: it did not.
     label_type : {"str", "int", "float", "bool"}
         The type of the labels when they were given.
+    input_unit : {"file", "line", "row"}, optional
+        What a document was in the sources that the model was trained on; None: not known, or not the same in all.
     """
 
     labels: tuple[str, ...]
@@ -76,6 +78,7 @@ class FittedModel:
     choice: Choice
     unlabeled: Unlabeled | None = None
     label_type: str = "str"
+    input_unit: str | None = None
 
     @property
     def label_values(self) -> list[str | int | float]:

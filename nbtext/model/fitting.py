@@ -53,7 +53,8 @@ def train_on_source(
     counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
     if not counts.labels:
         raise InputError("there is no document to learn from")
-    return train_on_counts(counts, features, modelling, jobs=jobs)
+    model = train_on_counts(counts, features, modelling, jobs=jobs)
+    return replace(model, fitted=replace(model.fitted, input_unit=source.input_unit))
 
 
 def train_on_counts(

@@ -133,6 +133,8 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
             check_growth(model)
             check_undecayed(model)
     largest = max(models, key=_size)
+    if len({model.fitted.input_unit for model in models}) > 1:
+        first = replace(first, fitted=replace(first.fitted, input_unit=None))
     return _fit_again(first, reduce(add, (model.counts for model in models)), largest, jobs)
 
 
@@ -159,7 +161,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     judged = replace(model.counts, sample=_align_sample(counts, model.counts))
     is_new = ~model.counts.statistics.may_contain(judged.sample) | model.counts.statistics.is_decayed
     fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new)
-    return trained_model(_keep_label_type(fitted, model.fitted), model.counts)
+    return trained_model(_keep_input(fitted, model.fitted), model.counts)
 
 
 def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> TrainedModel:
@@ -189,7 +191,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         hint = "train it on the texts"
         raise ModelError(f"{settings.model} needs whole documents here, and the model keeps counts only", hint=hint)
     if len(counts.sample):
-        return trained_model(_keep_label_type(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
+        return trained_model(_keep_input(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
     choice = _transfer_choice(model.fitted, counts.labels)
     smoothing = settings.smoothing if settings.smoothing is not None else choice.smoothing
     is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None) and not is_semi_supervised
@@ -201,7 +203,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         choice = Choice(smoothing if has_smoothing else LAPLACE)
     fitted = fit_model(counts, features, settings, jobs=jobs, choice=choice)
     fitted = _mark_approximate(fitted, _fitted_to_documents(settings))
-    return trained_model(_keep_label_type(fitted, model.fitted), counts)
+    return trained_model(_keep_input(fitted, model.fitted), counts)
 
 
 def _applicable(before: ModelSettings, name: str) -> ModelSettings:
@@ -329,13 +331,16 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
     choice = _transfer_choice(earlier.fitted, counts.labels) if approximate and is_too_small else None
     fitted = fit_model(counts, features, settings, jobs=jobs, choice=choice)
-    return trained_model(_keep_label_type(_mark_approximate(fitted, approximate), model.fitted), counts)
+    return trained_model(_keep_input(_mark_approximate(fitted, approximate), model.fitted), counts)
 
 
-def _keep_label_type(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
-    """Return the model with the label type of an earlier one; new labels may be of no such type, then it is str."""
+def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
+    """Return the model with the label type and the input unit of an earlier one.
+
+    New labels may be of no such type, then it is str.
+    """
     label_type = earlier.label_type if are_labels_of(earlier.label_type, fitted.labels) else "str"
-    return replace(fitted, label_type=label_type)
+    return replace(fitted, label_type=label_type, input_unit=earlier.input_unit)
 
 
 def _mark_approximate(fitted: FittedModel, approximate: tuple[str, ...]) -> FittedModel:

@@ -105,7 +105,8 @@ def train_on_source_with_unlabeled(  # noqa: PLR0913 - two corpora and three rec
     counts = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
     if not counts.labels:
         raise InputError("there is no document to learn from")
-    return train_with_unlabeled(counts, unlabeled, features, modelling, settings, listener=listener, jobs=jobs)
+    model = train_with_unlabeled(counts, unlabeled, features, modelling, settings, listener=listener, jobs=jobs)
+    return replace(model, fitted=replace(model.fitted, input_unit=source.input_unit))
 
 
 def train_with_unlabeled(

@@ -124,7 +124,7 @@ WRONG = [
     ("update missing.joblib letters/test", 1, "missing.joblib"),
     ("update a.joblib", 2, "SOURCE"),
     ("update a.joblib empty", 1, "empty"),
-    ("update a.joblib lines.txt", 1, "lines.txt:1: the document has no label"),
+    ("update a.joblib lines.txt", 1, "lines.txt: the document has no label"),
     ("merge", 2, "MODEL"),
     ("train letters/train --keep-sample 0 -o m", 2, "--keep-sample"),
     ("train w.npz --keep-sample 5 -o m", 1, "no sample can be kept"),

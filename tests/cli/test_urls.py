@@ -30,11 +30,13 @@ def test_all_that_reads_sources(nbtext: Any, letters: Path, server: str, tmp_pat
         lines = [json.dumps({"text": path.read_text(), "label": path.parent.name}) for path in paths]
         (tmp_path / f"{half}.jsonl").write_text("\n".join(lines))
     (tmp_path / "train.jsonl.gz").write_bytes(gzip.compress((tmp_path / "train.jsonl").read_bytes()))
+    assert nbtext("train", str(letters / "train"), "-o", "files", "-q", cwd=tmp_path).status == 0
     assert nbtext("train", "train.jsonl", "-o", "here", "-q", cwd=tmp_path).status == 0
-    for url in (f"{server}/train.jsonl", f"{server}/train.jsonl.gz", f"file://{letters}/train"):
+    sources = {f"{server}/train.jsonl": "here", f"{server}/train.jsonl.gz": "here", f"file://{letters}/train": "files"}
+    for url, same in sources.items():
         there = nbtext("train", url, "-o", "there", "-q", cwd=tmp_path)
         assert (there.status, there.out, there.err) == (0, "", "")
-        assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+        assert (tmp_path / "there").read_bytes() == (tmp_path / same).read_bytes()
     ask = ("-m", "here", "--to", "json")
     here = nbtext("evaluate", "test.jsonl", *ask, cwd=tmp_path)
     assert nbtext("evaluate", f"{server}/test.jsonl", *ask, cwd=tmp_path) == here

@@ -1,0 +1,68 @@
+"""A model remembers what a document was: a file named by itself is read as the files of the directory were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TEXTS = {"a/1.txt": "red apple\nsweet", "a/2.txt": "green\napple", "b/1.txt": "yellow\nbanana", "b/2.txt": "a banana"}
+
+
+@pytest.fixture
+def fruit(nbtext: Any, tmp_path: Path) -> Path:
+    """A folder with a tree of texts of several lines, and a model of it."""
+    for name, text in TEXTS.items():
+        (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "td" / name).write_text(text)
+    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=tmp_path).status == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_a_file_is_answered_as_in_its_directory(nbtext: Any, fruit: Path, command: str) -> None:
+    """predict FILE.txt and predict DIR give the same record for the same document."""
+    arguments = (command, "-m", "m.joblib", "--to", "jsonl")
+    whole = nbtext(*arguments, "td", cwd=fruit).out.splitlines()
+    each = [nbtext(*arguments, f"td/{name}", cwd=fruit).out for name in TEXTS]
+    assert "".join(each).splitlines() == whole
+    (fruit / "plain").write_text(TEXTS["a/1.txt"])
+    assert nbtext(*arguments, "plain", cwd=fruit).out.count("\n") == 1
+
+
+def test_the_format_that_is_asked_for_wins(nbtext: Any, fruit: Path) -> None:
+    """So does what the name of a file tells."""
+    lines = nbtext("predict", "td/a/1.txt", "-m", "m.joblib", "--input-format", "lines", cwd=fruit).out
+    assert lines.count("\n") == 2
+    (fruit / "x.jsonl").write_text('{"text": "red"}\n{"text": "banana"}\n')
+    assert nbtext("predict", "x.jsonl", "-m", "m.joblib", cwd=fruit).out.count("\n") == 2
+    lines = nbtext("predict", "-", "-m", "m.joblib", input=b"red\nbanana\n", cwd=fruit).out
+    assert lines.count("\n") == 2
+
+
+def test_a_model_of_lines_reads_lines(nbtext: Any, fruit: Path) -> None:
+    """As it did before."""
+    (fruit / "train.txt").write_text("__label__a red apple\n__label__b yellow banana\n")
+    assert nbtext("train", "train.txt", "-q", "-o", "lines.joblib", cwd=fruit).status == 0
+    assert nbtext("predict", "td/a/1.txt", "-m", "lines.joblib", cwd=fruit).out.count("\n") == 2
+
+
+def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
+    """Update, forget and merge keep it, and the bytes are those of training at once."""
+    (fruit / "more/a").mkdir(parents=True)
+    (fruit / "more/a/3.txt").write_text("an apple\nred")
+    keep = ("--keep-sample", "100")
+    assert nbtext("train", "td", "-q", *keep, "-o", "m.joblib", cwd=fruit).status == 0
+    assert nbtext("train", "td", "more", "-q", *keep, "-o", "both.joblib", cwd=fruit).status == 0
+    assert nbtext("train", "more", "-q", *keep, "-o", "more.joblib", cwd=fruit).status == 0
+    assert nbtext("merge", "m.joblib", "more.joblib", "-q", "-o", "merged.joblib", cwd=fruit).status == 0
+    assert nbtext("update", "m.joblib", "more", "-q", "-o", "updated.joblib", cwd=fruit).status == 0
+    both = (fruit / "both.joblib").read_bytes()
+    assert both == (fruit / "merged.joblib").read_bytes() == (fruit / "updated.joblib").read_bytes()
+    assert nbtext("forget", "both.joblib", "more/a/3.txt", "-q", "-o", "less.joblib", cwd=fruit).status != 0
+    assert nbtext("forget", "both.joblib", "more", "-q", "-o", "less.joblib", cwd=fruit).status == 0
+    assert (fruit / "less.joblib").read_bytes() == (fruit / "m.joblib").read_bytes()
+    answer = nbtext("predict", "td/a/1.txt", "-m", "less.joblib", "--to", "jsonl", cwd=fruit).out
+    assert json.loads(answer)["id"] == "td/a/1.txt"
