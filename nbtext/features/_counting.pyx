@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The counter of features, compiled: no Python object per token, and no GIL meanwhile.
 
-A text's way: `kernel/text.pxd` spells it as lowercase UTF-8 and marks its words, `kernel/words.pxd` finds the number
-of each, `kernel/ngrams.pxd` that of each n-gram, `kernel/document.pxd` counts them within the document,
-`kernel/class_sums.pxd` adds them to its class; or `kernel/scorer.pxd` scores it. `kernel/order.pxd` puts the vocabulary
-in order. analyzer.py and plain.py define in plain Python what it all means; tests hold them together.
+`kernel/text.pxd` encodes a text as lowercase UTF-8 and marks its words. `kernel/tokens.pxd` finds its features with the
+word table (`words.pxd`) and the tree of n-grams (`ngrams.pxd`). `kernel/document.pxd` counts them. The counts become a CSR
+row, are added to the sums of a class (`class_sums.pxd`), or are scored (`scorer.pxd`). `kernel/order.pxd` sorts the
+vocabulary. `plain.py` is the definition of all this in plain Python; tests compare the two.
 """
 
 cimport cython
@@ -18,30 +18,30 @@ from itertools import permutations
 
 import numpy as np
 
-from nbtext.features._rows cimport Weights, array_in, array_of
+from nbtext.features._rows cimport Weights, array_from_buffer, copy_to_array
 from nbtext.features.kernel.analysis cimport CHARACTERS, PADDED, WORDS, Analysis, Analyzer, Prefix, free_analysis
-from nbtext.features.kernel.class_sums cimport Pool, list_shares, put_all_away
+from nbtext.features.kernel.class_sums cimport Pool, list_sums, flush_sums
 from nbtext.features.kernel.document cimport (
-    BINARY, COUNT, L1, L2, LOG, LOGARITHMS, NONE, RELATIVE, Scratch, Weighing, append_row, count_document, free_scratch,
-    tally_document, weigh_document,
+    BINARY, COUNT, L1, L2, LOG, LOGARITHMS, NONE, RELATIVE, Scratch, DocumentWeighting, append_row, count_document, free_scratch,
+    add_to_class, weight_document,
 )
 from nbtext.features.kernel.entries cimport sort_entries
-from nbtext.features.kernel.fixed cimport fill_order, take_vocabulary
+from nbtext.features.kernel.fixed cimport fill_order, add_vocabulary
 from nbtext.features.kernel.hashes cimport FNV_START, SECRETS, fnv1a
 from nbtext.features.kernel.memory cimport Buffer, release, reserve
-from nbtext.features.kernel.ngrams cimport MOST_FIELDS, UNKNOWN
-from nbtext.features.kernel.order cimport Listing, begin_list, drop_listing, list_children, list_field, list_words, rank_features
+from nbtext.features.kernel.ngrams cimport MAX_FIELDS, UNKNOWN
+from nbtext.features.kernel.order cimport Listing, begin_list, free_listing, list_children, list_field, list_words, rank_features
 from nbtext.features.kernel.scorer cimport add_scores
-from nbtext.features.kernel.text cimport Text, learn_characters, point_at_text
+from nbtext.features.kernel.text cimport Text, fill_character_tables, point_at_text
 from nbtext.features.kernel.tokens cimport read_document
-from nbtext.features.kernel.words cimport make_masks, make_room
+from nbtext.features.kernel.words cimport fill_masks, reserve_words
 
 from nbtext.features._rows import take_rows
 from nbtext.features.rows import ClassCounts, Kept, Rows
 from nbtext.features.vocabulary import Vocabulary
 
 cdef enum:
-    MOST_SPARE = 0x1000000  # bytes of working memory that are kept for the next batch
+    MAX_KEPT_BYTES = 0x1000000  # bytes of working memory to keep for the next batch
 
 ANALYZERS = {"word": WORDS, "char": CHARACTERS, "char_wb": PADDED}
 FREQUENCIES = {"count": COUNT, "binary": BINARY, "relative": RELATIVE, "log": LOG}
@@ -60,7 +60,7 @@ cdef class ThreadMemory:
 
 @cython.final
 cdef class Texts:
-    """The texts of a batch, held so that they can be read without the GIL."""
+    """The texts of a batch, kept alive to be read without the GIL."""
 
     cdef list held
     cdef Buffer texts  # Text, field by field
@@ -96,12 +96,12 @@ cdef class Counter:
         list names  # bytes, the prefixes of the fields
         object fixed  # the vocabulary that was given
         Pool pool  # of sums by class
-        bint is_busy  # whether a thread is changing words, n-grams or sums
-        list memories  # ThreadMemory, those that no thread uses now
-        size_t n_too_long  # tokens left out, since they were asked for
-        object order  # uint32, by column: the node of the feature; None where it is not known
-        size_t n_ordered  # nodes that it was made of
-        Weights weights  # those asked for last
+        bint is_busy  # whether a thread is modifying words, n-grams or sums
+        list memories  # ThreadMemory that no thread uses
+        size_t n_too_long  # tokens ignored since the last take_too_long
+        object order  # uint32, by column: node of the feature; None if not computed
+        size_t n_ordered  # number of nodes when it was computed
+        Weights weights  # of the last scorer
 
     def __init__(
         self, *, analyzer="word", ngrams=(1, 1), lowercase=True, fields=(), normalize=None, strip_accents=None,
@@ -126,24 +126,24 @@ cdef class Counter:
         self.strip_accents = strip_accents
         a.n_buckets = 0 if hash_bits is None else 1 << <int> hash_bits
         a.is_growing = vocabulary is None and hash_bits is None
-        self.take_names(fields)
-        make_room(&a.words, 1, 16)
+        self.set_fields(fields)
+        reserve_words(&a.words, 1, 16)
         self.fixed = vocabulary
         if vocabulary is not None:
-            take_vocabulary(a, vocabulary)
+            add_vocabulary(a, vocabulary)
 
     def __dealloc__(self):
         free_analysis(&self.analysis)
-        release(&self.pool.shares)
+        release(&self.pool.sums)
 
-    cdef int take_names(self, fields) except -1:
+    cdef int set_fields(self, fields) except -1:
         cdef Analysis* a = &self.analysis
         cdef Prefix* prefixes
         cdef size_t i
         names = [f"{name}:".encode("utf-8", "surrogatepass") for name in fields]
         if any(one.startswith(other) for one, other in permutations(names, 2)):
             raise ValueError(f"names of fields that begin each other: {fields!r}")
-        if len(names) > MOST_FIELDS:
+        if len(names) > MAX_FIELDS:
             raise ValueError(f"{len(names)} fields")
         a.has_names = bool(names)
         self.names = names or [b""]
@@ -159,50 +159,50 @@ cdef class Counter:
         """Count the features of each document."""
         if not self.analysis.is_growing:
             return self.count_rows(columns)
-        self.begin_change()
+        self.begin_update()
         try:
             return self.count_rows(columns)
         finally:
             self.is_busy = False
 
     def tally(self, columns, classes, keep_below):
-        """Add each document's counts to its class; give back the rows of those whose hash is below `keep_below`."""
-        self.begin_change()
+        """Add each document's counts to its class; return the rows of documents with a hash below `keep_below`."""
+        self.begin_update()
         try:
             return self.tally_rows(columns, classes, keep_below)
         finally:
             self.is_busy = False
 
     def vocabulary(self):
-        """The features so far, sorted, and the final column of each provisional one."""
+        """Return the features so far, sorted, and the final column of each provisional one."""
         if self.fixed is not None:
             return self.fixed, np.arange(len(self.fixed), dtype=np.int32)
         if self.analysis.n_buckets:
             return Vocabulary(np.empty(0, np.uint8), np.zeros(1, np.int64)), np.arange(self.analysis.n_buckets, dtype=np.int32)
-        self.begin_change()
+        self.begin_update()
         try:
             return self.list_vocabulary()
         finally:
             self.is_busy = False
 
     def class_counts(self):
-        """What `tally` has added up, by final column."""
-        self.begin_change()
+        """Return the sums that `tally` has added up, by final column."""
+        self.begin_update()
         try:
             return self.list_class_counts()
         finally:
             self.is_busy = False
 
     def take_too_long(self):
-        """How many tokens were left out since the last time."""
+        """Return the number of tokens ignored since the last call because they are too long."""
         taken, self.n_too_long = self.n_too_long, 0
         return taken
 
     def scores(self, columns, weighting, scorer):
-        """Weigh and score each document without building a matrix; for a fixed or hashed counter."""
+        """Weight and score each document without building a matrix; for a fixed or hashed counter."""
         cdef Weights weights = self.weights_of(scorer)
         cdef const double[::1] idf_view
-        cdef Weighing weighing = Weighing(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL)
+        cdef DocumentWeighting document_weighting = DocumentWeighting(FREQUENCIES[weighting.tf], NORMS[weighting.norm], NULL)
         idf = weighting.idf
         if self.analysis.is_growing:
             raise ValueError("a growing vocabulary has no columns to score")
@@ -210,19 +210,19 @@ cdef class Counter:
             raise ValueError(f"the scorer has {weights.scorer.n_features} features, the vocabulary {self.n_columns()}")
         if idf is not None and len(idf):
             idf_view = idf
-            weighing.idf = &idf_view[0]
-        return self.score_texts(columns, weights, weighing)
+            document_weighting.idf = &idf_view[0]
+        return self.score_texts(columns, weights, document_weighting)
 
     cdef Weights weights_of(self, scorer):
-        """The arrays of a scorer, made ready once for all the batches that it scores."""
+        """Return the arrays of a scorer, prepared once for all batches."""
         cdef Weights weights = self.weights
         if weights is None or weights.source is not scorer:
             weights = Weights(scorer)
-            weights.spread_out()
+            weights.expand()
             self.weights = weights
         return weights
 
-    cdef int begin_change(self) except -1:
+    cdef int begin_update(self) except -1:
         if self.is_busy:
             raise RuntimeError("a counter is used by two threads at once")
         self.is_busy = True
@@ -237,11 +237,11 @@ cdef class Counter:
         return memory
 
     cdef int give_back(self, ThreadMemory memory) except -1:
-        """Keep working memory for the next batch; after an error it is not worth keeping."""
+        """Keep working memory for the next batch."""
         cdef Scratch* s = &memory.scratch
         self.n_too_long += s.n_too_long
         s.n_too_long = 0
-        if s.letters.size + s.marks.size + s.entries.size + s.indices.size < MOST_SPARE:
+        if s.letters.size + s.marks.size + s.entries.size + s.indices.size < MAX_KEPT_BYTES:
             self.memories.append(memory)
         return 0
 
@@ -261,8 +261,8 @@ cdef class Counter:
                     sort_entries(<uint64_t*> s.entries.data, s.n_entries, &s.spare)
                 append_row(s)
                 lengths[document], ends[document + 1] = s.n_tokens, s.n_done
-        indices = array_of(s.indices.data, s.n_done, np.int32)
-        counts = array_of(s.counts.data, s.n_done, np.int32)
+        indices = copy_to_array(s.indices.data, s.n_done, np.int32)
+        counts = copy_to_array(s.counts.data, s.n_done, np.int32)
         self.give_back(memory)
         return Rows(indptr, indices, counts, n_tokens)
 
@@ -272,7 +272,7 @@ cdef class Counter:
         cdef ThreadMemory memory = self.take_memory()
         cdef Scratch* s = &memory.scratch
         cdef const int32_t[::1] groups = classes
-        cdef const int64_t[::1] order = np.argsort(classes, kind="stable")  # class by class is faster
+        cdef const int64_t[::1] order = np.argsort(classes, kind="stable")  # sorted by class, which is faster
         cdef size_t i, n_kept = 0, n_documents = texts.n_documents
         cdef bint keeps_all = keep_below >= 1 << 64
         cdef uint64_t hash, limit = 0 if keeps_all else keep_below
@@ -287,7 +287,7 @@ cdef class Counter:
                 if groups[order[i]] < 0:
                     continue
                 read_document(a, s, texts.first(), n_documents, order[i])
-                hash = tally_document(a, s, &self.pool, <uint32_t> groups[order[i]])
+                hash = add_to_class(a, s, &self.pool, <uint32_t> groups[order[i]])
                 if keeps_all or hash < limit:
                     count_document(a, s)
                     append_row(s)
@@ -295,12 +295,12 @@ cdef class Counter:
                     n_kept += 1
                     starts_view[n_kept] = s.n_done
         back = np.argsort(kept[:n_kept])
-        indices, counts = array_of(s.indices.data, s.n_done, np.int32), array_of(s.counts.data, s.n_done, np.int32)
+        indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
         rows = Rows(*take_rows(starts[: n_kept + 1], indices, counts, back), n_tokens[back])
         self.give_back(memory)
         return Kept(rows, kept[back].astype(np.int32), hashes[back])
 
-    cdef score_texts(self, columns, Weights weights, Weighing weighing):
+    cdef score_texts(self, columns, Weights weights, DocumentWeighting document_weighting):
         cdef Analysis* a = &self.analysis
         cdef Texts texts = Texts(self, columns)
         cdef ThreadMemory memory = self.take_memory()
@@ -316,7 +316,7 @@ cdef class Counter:
                 read_document(a, s, texts.first(), n_documents, document)
                 count_document(a, s)
                 lengths[document], known[document] = s.n_tokens, s.n_features
-                weigh_document(s, &weighing)
+                weight_document(s, &document_weighting)
                 is_sound_scorer &= add_scores(
                     &weights.scorer, <const int32_t*> s.indices.data, <const double*> s.values.data, s.n_entries,
                     &scores_view[document, 0],
@@ -342,16 +342,16 @@ cdef class Counter:
                     list_field(&listing, a, field)
             with nogil:
                 rank_features(&listing, a.tree.count)
-            self.order, self.n_ordered = array_in(&listing.order, listing.count, np.uint32), a.tree.count
-            offsets = array_in(&listing.offsets, listing.count + 1, np.int64)
-            blob = array_in(&listing.letters, offsets[listing.count], np.uint8)
-            return Vocabulary(blob, offsets), array_in(&listing.ranks, self.n_ordered, np.int32)
+            self.order, self.n_ordered = array_from_buffer(&listing.order, listing.count, np.uint32), a.tree.count
+            offsets = array_from_buffer(&listing.offsets, listing.count + 1, np.int64)
+            blob = array_from_buffer(&listing.letters, offsets[listing.count], np.uint8)
+            return Vocabulary(blob, offsets), array_from_buffer(&listing.ranks, self.n_ordered, np.int32)
         finally:
-            drop_listing(&listing)
+            free_listing(&listing)
 
     cdef list_class_counts(self):
         cdef Analysis* a = &self.analysis
-        cdef size_t n_columns, n_shares
+        cdef size_t n_columns, n_sums
         cdef uint32_t[::1] columns
         cdef int64_t[::1] to_ends, to_documents, to_occurrences
         cdef int32_t[::1] to_classes
@@ -362,28 +362,28 @@ cdef class Counter:
             self.list_vocabulary()
         columns, n_columns = self.order, len(self.order)
         with nogil:
-            n_shares = put_all_away(&self.pool, &a.tree)
-        # one more than are written, so that the last one too has an address
-        indptr, classes = np.zeros(n_columns + 1, dtype=np.int64), np.empty(n_shares + 1, dtype=np.int32)
-        documents, occurrences = np.empty(n_shares + 1, dtype=np.int64), np.empty(n_shares + 1, dtype=np.int64)
+            n_sums = flush_sums(&self.pool, &a.tree)
+        # one more than is written, so that the last address is valid
+        indptr, classes = np.zeros(n_columns + 1, dtype=np.int64), np.empty(n_sums + 1, dtype=np.int32)
+        documents, occurrences = np.empty(n_sums + 1, dtype=np.int64), np.empty(n_sums + 1, dtype=np.int64)
         to_ends, to_classes, to_documents, to_occurrences = indptr, classes, documents, occurrences
         with nogil:
-            list_shares(
+            list_sums(
                 &self.pool, &a.tree, &columns[0], n_columns, &to_ends[0], &to_classes[0], &to_documents[0], &to_occurrences[0]
             )
         if not a.is_growing:
             self.order = None
-        return ClassCounts(indptr, classes[:n_shares], documents[:n_shares], occurrences[:n_shares])
+        return ClassCounts(indptr, classes[:n_sums], documents[:n_sums], occurrences[:n_sums])
 
 
 def prepare_tables():
-    """Fill the tables that all counters read: secret factors of hashes, masks of bytes, characters, logarithms."""
+    """Fill the tables that all counters share: hash keys, byte masks, characters, logarithms."""
     cdef size_t i
     cdef double[::1] logarithms = np.log(np.arange(1024, dtype=np.float64).clip(1))
     for i, value in enumerate(struct.unpack("=3Q", os.urandom(24))):
-        SECRETS[i] = value | 1  # odd, so that no product loses bits
-    make_masks()
-    learn_characters(0x100)
+        SECRETS[i] = value | 1  # odd, so that multiplication is invertible
+    fill_masks()
+    fill_character_tables(0x100)
     memcpy(LOGARITHMS, &logarithms[0], 1024 * sizeof(double))
 
 

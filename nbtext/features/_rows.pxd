@@ -10,8 +10,8 @@ cdef class Weights:
     cdef tuple held
     cdef Buffer dense
 
-    cdef int spread_out(self) except -1
+    cdef int expand(self) except -1
 
 
-cdef object array_of(const void* data, size_t count, object dtype)
-cdef object array_in(Buffer* buffer, size_t count, object dtype)
+cdef object copy_to_array(const void* data, size_t count, object dtype)
+cdef object array_from_buffer(Buffer* buffer, size_t count, object dtype)

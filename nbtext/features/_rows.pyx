@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Vocabularies and rows of counts as arrays: merged, arranged, picked and scored."""
+"""Operations on sorted vocabularies and CSR rows, compiled."""
 
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -11,17 +11,17 @@ import numpy as np
 from nbtext.features.kernel.entries cimport count_of, feature_of, sort_entries
 from nbtext.features.kernel.fixed cimport check_terms
 from nbtext.features.kernel.memory cimport Buffer, is_indptr, release, reserve, reserve_zeros
-from nbtext.features.kernel.ngrams cimport MOST_NODES
+from nbtext.features.kernel.ngrams cimport MAX_NODES
 from nbtext.features.kernel.scorer cimport Scorer, Value, add_scores, is_sound
 
 from nbtext.features.rows import Rows
 
 cdef enum:
-    MOST_SPREAD = 2  # numbers of a matrix for each delta that is kept
+    MAX_EXPANSION = 2  # elements of a dense matrix for each sparse delta
 
 
-cdef object array_of(const void* data, size_t count, object dtype):
-    """A new array that holds these items."""
+cdef object copy_to_array(const void* data, size_t count, object dtype):
+    """Return a new array with a copy of these items."""
     array = np.empty(count, dtype=dtype)
     cdef uint8_t[::1] target = array.view(np.uint8)
     if count:
@@ -31,7 +31,7 @@ cdef object array_of(const void* data, size_t count, object dtype):
 
 @cython.final
 cdef class Memory:
-    """A buffer that arrays may use."""
+    """Owns a buffer that arrays use."""
 
     cdef Buffer buffer
 
@@ -42,8 +42,8 @@ cdef class Memory:
         PyBuffer_FillInfo(view, self, self.buffer.data, <Py_ssize_t> self.buffer.size, False, flags)
 
 
-cdef object array_in(Buffer* buffer, size_t count, object dtype):
-    """An array of what the buffer holds, which is then its own."""
+cdef object array_from_buffer(Buffer* buffer, size_t count, object dtype):
+    """Return an array that takes over the memory of a buffer."""
     cdef Memory memory = Memory()
     reserve(buffer, 1, 8)
     memory.buffer, buffer[0] = buffer[0], Buffer(NULL, 0)
@@ -51,7 +51,7 @@ cdef object array_in(Buffer* buffer, size_t count, object dtype):
 
 
 cdef class Weights:
-    """A linear scorer's arrays, held and checked."""
+    """The checked arrays of a linear scorer."""
 
     def __init__(self, source):
         self.source = source
@@ -79,13 +79,13 @@ cdef class Weights:
     def __dealloc__(self):
         release(&self.dense)
 
-    cdef int spread_out(self) except -1:
-        """Have the deltas as a matrix too, if it fits into the room that they take: then one fetch finds all of a row."""
+    cdef int expand(self) except -1:
+        """Expand the deltas to a dense matrix if it is hardly larger: then each feature is one contiguous read."""
         cdef Scorer* scorer = &self.scorer
         cdef size_t feature, size = scorer.n_features * scorer.n_classes
         cdef int64_t entry
         cdef double* dense
-        if size == 0 or size > MOST_SPREAD * scorer.n_entries:
+        if size == 0 or size > MAX_EXPANSION * scorer.n_entries:
             return 0
         reserve_zeros(&self.dense, size, sizeof(double))
         dense = <double*> self.dense.data
@@ -106,8 +106,8 @@ cdef struct Terms:
     size_t count
 
 
-cdef inline int compared(const Terms* a, size_t i, const Terms* b, size_t k) noexcept nogil:
-    """Below 0, 0 or above 0 as a term comes before another, is the same or comes after it."""
+cdef inline int compare_terms(const Terms* a, size_t i, const Terms* b, size_t k) noexcept nogil:
+    """Compare two terms: return < 0, 0 or > 0."""
     cdef int64_t length_a = a.offsets[i + 1] - a.offsets[i], length_b = b.offsets[k + 1] - b.offsets[k]
     cdef int difference = memcmp(a.blob + a.offsets[i], b.blob + b.offsets[k], min(length_a, length_b))
     return difference if difference else (length_a > length_b) - (length_a < length_b)
@@ -116,13 +116,13 @@ cdef inline int compared(const Terms* a, size_t i, const Terms* b, size_t k) noe
 cdef size_t merge_terms(
     const Terms* a, const Terms* b, uint8_t* blob, int64_t* offsets, int32_t* columns_a, int32_t* columns_b
 ) noexcept nogil:
-    """Write the union; return how many terms it has."""
+    """Write the union of two vocabularies; return its number of terms."""
     cdef size_t i = 0, k = 0, count = 0
     cdef int order
     cdef int64_t length
     offsets[0] = 0
     while i < a.count or k < b.count:
-        order = 1 if i == a.count else -1 if k == b.count else compared(a, i, b, k)
+        order = 1 if i == a.count else -1 if k == b.count else compare_terms(a, i, b, k)
         if order <= 0:
             length = a.offsets[i + 1] - a.offsets[i]
             memcpy(blob + offsets[count], a.blob + a.offsets[i], length)
@@ -139,7 +139,7 @@ cdef size_t merge_terms(
 
 
 def merge_sorted(blob_a, offsets_a, blob_b, offsets_b):
-    """The union of two sorted vocabularies (blob, offsets), and the column there of each feature of the one and the other."""
+    """Return the union of two sorted vocabularies (blob, offsets), and the column in it of each feature of either."""
     check_terms(blob_a, offsets_a)
     check_terms(blob_b, offsets_b)
     cdef const uint8_t[::1] text_a = blob_a, text_b = blob_b
@@ -147,7 +147,7 @@ def merge_sorted(blob_a, offsets_a, blob_b, offsets_b):
     cdef Terms a = Terms(&text_a[0], &bounds_a[0], len(offsets_a) - 1)
     cdef Terms b = Terms(&text_b[0], &bounds_b[0], len(offsets_b) - 1)
     cdef size_t count
-    if a.count + b.count > MOST_NODES:
+    if a.count + b.count > MAX_NODES:
         raise OverflowError("more than 2**31 features")
     blob = np.empty(len(blob_a) + len(blob_b) + 1, dtype=np.uint8)
     offsets = np.empty(a.count + b.count + 1, dtype=np.int64)
@@ -163,7 +163,7 @@ def merge_sorted(blob_a, offsets_a, blob_b, offsets_b):
 cdef size_t arrange_row(
     const int32_t* indices, const int32_t* counts, size_t count, const int32_t[::1] columns, uint64_t* entries
 ) except? <size_t> -1 nogil:
-    """Write the entries of a row by their new columns; return how many have one."""
+    """Write the entries of a row that have a new column; return their number."""
     cdef size_t i, n_left = 0
     for i in range(count):
         if not 0 <= indices[i] < columns.shape[0]:
@@ -176,7 +176,7 @@ cdef size_t arrange_row(
 
 
 def arrange(rows, columns):
-    """Renumber each feature j as columns[j], leave out those below 0, and sort within each row."""
+    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row."""
     cdef const int64_t[::1] starts = rows.indptr
     cdef const int32_t[::1] indices = rows.indices, counts = rows.counts, places = columns
     cdef size_t row, i, start, count, n_done = 0, n_rows = len(rows.indptr) - 1, n_entries = len(rows.indices)
@@ -205,7 +205,7 @@ def arrange(rows, columns):
     finally:
         release(&entries)
         release(&spare)
-    if n_done < n_entries:  # copied, so that what was left out keeps no memory
+    if n_done < n_entries:  # a copy releases the memory of removed entries
         arranged_indices, arranged_counts = arranged_indices[:n_done].copy(), arranged_counts[:n_done].copy()
     return Rows(indptr, arranged_indices, arranged_counts, rows.n_tokens)
 
@@ -213,7 +213,7 @@ def arrange(rows, columns):
 cdef bint score_all(
     const Scorer* scorer, const int64_t[::1] indptr, const int32_t[::1] indices, const Value[::1] values, double[:, ::1] scores
 ) noexcept nogil:
-    """Score each row; False where rows and scorer do not fit each other."""
+    """Score each row; return False if rows and scorer do not match."""
     cdef Py_ssize_t row
     cdef bint is_sound_scorer = True
     for row in range(indptr.shape[0] - 1):
@@ -224,7 +224,7 @@ cdef bint score_all(
 
 
 def score_rows(indptr, indices, values, scorer):
-    """Scores (n_documents, n_classes) of rows by the sparse linear scorer."""
+    """Return scores (n_documents, n_classes) of rows by a sparse linear scorer."""
     cdef Weights weights = Weights(scorer)
     cdef const int64_t[::1] starts = indptr
     cdef const int32_t[::1] features = indices
@@ -265,7 +265,7 @@ cdef void copy_rows(
 
 
 def take_rows(indptr, indices, counts, picked):
-    """The rows of these numbers, in this order: (indptr, indices, counts)."""
+    """Return the rows with these numbers, in this order: (indptr, indices, counts)."""
     cdef const int64_t[::1] starts = indptr, rows = picked
     cdef const int32_t[::1] columns = indices, numbers
     cdef const double[::1] weights
@@ -291,7 +291,7 @@ def take_rows(indptr, indices, counts, picked):
 
 
 cdef inline int64_t entry_of(const int32_t* classes, int64_t low, int64_t high, int32_t wanted) noexcept nogil:
-    """Where the ascending classes[low:high] hold the wanted one; -1 where they do not."""
+    """Return the index of a class in the ascending classes[low:high], or -1."""
     cdef int64_t end = high, middle
     while low < high:
         middle = (low + high) >> 1
@@ -306,7 +306,7 @@ cdef bint find_entries(
     const int64_t[::1] starts, const int32_t[::1] indices, const int32_t[::1] wanted, const int64_t[::1] bounds,
     const int32_t[::1] classes, int64_t[::1] positions
 ) noexcept nogil:
-    """Look up each entry of the rows; False where one is not there."""
+    """Look up each entry of the rows; return False if one is missing."""
     cdef Py_ssize_t row
     cdef int64_t entry
     cdef bint is_complete = True
@@ -320,9 +320,9 @@ cdef bint find_entries(
 
 
 def entry_positions(indptr, indices, row_classes, w_indptr, w_classes):
-    """For each entry of the rows, where (its feature, its row's class) stands among a feature-major list of entries.
+    """Return, for each entry of the rows, the index of (feature, class of the row) in a feature-major list of entries.
 
-    raises  ValueError: it is not there
+    raises  ValueError: an entry is not in the list
     """
     cdef const int64_t[::1] starts = indptr, bounds = w_indptr
     cdef const int32_t[::1] features = indices, wanted = row_classes, classes = w_classes

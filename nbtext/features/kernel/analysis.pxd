@@ -1,13 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# The settings of a counter, its words and its n-grams.
+# The settings of a counter, and its tables of words and n-grams.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from nbtext.features.kernel.hashes cimport FNV_START, fnv1a, mix64, unmix64
 from nbtext.features.kernel.memory cimport AHEAD, Buffer, nb_prefetch, release, too_much
-from nbtext.features.kernel.ngrams cimport BUCKET, FIELD, MOST_NODES, WORD, Node, Tree, add_node, fell, make_room_for_nodes
-from nbtext.features.kernel.words cimport Token, Words, WordSlot, empty_words, make_room, put_word, seek, take_keys, word_letters
+from nbtext.features.kernel.ngrams cimport BUCKET, FIELD, MAX_NODES, WORD, Node, Tree, add_node, free_tree, reserve_nodes
+from nbtext.features.kernel.words cimport Token, Words, WordSlot, free_words, reserve_words, put_word, seek, set_keys, word_letters
 
 
 cdef enum Analyzer:
@@ -16,42 +16,42 @@ cdef enum Analyzer:
     PADDED
 
 cdef struct Prefix:
-    const uint8_t* letters  # the name of a field and a colon
+    const uint8_t* letters  # field name and colon
     size_t length
-    uint64_t state  # of FNV-1a after these
+    uint64_t state  # of FNV-1a after these bytes
 
 cdef struct Analysis:  # the settings of a counter, and the tables of words and n-grams
     Analyzer analyzer
     size_t shortest  # of the n-grams
     size_t longest
     bint lowercase
-    bint joins_words  # whether features are more than single words or windows of characters
-    void* normalize  # a function of Python that the counter holds, or NULL
-    Buffer prefixes  # Prefix, one a field; a single empty one where fields have no names
+    bint joins_words  # whether features are n-grams of words
+    void* normalize  # Python function owned by the counter, or NULL
+    Buffer prefixes  # Prefix, one for each field; one empty prefix if fields have no names
     size_t n_fields
     bint has_names
-    uint32_t n_buckets  # 0 where features are not hashed
+    uint32_t n_buckets  # 0 without hashing
     bint is_growing
     Words words
     Tree tree
-    size_t n_hashed  # nodes whose hash is known
+    size_t n_hashed  # nodes with a hash
     size_t n_columns  # of a fixed vocabulary
-    Buffer columns  # uint32_t, by node of a fixed vocabulary: its column + 1, 0 where it is no feature
+    Buffer columns  # uint32_t, by node of a fixed vocabulary: its column + 1, or 0
     bint nodes_are_columns
 
 
 cdef inline void free_analysis(Analysis* a) noexcept nogil:
-    empty_words(&a.words)
-    fell(&a.tree)
+    free_words(&a.words)
+    free_tree(&a.tree)
     release(&a.prefixes)
     release(&a.columns)
 
 
 cdef inline uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, size_t length) except? 0xFFFFFFFE nogil:
-    """The node of a word; a new one where there was none. 16 bytes from its start can be read."""
+    """Return the node of a word, added if missing; 16 bytes from its start must be readable."""
     cdef Token token
     cdef uint32_t node
-    if length > MOST_NODES:
+    if length > MAX_NODES:
         too_much("a word of more than 2**31 bytes")
     token.start, token.length = 0, <uint32_t> length
     add_words(words, tree, &token, 1, letters, &node)
@@ -61,14 +61,14 @@ cdef inline uint32_t add_word(Words* words, Tree* tree, const uint8_t* letters, 
 cdef inline int add_words(
     Words* words, Tree* tree, Token* tokens, size_t n_tokens, const uint8_t* letters, uint32_t* found
 ) except -1 nogil:
-    """Write the node of each word; a new one where there was none."""
+    """Write the node of each word, added if missing."""
     cdef WordSlot* slot
     cdef size_t i, n_letters = 0
     for i in range(n_tokens):
         n_letters += tokens[i].length
-    make_room(words, n_tokens, n_letters)
-    make_room_for_nodes(tree, n_tokens)
-    take_keys(tokens, n_tokens, letters, words)
+    reserve_words(words, n_tokens, n_letters)
+    reserve_nodes(tree, n_tokens)
+    set_keys(tokens, n_tokens, letters, words)
     for i in range(n_tokens):
         slot = seek(words, &tokens[i], letters)
         if slot.high == 0:
@@ -78,7 +78,7 @@ cdef inline int add_words(
 
 
 cdef inline uint64_t text_hash(Analysis* a, const Node* node) noexcept nogil:
-    """The hash of the text of a node; that of its parent is known."""
+    """Return the hash of a node's text; its parent has its hash already."""
     cdef const Node* nodes = <const Node*> a.tree.nodes.data
     cdef uint64_t state = FNV_START
     cdef const uint8_t* letters
@@ -88,7 +88,7 @@ cdef inline uint64_t text_hash(Analysis* a, const Node* node) noexcept nogil:
     if node.parent == WORD:
         letters = word_letters(&a.words, node.word, &length)
         return mix64(fnv1a(state, letters, length))
-    if node.parent < MOST_NODES:
+    if node.parent < MAX_NODES:
         state = fnv1a(unmix64(nodes[node.parent].hash), <const uint8_t*> b" ", 1)
     else:
         state = (<const Prefix*> a.prefixes.data)[FIELD - node.parent].state
@@ -97,11 +97,11 @@ cdef inline uint64_t text_hash(Analysis* a, const Node* node) noexcept nogil:
 
 
 cdef inline void hash_new_nodes(Analysis* a) noexcept nogil:
-    """Work out the hashes of the nodes that have none yet."""
+    """Compute the hashes of nodes added since the last call."""
     cdef Node* nodes = <Node*> a.tree.nodes.data
     cdef size_t i
     for i in range(a.n_hashed, a.tree.count):
-        if i + AHEAD < a.tree.count and nodes[i + AHEAD].parent < MOST_NODES:
+        if i + AHEAD < a.tree.count and nodes[i + AHEAD].parent < MAX_NODES:
             nb_prefetch(&nodes[nodes[i + AHEAD].parent])
             nb_prefetch(<const uint64_t*> a.words.starts.data + nodes[nodes[i + AHEAD].word].word)
         nodes[i].hash = text_hash(a, &nodes[i])

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# What each class uses. Every node keeps at hand the sums of the class that used it last, as documents come class by
-# class. Where it has to make way for another class, they are added up in a small hash table, a block of the pool.
+# Counts by class and feature. Documents arrive class by class, so each node stores the sums of the current class. When
+# another class uses the feature, they are added to a small hash table by class, a block of the pool.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -12,48 +12,48 @@ from nbtext.features.kernel.ngrams cimport Node, Tree
 
 
 cdef enum:
-    GROUP_SHIFT = 40  # of a share's documents the upper 24 bits are its class + 1, or 0 where the share is free
-    LOG_SHIFT = 58  # of the occurrences of a block's first share the upper 6 bits are the logarithm of its size
-    MOST_GROUPS = 0xFFFFFF
-    MOST_AT_HAND = 0xFFFF  # occurrences; then they are put away
-    MOST_STEPS = 8  # that a search in a block takes; a block where that is not enough grows
+    GROUP_SHIFT = 40  # the upper 24 bits of `documents` are the class + 1, or 0 for a free slot
+    LOG_SHIFT = 58  # the upper 6 bits of `occurrences` of a block's first slot are log2 of its size
+    MAX_GROUPS = 0xFFFFFF
+    MAX_CURRENT = 0xFFFF  # occurrences in a node; then they are flushed
+    MAX_STEPS = 8  # probes in a block; if they do not suffice, the block grows
 
-cdef struct Share:  # what one class uses of a feature
+cdef struct ClassSum:  # the sums of one class for one feature
     uint64_t documents
     uint64_t occurrences
 
 cdef struct Pool:
-    Buffer shares  # Share, in blocks
+    Buffer sums  # ClassSum, in blocks
     size_t count
-    uint32_t[32] unused  # by the logarithm of their size: blocks that were outgrown, each with the next one's place
-    uint32_t document  # the number of the document at hand
+    uint32_t[32] unused  # by log2 of the size: linked lists of free blocks
+    uint32_t document  # number of the current document
 
 
-cdef inline uint32_t group_of(const Share* share) noexcept nogil:
-    return <uint32_t> (share.documents >> GROUP_SHIFT)
+cdef inline uint32_t group_of(const ClassSum* class_sum) noexcept nogil:
+    return <uint32_t> (class_sum.documents >> GROUP_SHIFT)
 
 
-cdef inline uint64_t documents_of(const Share* share) noexcept nogil:
-    return share.documents & ((<uint64_t> 1 << GROUP_SHIFT) - 1)
+cdef inline uint64_t documents_of(const ClassSum* class_sum) noexcept nogil:
+    return class_sum.documents & ((<uint64_t> 1 << GROUP_SHIFT) - 1)
 
 
-cdef inline uint64_t occurrences_of(const Share* share) noexcept nogil:
-    return share.occurrences & ((<uint64_t> 1 << LOG_SHIFT) - 1)
+cdef inline uint64_t occurrences_of(const ClassSum* class_sum) noexcept nogil:
+    return class_sum.occurrences & ((<uint64_t> 1 << LOG_SHIFT) - 1)
 
 
-cdef inline unsigned log_size(const Share* block) noexcept nogil:
+cdef inline unsigned log_size(const ClassSum* block) noexcept nogil:
     return <unsigned> (block.occurrences >> LOG_SHIFT)
 
 
-cdef inline Share* block_at(const Pool* pool, uint32_t place) noexcept nogil:
-    """The block at a place, which are counted in pairs of shares."""
-    return <Share*> pool.shares.data + 2 * <size_t> place
+cdef inline ClassSum* block_at(const Pool* pool, uint32_t place) noexcept nogil:
+    """Return the block at a place; a place is the index of a pair of slots."""
+    return <ClassSum*> pool.sums.data + 2 * <size_t> place
 
 
 cdef inline uint64_t add_features(
     Pool* pool, Tree* tree, const uint32_t* features, size_t count, uint32_t group
 ) except? 0xFFFFFFFFFFFFFFFF nogil:
-    """Add the features of a document, as often as they occur, to a class (+ 1); return the hash of the document."""
+    """Add all occurrences of features in a document to class `group` - 1; return the hash of the document."""
     cdef Node* nodes = <Node*> tree.nodes.data
     cdef Node* node
     cdef uint64_t total = 0
@@ -62,10 +62,10 @@ cdef inline uint64_t add_features(
     for i in range(count):
         if i + 2 * AHEAD < count:
             nb_prefetch(&nodes[features[i + 2 * AHEAD]])
-            fetch_block(pool, &nodes[features[i + AHEAD]], group)
+            prefetch_block(pool, &nodes[features[i + AHEAD]], group)
         node = &nodes[features[i]]
-        if node.group != group or node.occurrences == MOST_AT_HAND:
-            change_class(pool, node, group)
+        if node.group != group or node.occurrences == MAX_CURRENT:
+            switch_class(pool, node, group)
         node.documents += node.document != document
         node.document = document
         node.occurrences += 1
@@ -73,14 +73,14 @@ cdef inline uint64_t add_features(
     return mix64(total)
 
 
-cdef inline void fetch_block(const Pool* pool, const Node* node, uint32_t group) noexcept nogil:
-    """Have the memory fetch where the sums of the class at hand will be put away."""
+cdef inline void prefetch_block(const Pool* pool, const Node* node, uint32_t group) noexcept nogil:
+    """Prefetch the block that the sums of the current class will be flushed to."""
     if node.group != group and node.block:
         nb_prefetch(block_at(pool, node.block))
 
 
 cdef inline uint32_t next_document(Pool* pool, Tree* tree) noexcept nogil:
-    """A number that no feature was marked with; after 2**32 documents the marks are wiped off."""
+    """Return a number that marks no feature yet; after 2**32 documents all marks are erased."""
     cdef size_t i
     pool.document += 1
     if pool.document == 0:
@@ -90,37 +90,37 @@ cdef inline uint32_t next_document(Pool* pool, Tree* tree) noexcept nogil:
     return pool.document
 
 
-cdef inline int change_class(Pool* pool, Node* node, uint32_t group) except -1 nogil:
-    """Put the sums of the class at hand away, and begin those of another one."""
-    cdef Share* share
+cdef inline int switch_class(Pool* pool, Node* node, uint32_t group) except -1 nogil:
+    """Flush the sums of the current class, and begin those of another one."""
+    cdef ClassSum* class_sum
     if node.occurrences:
-        share = share_of(pool, node, node.group)
-        share.documents += node.documents
-        share.occurrences += node.occurrences
+        class_sum = find_or_add_sum(pool, node, node.group)
+        class_sum.documents += node.documents
+        class_sum.occurrences += node.occurrences
     node.group, node.documents, node.occurrences = group, 0, 0
     return 0
 
 
-cdef inline Share* share_of(Pool* pool, Node* node, uint32_t group) except NULL nogil:
-    """The share of a class, a new one where it had none."""
-    cdef Share* share
-    cdef Share* block
+cdef inline ClassSum* find_or_add_sum(Pool* pool, Node* node, uint32_t group) except NULL nogil:
+    """Return the slot of a class; it is inserted if it is missing."""
+    cdef ClassSum* class_sum
+    cdef ClassSum* block
     if node.block == 0:
         node.block = new_block(pool, 1)
     while True:
         block = block_at(pool, node.block)
-        share = seek_share(block, log_size(block), group)
-        if share != NULL:
-            share.documents = <uint64_t> group << GROUP_SHIFT | documents_of(share)
-            return share
+        class_sum = seek_sum(block, log_size(block), group)
+        if class_sum != NULL:
+            class_sum.documents = <uint64_t> group << GROUP_SHIFT | documents_of(class_sum)
+            return class_sum
         enlarge_block(pool, node)
 
 
-cdef inline Share* seek_share(Share* block, unsigned log_size, uint32_t group) noexcept nogil:
-    """The share of a class in a block, or a free one where it has none; NULL where none is near enough."""
+cdef inline ClassSum* seek_sum(ClassSum* block, unsigned log_size, uint32_t group) noexcept nogil:
+    """Return the slot of a class in a block, or a free slot for it, or NULL if MAX_STEPS probes find neither."""
     cdef uint32_t mask = (<uint32_t> 1 << log_size) - 1, i = <uint32_t> (group * SECRETS[0] >> 32)
     cdef int step
-    for step in range(MOST_STEPS):
+    for step in range(MAX_STEPS):
         i &= mask
         if block[i].documents == 0 or group_of(&block[i]) == group:
             return &block[i]
@@ -129,13 +129,13 @@ cdef inline Share* seek_share(Share* block, unsigned log_size, uint32_t group) n
 
 
 cdef inline int enlarge_block(Pool* pool, Node* node) except -1 nogil:
-    """Move the shares to a block that is large enough for each to be found soon."""
+    """Move the slots to a larger block, in which MAX_STEPS probes find each."""
     cdef unsigned new_log = log_size(block_at(pool, node.block))
     cdef uint32_t place = 0
     while place == 0:
         new_log += 1
         place = new_block(pool, new_log)
-        if not copy_shares(block_at(pool, node.block), block_at(pool, place)):
+        if not copy_sums(block_at(pool, node.block), block_at(pool, place)):
             free_block(pool, place)
             place = 0
     free_block(pool, node.block)
@@ -143,22 +143,22 @@ cdef inline int enlarge_block(Pool* pool, Node* node) except -1 nogil:
     return 0
 
 
-cdef inline bint copy_shares(const Share* old, Share* new) noexcept nogil:
-    """Whether there was room for each share near its place."""
+cdef inline bint copy_sums(const ClassSum* old, ClassSum* new) noexcept nogil:
+    """Copy a block; return whether MAX_STEPS probes found a free slot for each class."""
     cdef size_t i
-    cdef Share* share
+    cdef ClassSum* class_sum
     for i in range(<size_t> 1 << log_size(old)):
         if old[i].documents:
-            share = seek_share(new, log_size(new), group_of(&old[i]))
-            if share == NULL:
+            class_sum = seek_sum(new, log_size(new), group_of(&old[i]))
+            if class_sum == NULL:
                 return False
-            share.documents = old[i].documents
-            share.occurrences += occurrences_of(&old[i])
+            class_sum.documents = old[i].documents
+            class_sum.occurrences += occurrences_of(&old[i])
     return True
 
 
 cdef inline uint32_t new_block(Pool* pool, unsigned log_size) except 0 nogil:
-    """The place of a block of free shares; never 0."""
+    """Return the place, > 0, of a block of free slots."""
     cdef uint32_t place
     cdef size_t size
     if log_size >= 32:
@@ -170,26 +170,26 @@ cdef inline uint32_t new_block(Pool* pool, unsigned log_size) except 0 nogil:
         pool.count = max(pool.count, <size_t> 2)
         if pool.count // 2 + size > <uint32_t> -1:
             too_much("more than 2**33 pairs of feature and class")
-        reserve(&pool.shares, pool.count + size, sizeof(Share))
+        reserve(&pool.sums, pool.count + size, sizeof(ClassSum))
         place = <uint32_t> (pool.count // 2)
         pool.count += size
-    memset(block_at(pool, place), 0, size * sizeof(Share))
+    memset(block_at(pool, place), 0, size * sizeof(ClassSum))
     block_at(pool, place).occurrences = <uint64_t> log_size << LOG_SHIFT
     return place
 
 
 cdef inline void free_block(Pool* pool, uint32_t place) noexcept nogil:
-    """Leave a block to whoever needs one of its size."""
-    cdef Share* block = block_at(pool, place)
+    """Put a block on the list of free blocks of its size."""
+    cdef ClassSum* block = block_at(pool, place)
     cdef unsigned log = log_size(block)
     block.documents = pool.unused[log]
     pool.unused[log] = place
 
 
-cdef inline size_t put_all_away(Pool* pool, Tree* tree) except? 0xFFFFFFFFFFFFFFFF nogil:
-    """Put the sums at hand to those of their class, where a feature has a block; return how many sums there are then."""
+cdef inline size_t flush_sums(Pool* pool, Tree* tree) except? 0xFFFFFFFFFFFFFFFF nogil:
+    """Flush the sums of nodes that have a block; return the number of sums of all classes and features."""
     cdef Node* nodes = <Node*> tree.nodes.data
-    cdef const Share* block
+    cdef const ClassSum* block
     cdef size_t i, k, count = 0
     for i in range(tree.count):
         if i + AHEAD < tree.count:
@@ -197,18 +197,18 @@ cdef inline size_t put_all_away(Pool* pool, Tree* tree) except? 0xFFFFFFFFFFFFFF
         if nodes[i].block == 0:
             count += nodes[i].occurrences != 0
             continue
-        change_class(pool, &nodes[i], 0)
+        switch_class(pool, &nodes[i], 0)
         block = block_at(pool, nodes[i].block)
         for k in range(<size_t> 1 << log_size(block)):
             count += documents_of(&block[k]) != 0
     return count
 
 
-cdef inline size_t write_shares(
+cdef inline size_t write_sums(
     const Pool* pool, const Node* node, int32_t* classes, int64_t* documents, int64_t* occurrences
 ) noexcept nogil:
-    """Write what each class uses of a feature, after `put_all_away`, in no order; return how many classes."""
-    cdef const Share* block = block_at(pool, node.block)
+    """Write the sums of a feature by class, unsorted, after `flush_sums`; return the number of classes."""
+    cdef const ClassSum* block = block_at(pool, node.block)
     cdef size_t i, count = 0
     if node.block == 0:
         classes[0], documents[0], occurrences[0] = <int32_t> node.group - 1, node.documents, node.occurrences
@@ -221,10 +221,10 @@ cdef inline size_t write_shares(
     return count
 
 
-cdef inline int sort_shares(
+cdef inline int sort_sums(
     int32_t* classes, int64_t* documents, int64_t* occurrences, size_t count, Buffer* entries, Buffer* spare
 ) except -1 nogil:
-    """Sort what was written of a feature by class."""
+    """Sort the sums of a feature by class."""
     cdef uint64_t* order
     cdef int64_t* copies
     cdef size_t i
@@ -241,27 +241,27 @@ cdef inline int sort_shares(
     return 0
 
 
-cdef inline size_t list_shares(
+cdef inline size_t list_sums(
     const Pool* pool, const Tree* tree, const uint32_t* columns, size_t n_columns,
     int64_t* ends, int32_t* classes, int64_t* documents, int64_t* occurrences
 ) except? 0xFFFFFFFFFFFFFFFF nogil:
-    """Write the sums of every class for the node of each column; return how many.
+    """Write the sums of each column, sorted by class; return their number.
 
-    columns  the nodes; no column has a sum whose number is beyond the tree
+    columns  the node of each column; columns with a number that is no node have no sums
     """
     cdef const Node* nodes = <const Node*> tree.nodes.data
     cdef Buffer entries = Buffer(NULL, 0)
     cdef Buffer spare = Buffer(NULL, 0)
-    cdef size_t column, n_shares, n = 0
+    cdef size_t column, n_sums, n = 0
     try:
         for column in range(n_columns):
             if column + AHEAD < n_columns and columns[column + AHEAD] < tree.count:
                 nb_prefetch(&nodes[columns[column + AHEAD]])
             if columns[column] < tree.count:
-                n_shares = write_shares(pool, &nodes[columns[column]], &classes[n], &documents[n], &occurrences[n])
-                if n_shares > 1:
-                    sort_shares(&classes[n], &documents[n], &occurrences[n], n_shares, &entries, &spare)
-                n += n_shares
+                n_sums = write_sums(pool, &nodes[columns[column]], &classes[n], &documents[n], &occurrences[n])
+                if n_sums > 1:
+                    sort_sums(&classes[n], &documents[n], &occurrences[n], n_sums, &entries, &spare)
+                n += n_sums
             ends[column + 1] = n
     finally:
         release(&entries)

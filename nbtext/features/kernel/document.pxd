@@ -1,16 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# The counts of a document: they become a row, part of a class, or scores.
+# The counts of a document: how they become a CSR row, part of a class's sums, or scores.
 
 from libc.math cimport fabs, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from nbtext.features.kernel.analysis cimport Analysis, hash_new_nodes
-from nbtext.features.kernel.class_sums cimport MOST_GROUPS, Pool, add_features
+from nbtext.features.kernel.class_sums cimport MAX_GROUPS, Pool, add_features
 from nbtext.features.kernel.entries cimport count_of, feature_of, merge_equal, sort_entries
-from nbtext.features.kernel.memory cimport AHEAD, MOST_TOKENS, Buffer, nb_prefetch, release, reserve, too_much
-from nbtext.features.kernel.ngrams cimport BUCKET, MOST_NODES, STRIP, UNKNOWN, descend
-from nbtext.features.kernel.words cimport Token, Words, empty_words
+from nbtext.features.kernel.memory cimport AHEAD, MAX_TOKENS, Buffer, nb_prefetch, release, reserve, too_much
+from nbtext.features.kernel.ngrams cimport BUCKET, MAX_NODES, TOKEN_BATCH, UNKNOWN, descend
+from nbtext.features.kernel.words cimport Token, Words, free_words
 
 
 cdef enum Frequency:
@@ -24,53 +24,53 @@ cdef enum Norm:
     L1
     L2
 
-cdef struct Weighing:
+cdef struct DocumentWeighting:
     Frequency tf
     Norm norm
-    const double* idf  # NULL where rarity does not count
+    const double* idf  # or NULL
 
 cdef extern from *:
     """
     static double NB_LOGARITHMS[1024];
     """
-    double[1024] LOGARITHMS "NB_LOGARITHMS"  # of 1 to 1023 by NumPy, so that it and the kernel agree to the last bit
+    double[1024] LOGARITHMS "NB_LOGARITHMS"  # of 1 to 1023, by NumPy, so that plain.py returns the same bits
 
 cdef struct Scratch:  # the working memory of one thread: the text and the counts of the current document
     # the text
-    Buffer letters  # its UTF-8 in lower case
-    Buffer marks  # a bit for each byte that is of a word, or where each character begins
-    Buffer ends  # of padded words, among the characters
-    Token[STRIP + 32] strip  # the tokens at hand
-    size_t n_strip
-    uint32_t[2 * STRIP + 64] edges  # where words begin and end, in turns
+    Buffer letters  # lowercase UTF-8
+    Buffer marks  # a bit for each byte (words), or the position of each character
+    Buffer ends  # of padded words, as character numbers
+    Token[TOKEN_BATCH + 32] tokens  # the current tokens
+    size_t n_tokens_held
+    uint32_t[2 * TOKEN_BATCH + 64] edges  # alternately the start and end of a word
     size_t n_edges
-    size_t next_bits  # the next 64 bits of `marks` to look at
-    uint64_t was_in_word  # whether the byte before them is of a word
-    uint32_t[STRIP + 32] found  # the nodes of the tokens at hand
+    size_t next_bits  # index of the next 64 bits of `marks`
+    uint64_t was_in_word  # whether the byte before them is a word character
+    uint32_t[TOKEN_BATCH + 32] found  # the nodes of the current tokens
     # the document
-    Buffer sequence  # uint32_t: its words; where features are hashed, where they begin in `joined`
+    Buffer sequence  # uint32_t: nodes of its words; with hashing, their positions in `joined`
     size_t n_sequence
-    Buffer nodes  # uint32_t: the n-grams that begin at each word
-    Buffer joined  # where features are hashed: its words, each with a space after it
+    Buffer nodes  # uint32_t: nodes of the n-grams that begin at each word
+    Buffer joined  # with hashing: its words, each followed by a space
     size_t n_joined
-    Buffer named  # where features are hashed: a feature after the name of its field
-    Buffer features  # uint32_t: as often as they occur
+    Buffer named  # with hashing: a feature with the prefix of its field
+    Buffer features  # uint32_t: one for each occurrence
     size_t n_features
-    Buffer places  # uint32_t, by feature: its position among the entries + 1, 0 where it did not occur
+    Buffer places  # uint32_t, by feature: index of its entry + 1, or 0
     size_t n_places
-    Buffer entries  # uint64_t, of the document's features in the order of their first sight
+    Buffer entries  # uint64_t, in order of first occurrence
     Buffer spare  # uint64_t, for sorting
-    Buffer values  # double, the weights of the entries
+    Buffer values  # double, weights of the entries
     size_t n_entries
-    uint64_t n_tokens  # features that are UNKNOWN included
-    # what became of words that were seen before, where a function of Python decides that
+    uint64_t n_tokens  # UNKNOWN features included
+    # the normal forms of words seen so far, with `normalize`
     Words raw
-    Words decided  # where features are hashed: the words that it gave back
-    # rows that are done
+    Words normalized  # with hashing: the normal forms
+    # finished rows
     Buffer indices
     Buffer counts
     size_t n_done
-    size_t n_too_long  # tokens that were left out
+    size_t n_too_long  # tokens ignored because they are too long
 
 
 cdef inline void free_scratch(Scratch* s) noexcept nogil:
@@ -88,35 +88,35 @@ cdef inline void free_scratch(Scratch* s) noexcept nogil:
     release(&s.values)
     release(&s.indices)
     release(&s.counts)
-    empty_words(&s.raw)
-    empty_words(&s.decided)
+    free_words(&s.raw)
+    free_words(&s.normalized)
 
 
 cdef inline int append_features(Scratch* s, const uint32_t* features, size_t count) except -1 nogil:
-    """Note occurrences of features in the document."""
+    """Append occurrences of features."""
     reserve(&s.features, s.n_features + count, sizeof(uint32_t))
     memcpy(<uint32_t*> s.features.data + s.n_features, features, count * sizeof(uint32_t))
     s.n_features += count
-    if s.n_features > MOST_TOKENS:
+    if s.n_features > MAX_TOKENS:
         return too_much("a document of more than 2**31 tokens")
     return 0
 
 
 cdef inline int count_features(Scratch* s, size_t n_numbers) except -1 nogil:
-    """Make the document's entries: its features, numbers below n_numbers, in the order of their first sight."""
+    """Make the document's entries, in order of first occurrence; features are below `n_numbers`."""
     cdef const uint32_t* features = <const uint32_t*> s.features.data
     cdef uint32_t* places
     cdef uint64_t* entries
     cdef size_t i, n_entries = 0
     cdef uint32_t place
     cdef uint64_t is_new  # 1 or 0
-    make_places(s, n_numbers)
+    reserve_places(s, n_numbers)
     reserve(&s.entries, s.n_features + 1, sizeof(uint64_t))
     places, entries = <uint32_t*> s.places.data, <uint64_t*> s.entries.data
     for i in range(s.n_features):
         if i + AHEAD < s.n_features:
             nb_prefetch(&places[features[i + AHEAD]])
-        # without a branch, as nobody can foretell which words are new
+        # without a branch, because new words cannot be predicted
         place = places[features[i]]
         is_new = place == 0
         place += is_new * <uint32_t> (n_entries + 1)
@@ -129,7 +129,7 @@ cdef inline int count_features(Scratch* s, size_t n_numbers) except -1 nogil:
     return 0
 
 
-cdef inline int make_places(Scratch* s, size_t n_numbers) except -1 nogil:
+cdef inline int reserve_places(Scratch* s, size_t n_numbers) except -1 nogil:
     if n_numbers > s.n_places:
         reserve(&s.places, n_numbers, sizeof(uint32_t))
         memset(<uint32_t*> s.places.data + s.n_places, 0, (n_numbers - s.n_places) * sizeof(uint32_t))
@@ -138,7 +138,7 @@ cdef inline int make_places(Scratch* s, size_t n_numbers) except -1 nogil:
 
 
 cdef inline int count_buckets(Scratch* s) except -1 nogil:
-    """Make the document's entries, sorted, where there may be too many features for `places`."""
+    """Make the document's entries, sorted; for buckets, of which there may be too many for `places`."""
     cdef const uint32_t* features = <const uint32_t*> s.features.data
     cdef uint64_t* entries
     cdef size_t i
@@ -152,7 +152,7 @@ cdef inline int count_buckets(Scratch* s) except -1 nogil:
 
 
 cdef inline int append_row(Scratch* s) except -1 nogil:
-    """Put the document's entries after those of the rows that are done."""
+    """Append the document's entries to the finished rows."""
     cdef uint64_t* entries = <uint64_t*> s.entries.data
     cdef int32_t *indices
     cdef int32_t *counts
@@ -168,7 +168,7 @@ cdef inline int append_row(Scratch* s) except -1 nogil:
 
 
 cdef inline int count_document(Analysis* a, Scratch* s) except -1 nogil:
-    """Make the document's entries in the order of their first sight: by final column, or by node where they grow.
+    """Make the document's entries, by column, or by node if the vocabulary grows, in order of first occurrence.
 
     Buckets are sorted.
     """
@@ -176,12 +176,12 @@ cdef inline int count_document(Analysis* a, Scratch* s) except -1 nogil:
         return count_buckets(s)
     if a.is_growing:
         return count_features(s, a.tree.count)
-    number_columns(a, s)
+    replace_nodes_by_columns(a, s)
     return count_features(s, a.n_columns)
 
 
 cdef inline void keep_known(Analysis* a, Scratch* s) noexcept nogil:
-    """Leave out what a fixed vocabulary does not hold: unknown words, and nodes that are but parts of its features."""
+    """Remove features outside a fixed vocabulary: unknown words, and nodes that are only prefixes of features."""
     cdef const uint32_t* columns = <const uint32_t*> a.columns.data
     cdef uint32_t* features = <uint32_t*> s.features.data
     cdef size_t i, n_known = 0
@@ -193,8 +193,8 @@ cdef inline void keep_known(Analysis* a, Scratch* s) noexcept nogil:
     s.n_features = n_known
 
 
-cdef inline void number_columns(Analysis* a, Scratch* s) noexcept nogil:
-    """Replace the nodes of a fixed vocabulary by its columns, and leave out what it does not hold."""
+cdef inline void replace_nodes_by_columns(Analysis* a, Scratch* s) noexcept nogil:
+    """Replace nodes by columns of a fixed vocabulary, and remove features outside it."""
     cdef const uint32_t* columns = <const uint32_t*> a.columns.data
     cdef uint32_t* features = <uint32_t*> s.features.data
     cdef size_t i, n_known = 0
@@ -206,14 +206,14 @@ cdef inline void number_columns(Analysis* a, Scratch* s) noexcept nogil:
         else:
             column = columns[feature] - 1 if feature != UNKNOWN else UNKNOWN
         features[n_known] = column
-        n_known += column < MOST_NODES
+        n_known += column < MAX_NODES
     s.n_features = n_known
 
 
-cdef inline uint64_t tally_document(Analysis* a, Scratch* s, Pool* pool, uint32_t group) except? 0xFFFFFFFFFFFFFFFF nogil:
+cdef inline uint64_t add_to_class(Analysis* a, Scratch* s, Pool* pool, uint32_t group) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Add the document to its class; return its hash."""
     cdef const uint32_t* nodes = <const uint32_t*> s.features.data
-    if group >= MOST_GROUPS:
+    if group >= MAX_GROUPS:
         too_much("more than 2**24 classes")
     if a.n_buckets:
         find_buckets(a, s)
@@ -225,7 +225,7 @@ cdef inline uint64_t tally_document(Analysis* a, Scratch* s, Pool* pool, uint32_
 
 
 cdef inline int find_buckets(Analysis* a, Scratch* s) except -1 nogil:
-    """Find the nodes of hashed features, which only those that are met have."""
+    """Find or add the nodes of hashed features."""
     cdef uint32_t* nodes
     cdef size_t i
     reserve(&s.nodes, s.n_features, sizeof(uint32_t))
@@ -235,7 +235,7 @@ cdef inline int find_buckets(Analysis* a, Scratch* s) except -1 nogil:
     return descend(&a.tree, nodes, <const uint32_t*> s.features.data, s.n_features, True)
 
 
-cdef inline int weigh_document(Scratch* s, const Weighing* weighing) except -1 nogil:
+cdef inline int weight_document(Scratch* s, const DocumentWeighting* weighting) except -1 nogil:
     """Write the columns and weights of the entries to `indices` and `values`."""
     cdef const uint64_t* entries = <const uint64_t*> s.entries.data
     cdef int32_t* indices
@@ -246,17 +246,17 @@ cdef inline int weigh_document(Scratch* s, const Weighing* weighing) except -1 n
     indices, values = <int32_t*> s.indices.data, <double*> s.values.data
     for i in range(s.n_entries):
         indices[i] = <int32_t> feature_of(entries[i])
-    weigh(values, entries, s.n_entries, weighing.tf)
-    if weighing.idf != NULL:
+    set_weights(values, entries, s.n_entries, weighting.tf)
+    if weighting.idf != NULL:
         for i in range(s.n_entries):
-            values[i] *= weighing.idf[indices[i]]
-    if weighing.norm != NONE:
-        normalize_weights(values, s.n_entries, weighing.norm)
+            values[i] *= weighting.idf[indices[i]]
+    if weighting.norm != NONE:
+        normalize_weights(values, s.n_entries, weighting.norm)
     return 0
 
 
-cdef inline void weigh(double* values, const uint64_t* entries, size_t count, Frequency tf) noexcept nogil:
-    """The weights of counts within their document."""
+cdef inline void set_weights(double* values, const uint64_t* entries, size_t count, Frequency tf) noexcept nogil:
+    """Write the term frequencies of counts."""
     cdef size_t i
     cdef double total = 0
     for i in range(count):
@@ -271,7 +271,7 @@ cdef inline void weigh(double* values, const uint64_t* entries, size_t count, Fr
 
 
 cdef inline void normalize_weights(double* values, size_t count, Norm norm) noexcept nogil:
-    """Divide weights by the sum of their absolute values (L1) or by the root of that of their squares (L2)."""
+    """Divide weights by their L1 or L2 norm, unless it is 0."""
     cdef size_t i
     cdef double length = 0
     for i in range(count):

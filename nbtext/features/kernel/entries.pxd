@@ -28,7 +28,7 @@ cdef inline void insertion_sort(uint64_t* entries, size_t count) noexcept nogil:
 
 
 cdef inline int sort_entries(uint64_t* entries, size_t count, Buffer* spare) except -1 nogil:
-    """Sort entries by feature; of one feature there may be several."""
+    """Sort entries by feature, which may repeat."""
     cdef uint64_t all_bits = 0
     cdef uint64_t* here
     cdef uint64_t* there
@@ -73,7 +73,7 @@ cdef inline void sort_by_digit(
 
 
 cdef inline size_t merge_equal(uint64_t* entries, size_t count) noexcept nogil:
-    """Add up the entries of one feature, which are sorted; return how many are left."""
+    """Add up sorted entries of the same feature; return the number of entries left."""
     cdef size_t i, n_left = 0
     for i in range(count):
         if n_left and feature_of(entries[n_left - 1]) == feature_of(entries[i]):

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# What the machine offers beyond plain C, and memory that can grow.
+# Compiler built-ins beyond plain C, and growable buffers.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -8,15 +8,15 @@ from libc.string cimport memcmp, memcpy, memset
 cdef extern from *:
     """
     #if !defined(__GNUC__)
-    #error "the kernel is written for GCC and Clang; without it nbtext uses its plain Python twin"
+    #error "the kernel needs GCC or Clang; without it nbtext counts in plain Python"
     #endif
     #include <stdint.h>
     #include <stdlib.h>
     #include <string.h>
     #include <sys/mman.h>
 
-    /* Both halves of the product, folded together: the mixing step of Wang Yi's wyhash. */
-    static inline uint64_t nb_folded(uint64_t a, uint64_t b) {
+    /* The xor of both halves of the product: the mixing step of Wang Yi's wyhash. */
+    static inline uint64_t nb_fold(uint64_t a, uint64_t b) {
     #ifdef __SIZEOF_INT128__
         unsigned __int128 product = (unsigned __int128)a * b;
         return (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -27,7 +27,7 @@ cdef extern from *:
     #endif
     }
 
-    /* Eight bytes as a number, the first one lowest, on every machine. */
+    /* Eight bytes as a number, little-endian on every machine. */
     static inline uint64_t nb_load(const uint8_t *bytes) {
         uint64_t value;
         memcpy(&value, bytes, 8);
@@ -44,16 +44,16 @@ cdef extern from *:
         memcpy(bytes, &value, 8);
     }
 
-    static inline uint64_t nb_swapped(uint64_t value) { return __builtin_bswap64(value); }
+    static inline uint64_t nb_swap_bytes(uint64_t value) { return __builtin_bswap64(value); }
     static inline unsigned nb_lowest_bit(uint64_t value) { return (unsigned)__builtin_ctzll(value); }
     static inline unsigned nb_highest_bit(uint64_t value) { return 63u - (unsigned)__builtin_clzll(value); }
     static inline void nb_prefetch(const void *address) { __builtin_prefetch(address); }
 
-    /* Memory that can grow. Small blocks begin where a cache line does. Large ones come from the system, zero, in large
-       pages where it has them, as tables are read here and there, and grow without being copied where it can do that. */
+    /* Growable memory. Small blocks are aligned to cache lines. Large ones are mapped: they are zero, use huge
+       pages, since tables are read at random, and grow without a copy where the system supports that. */
     #define NB_LARGE ((size_t)1 << 22)
 
-    static inline void *nb_mapped(size_t size) {
+    static inline void *nb_map(size_t size) {
         void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return data == MAP_FAILED ? NULL : data;
     }
@@ -65,7 +65,7 @@ cdef extern from *:
             free(data);
     }
 
-    static inline void *nb_grown(void *data, size_t old_size, size_t size) {
+    static inline void *nb_grow(void *data, size_t old_size, size_t size) {
         void *grown = NULL;
     #ifdef MREMAP_MAYMOVE
         if (old_size >= NB_LARGE) {
@@ -77,7 +77,7 @@ cdef extern from *:
         }
     #endif
         if (size >= NB_LARGE)
-            grown = nb_mapped(size);
+            grown = nb_map(size);
         else if (posix_memalign(&grown, 64, size))
             return NULL;
         if (grown == NULL)
@@ -92,21 +92,21 @@ cdef extern from *:
         return grown;
     }
     """
-    uint64_t nb_folded(uint64_t a, uint64_t b) noexcept nogil
+    uint64_t nb_fold(uint64_t a, uint64_t b) noexcept nogil
     uint64_t nb_load(const uint8_t* bytes) noexcept nogil
     void nb_store(uint8_t* bytes, uint64_t value) noexcept nogil
-    uint64_t nb_swapped(uint64_t value) noexcept nogil
+    uint64_t nb_swap_bytes(uint64_t value) noexcept nogil
     unsigned nb_lowest_bit(uint64_t value) noexcept nogil
     unsigned nb_highest_bit(uint64_t value) noexcept nogil
     void nb_prefetch(const void* address) noexcept nogil
     const size_t NB_LARGE  # bytes
-    void* nb_grown(void* data, size_t old_size, size_t size) noexcept nogil
+    void* nb_grow(void* data, size_t old_size, size_t size) noexcept nogil
     void nb_free(void* data, size_t size) noexcept nogil
 
 
 cdef enum:
-    AHEAD = 16  # steps that a loop is ahead of itself in asking for memory
-    MOST_TOKENS = 0x7FFFFFFF  # of a document, so that its counts have 32 bits with a sign
+    AHEAD = 16  # iterations by which loops prefetch memory
+    MAX_TOKENS = 0x7FFFFFFF  # of a document: counts are int32
 
 
 cdef inline int out_of_memory() except -1 with gil:
@@ -122,10 +122,10 @@ cdef struct Buffer:
     size_t size  # bytes
 
 
-cdef inline bint enlarged(Buffer* buffer, size_t size) noexcept nogil:
-    """Whether the buffer now holds at least so many bytes."""
-    cdef size_t wanted = max(max(size, <size_t> 256), 2 * buffer.size)  # what is not written to costs no memory
-    cdef void* data = nb_grown(buffer.data, buffer.size, wanted)
+cdef inline bint enlarge(Buffer* buffer, size_t size) noexcept nogil:
+    """Grow a buffer to at least `size` bytes; return whether there was memory."""
+    cdef size_t wanted = max(max(size, <size_t> 256), 2 * buffer.size)  # pages that are never written use no memory
+    cdef void* data = nb_grow(buffer.data, buffer.size, wanted)
     if data == NULL:
         return False
     buffer.data, buffer.size = data, wanted
@@ -133,19 +133,19 @@ cdef inline bint enlarged(Buffer* buffer, size_t size) noexcept nogil:
 
 
 cdef inline int reserve(Buffer* buffer, size_t count, size_t item_size) except -1 nogil:
-    """Make room for so many items; what is there stays. Even for none there is an address then."""
+    """Grow a buffer to `count` items, keeping its contents. Its data is not NULL afterwards, even for 0 items."""
     if count <= buffer.size // item_size and buffer.data != NULL:
         return 0
-    if count > <size_t> -1 // item_size or not enlarged(buffer, count * item_size):
+    if count > <size_t> -1 // item_size or not enlarge(buffer, count * item_size):
         return out_of_memory()
     return 0
 
 
 cdef inline int reserve_zeros(Buffer* buffer, size_t count, size_t item_size) except -1 nogil:
-    """Make room for so many items, new ones zero."""
+    """Grow a buffer to `count` items, keeping its contents; new items are 0."""
     cdef size_t size = buffer.size
     reserve(buffer, count, item_size)
-    if buffer.size > size and (size or buffer.size < NB_LARGE):  # else it comes as zeros from the system
+    if buffer.size > size and (size or buffer.size < NB_LARGE):  # otherwise the system returns zeros
         memset(<uint8_t*> buffer.data + size, 0, buffer.size - size)
     return 0
 
@@ -156,7 +156,7 @@ cdef inline void release(Buffer* buffer) noexcept nogil:
 
 
 cdef inline bint is_indptr(const int64_t[::1] indptr, int64_t n_entries):
-    """Whether these are the bounds of rows with so many entries."""
+    """Return whether these are the row bounds of a CSR matrix with `n_entries` entries."""
     cdef Py_ssize_t row
     if indptr.shape[0] == 0 or indptr[0] != 0 or indptr[indptr.shape[0] - 1] != n_entries:
         return False

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# The tree of n-grams: each node is a word after its parent, so that "new york city" is two steps from "new".
-# No text is built for an n-gram: it is a pair of numbers.
+# The tree of n-grams: a node appends a word to its parent, so "new york city" is two steps below "new".
+# An n-gram is a pair of numbers; its text is never built.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -17,31 +17,31 @@ cdef extern from *:
     #define NB_BUCKET 0xFFFFFFFCu
     #define NB_FIELD 0xFFFFFFFBu
     """
-    const uint32_t WORD "NB_WORD"  # the parent of a word by itself
-    const uint32_t UNKNOWN "NB_UNKNOWN"  # the node of what a fixed vocabulary does not hold
-    const uint32_t LEFT_OUT "NB_LEFT_OUT"  # the node of a word that `normalize` leaves out
-    const uint32_t BUCKET "NB_BUCKET"  # the parent of hashed features, whose "words" are their numbers
-    const uint32_t FIELD "NB_FIELD"  # the parent of words of the first field; those of other fields are below it
+    const uint32_t WORD "NB_WORD"  # parent of a single word
+    const uint32_t UNKNOWN "NB_UNKNOWN"  # node of a feature outside a fixed vocabulary
+    const uint32_t LEFT_OUT "NB_LEFT_OUT"  # node of a word that `normalize` removes
+    const uint32_t BUCKET "NB_BUCKET"  # parent of hashed features, whose "words" are bucket numbers
+    const uint32_t FIELD "NB_FIELD"  # parent of words of field 0; FIELD - i is that of field i
 
 cdef enum:
-    MOST_NODES = 0x7FFFFFFF  # columns are 32-bit numbers with a sign
-    MOST_FIELDS = 0x10000
-    STRIP = 256  # tokens that are looked up together: their slots are fetched while the keys of others are worked out
+    MAX_NODES = 0x7FFFFFFF  # columns are int32
+    MAX_FIELDS = 0x10000
+    TOKEN_BATCH = 256  # tokens looked up together: slots are prefetched while other keys are computed
 
-cdef struct Node:  # 32 bytes, so that one fetch from memory brings all there is to know of a feature
+cdef struct Node:  # 32 bytes: half a cache line
     uint32_t parent
-    uint32_t word  # the node of the last word; of a word by itself, its number in the word table
-    uint64_t hash  # of its text, once a tally asked for it
-    # what the class at hand uses, see classes.pxi
-    uint32_t document  # the last one that held it
-    uint32_t group  # the class + 1, or 0 for none
+    uint32_t word  # node of the last word; for a single word its number in the word table
+    uint64_t hash  # of its text; set by hash_new_nodes
+    # sums of the current class, see class_sums.pxd
+    uint32_t document  # the last document that contains it
+    uint32_t group  # the current class + 1, or 0
     uint16_t documents
     uint16_t occurrences
-    uint32_t block  # of the sums of all classes: its place in the pool, 0 for none
+    uint32_t block  # place of the sums of all classes in the pool, or 0
 
 cdef struct PairSlot:
-    uint32_t tag  # the other half of the hash, so that most nodes that are not it need not be looked at
-    uint32_t node  # + 1, or 0 where the slot is free
+    uint32_t tag  # upper half of the hash, so that few other nodes are compared
+    uint32_t node  # + 1, or 0 for a free slot
 
 cdef struct Tree:
     Buffer nodes  # Node
@@ -51,30 +51,30 @@ cdef struct Tree:
     size_t n_pairs
 
 
-cdef inline int make_room_for_nodes(Tree* tree, size_t n_nodes) except -1 nogil:
-    if tree.count + n_nodes > MOST_NODES:
+cdef inline int reserve_nodes(Tree* tree, size_t n_nodes) except -1 nogil:
+    if tree.count + n_nodes > MAX_NODES:
         return too_much("more than 2**31 features")
     return reserve(&tree.nodes, tree.count + n_nodes, sizeof(Node))
 
 
 cdef inline uint32_t add_node(Tree* tree, uint32_t parent, uint32_t word) noexcept nogil:
-    """A new node; `make_room_for_nodes` was asked before."""
+    """Append a node, after `reserve_nodes`, and return its number."""
     (<Node*> tree.nodes.data)[tree.count] = Node(parent, word, 0, 0, 0, 0, 0, 0)
     tree.count += 1
     return <uint32_t> (tree.count - 1)
 
 
-cdef inline int make_room_for_pairs(Tree* tree, size_t n_pairs) except -1 nogil:
-    """Have room for so many more nodes that are found by their parent and word."""
+cdef inline int reserve_pairs(Tree* tree, size_t n_pairs) except -1 nogil:
+    """Reserve memory for `n_pairs` more nodes with a parent."""
     cdef size_t count = tree.n_pairs + n_pairs, n_slots = max(tree.mask + 1, <size_t> 1024)
-    make_room_for_nodes(tree, n_pairs)
+    reserve_nodes(tree, n_pairs)
     while count * 4 > n_slots * 3:
         n_slots *= 2
-    return spread_pairs(tree, n_slots) if tree.slots.data == NULL or n_slots > tree.mask + 1 else 0
+    return resize_pairs(tree, n_slots) if tree.slots.data == NULL or n_slots > tree.mask + 1 else 0
 
 
-cdef inline int spread_pairs(Tree* tree, size_t n_slots) except -1 nogil:
-    """Make a larger table, and find a slot there for each node."""
+cdef inline int resize_pairs(Tree* tree, size_t n_slots) except -1 nogil:
+    """Move all nodes with a parent to a table of `n_slots` slots."""
     cdef Node* nodes = <Node*> tree.nodes.data
     cdef Buffer larger = Buffer(NULL, 0)
     cdef PairSlot* slots
@@ -96,7 +96,7 @@ cdef inline int spread_pairs(Tree* tree, size_t n_slots) except -1 nogil:
 
 
 cdef inline PairSlot* seek_pair(const Tree* tree, uint64_t key, uint32_t parent, uint32_t word) noexcept nogil:
-    """The slot of a pair, or the free one where it belongs."""
+    """Return the slot of a pair, or the free slot to insert it in."""
     cdef size_t i = key & tree.mask
     cdef Node* nodes = <Node*> tree.nodes.data
     cdef PairSlot* slot
@@ -125,17 +125,17 @@ cdef inline uint32_t child(Tree* tree, uint64_t key, uint32_t parent, uint32_t w
 
 
 cdef inline int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size_t count, bint is_growing) except -1 nogil:
-    """Replace each node by its child for the word beside it; in a tree that does not grow, UNKNOWN where there is none."""
-    cdef uint64_t[STRIP] keys
+    """Replace each node by its child for the word at the same position; UNKNOWN if a tree that does not grow has none."""
+    cdef uint64_t[TOKEN_BATCH] keys
     cdef size_t i, n, start = 0
     if not is_growing and tree.n_pairs == 0:
         for i in range(count):
             nodes[i] = UNKNOWN
         return 0
     while start < count:
-        n = min(count - start, <size_t> STRIP)
+        n = min(count - start, <size_t> TOKEN_BATCH)
         if is_growing:
-            make_room_for_pairs(tree, n)
+            reserve_pairs(tree, n)
         for i in range(n):
             keys[i] = hash_pair(nodes[start + i], words[start + i])
             nb_prefetch(<PairSlot*> tree.slots.data + (keys[i] & tree.mask))
@@ -150,8 +150,8 @@ cdef inline int descend(Tree* tree, uint32_t* nodes, const uint32_t* words, size
     return 0
 
 
-cdef inline void fell(Tree* tree) noexcept nogil:
-    """Give all memory back."""
+cdef inline void free_tree(Tree* tree) noexcept nogil:
+    """Free the memory."""
     release(&tree.nodes)
     release(&tree.slots)
     memset(tree, 0, sizeof(Tree))

@@ -1,28 +1,28 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# Putting features in order: that of their text by code point, which is the order of their bytes in UTF-8.
-# An n-gram comes where its words' ranks put it, as the space between words is below every character of a word.
+# Sort features by the code points of their text, which is the order of their UTF-8 bytes.
+# N-grams sort by the ranks of their words, because a space sorts before every character of a word.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from nbtext.features.kernel.analysis cimport Analysis, Prefix
 from nbtext.features.kernel.entries cimport sort_entries
-from nbtext.features.kernel.memory cimport AHEAD, Buffer, nb_load, nb_prefetch, nb_swapped, release, reserve, reserve_zeros
-from nbtext.features.kernel.ngrams cimport FIELD, MOST_NODES, WORD, Node, Tree
+from nbtext.features.kernel.memory cimport AHEAD, Buffer, nb_load, nb_prefetch, nb_swap_bytes, release, reserve, reserve_zeros
+from nbtext.features.kernel.ngrams cimport FIELD, MAX_NODES, WORD, Node, Tree
 from nbtext.features.kernel.words cimport Words, word_letters
 
 
 cdef struct Ranked:
-    uint64_t key  # the first eight bytes, the first one highest
+    uint64_t key  # the first 8 bytes, big-endian
     uint32_t number
 
 
 cdef inline uint64_t sort_key(const uint8_t* word, size_t length) noexcept nogil:
     cdef uint64_t key = 0
     if length >= 8:
-        return nb_swapped(nb_load(word))
+        return nb_swap_bytes(nb_load(word))
     memcpy(&key, word, length)
-    return nb_swapped(nb_load(<uint8_t*> &key))
+    return nb_swap_bytes(nb_load(<uint8_t*> &key))
 
 
 cdef inline bint comes_before(const Words* words, const Ranked* a, const Ranked* b) noexcept nogil:
@@ -39,7 +39,7 @@ cdef inline bint comes_before(const Words* words, const Ranked* a, const Ranked*
 
 
 cdef inline Ranked* sort_by_keys(Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
-    """Sort by the eight bytes of the keys, from the last to the first; return which of the two has the result."""
+    """Radix sort by the keys; return which of the two arrays has the result."""
     cdef size_t[256] starts
     cdef size_t i, n, position
     cdef unsigned shift, digit
@@ -63,7 +63,7 @@ cdef inline Ranked* sort_by_keys(Ranked* ranked, Ranked* spare, size_t count) no
 
 
 cdef inline void merge_sort(const Words* words, Ranked* ranked, Ranked* spare, size_t count) noexcept nogil:
-    """Sort by the whole words."""
+    """Merge sort by the whole words."""
     cdef size_t half = count // 2, a = 0, b = half, i
     if count < 2:
         return
@@ -82,7 +82,7 @@ cdef inline void merge_sort(const Words* words, Ranked* ranked, Ranked* spare, s
 
 
 cdef inline int rank_words(const Words* words, uint32_t* in_order) except -1 nogil:
-    """Write the numbers of all words in the order of their letters."""
+    """Write the numbers of all words, sorted by their bytes."""
     cdef Buffer memory = Buffer(NULL, 0)
     cdef Ranked* ranked
     cdef Ranked* spare
@@ -109,32 +109,32 @@ cdef inline int rank_words(const Words* words, uint32_t* in_order) except -1 nog
     return 0
 
 
-cdef struct Visit:
+cdef struct TreePosition:
     uint32_t node
     uint32_t rank  # of its last word
-    uint32_t depth  # how many words it has
+    uint32_t depth  # number of words
 
 cdef struct Listing:
-    # what is known of the tree
-    Buffer ranks  # uint32_t, by number of a word: its rank
-    Buffer roots  # uint32_t, by rank: the node of the word
-    Buffer words  # uint8_t, their letters in order
-    Buffer starts  # uint64_t, by rank: where they begin, and the end
-    Buffer children  # uint64_t, (rank of the last word, node), by parent and then in order
-    Buffer first_child  # uint32_t, by parent: where its children begin; fields come after all nodes
-    # the walk through it
-    Buffer stack  # Visit, those to come
+    # the tree
+    Buffer ranks  # uint32_t, rank of each word, by number
+    Buffer roots  # uint32_t, node of each word, by rank
+    Buffer words  # uint8_t, bytes of the words, sorted
+    Buffer starts  # uint64_t, bounds of the words in `words`, by rank
+    Buffer children  # uint64_t, (rank of the last word, node), sorted by parent, then by rank
+    Buffer first_child  # uint32_t, index of the first child, by parent; fields follow the nodes
+    # the traversal
+    Buffer stack  # TreePosition
     size_t n_stack
-    Buffer path  # uint8_t, the text of the node at hand
+    Buffer path  # uint8_t, text of the current node
     Buffer path_ends  # uint64_t, by depth
-    # what comes of it
+    # the result
     size_t count
-    Buffer order  # uint32_t, the nodes that are features
-    Buffer offsets  # int64_t, where their texts begin
+    Buffer order  # uint32_t, nodes of the features, sorted
+    Buffer offsets  # int64_t, bounds of their texts
     Buffer letters  # uint8_t, their texts
 
 
-cdef inline void drop_listing(Listing* listing) noexcept nogil:
+cdef inline void free_listing(Listing* listing) noexcept nogil:
     release(&listing.ranks)
     release(&listing.roots)
     release(&listing.words)
@@ -150,7 +150,7 @@ cdef inline void drop_listing(Listing* listing) noexcept nogil:
 
 
 cdef inline int list_words(Listing* listing, const Tree* tree, const Words* words) except -1 nogil:
-    """Rank the words, and spell them in order."""
+    """Rank the words, and concatenate them in sorted order."""
     cdef const Node* nodes = <const Node*> tree.nodes.data
     cdef const uint8_t* letters
     cdef uint32_t* roots
@@ -177,11 +177,11 @@ cdef inline int list_words(Listing* listing, const Tree* tree, const Words* word
 
 
 cdef inline size_t parent_index(const Tree* tree, uint32_t parent) noexcept nogil:
-    return parent if parent < MOST_NODES else tree.count + (FIELD - parent)
+    return parent if parent < MAX_NODES else tree.count + (FIELD - parent)
 
 
 cdef inline int list_children(Listing* listing, const Tree* tree, size_t n_fields) except -1 nogil:
-    """Put the other nodes after their parents' places, and there in the order of their last words."""
+    """Group the other nodes by parent, and sort each group by the rank of the last word."""
     cdef const Node* nodes = <const Node*> tree.nodes.data
     cdef const uint32_t* ranks = <const uint32_t*> listing.ranks.data
     cdef uint64_t* children
@@ -219,16 +219,16 @@ cdef inline int sort_children(uint64_t* children, const uint32_t* first, size_t 
     return 0
 
 
-cdef inline int list_features(Listing* listing, Visit root, size_t shortest, size_t longest) except -1 nogil:
-    """Visit a node and all below it, in order, and list those that are at least `shortest` words long."""
-    cdef Visit visit
-    reserve(&listing.stack, 1, sizeof(Visit))
-    (<Visit*> listing.stack.data)[0] = root
+cdef inline int list_features(Listing* listing, TreePosition root, size_t shortest, size_t longest) except -1 nogil:
+    """List a node and its descendants of `shortest` to `longest` words, in sorted order."""
+    cdef TreePosition visit
+    reserve(&listing.stack, 1, sizeof(TreePosition))
+    (<TreePosition*> listing.stack.data)[0] = root
     listing.n_stack = 1
     while listing.n_stack:
         listing.n_stack -= 1
-        visit = (<Visit*> listing.stack.data)[listing.n_stack]
-        lengthen_path(listing, visit)
+        visit = (<TreePosition*> listing.stack.data)[listing.n_stack]
+        extend_path(listing, visit)
         if visit.depth >= shortest:
             list_feature(listing, visit)
         if visit.depth < longest:
@@ -236,22 +236,22 @@ cdef inline int list_features(Listing* listing, Visit root, size_t shortest, siz
     return 0
 
 
-cdef inline int stack_children(Listing* listing, Visit parent) except -1 nogil:
-    """Visit the children next, the first one first."""
+cdef inline int stack_children(Listing* listing, TreePosition parent) except -1 nogil:
+    """Push the children, so that the first one is visited next."""
     cdef const uint32_t* first = <const uint32_t*> listing.first_child.data + parent.node
     cdef const uint64_t* children = <const uint64_t*> listing.children.data
-    cdef Visit* stack
+    cdef TreePosition* stack
     cdef size_t i
-    reserve(&listing.stack, listing.n_stack + first[1] - first[0], sizeof(Visit))
-    stack = <Visit*> listing.stack.data
+    reserve(&listing.stack, listing.n_stack + first[1] - first[0], sizeof(TreePosition))
+    stack = <TreePosition*> listing.stack.data
     for i in range(first[1], first[0], -1):
-        stack[listing.n_stack] = Visit(<uint32_t> children[i - 1], <uint32_t> (children[i - 1] >> 32), parent.depth + 1)
+        stack[listing.n_stack] = TreePosition(<uint32_t> children[i - 1], <uint32_t> (children[i - 1] >> 32), parent.depth + 1)
         listing.n_stack += 1
     return 0
 
 
 cdef inline int begin_path(Listing* listing, const uint8_t* prefix, size_t length) except -1 nogil:
-    """The text of all nodes to come begins with this."""
+    """Begin the text of all following nodes with a prefix."""
     reserve(&listing.path, length, 1)
     reserve(&listing.path_ends, 1, sizeof(uint64_t))
     memcpy(listing.path.data, prefix, length)
@@ -259,8 +259,8 @@ cdef inline int begin_path(Listing* listing, const uint8_t* prefix, size_t lengt
     return 0
 
 
-cdef inline int lengthen_path(Listing* listing, Visit visit) except -1 nogil:
-    """Put a node's last word after the path of its parent, and a space before all but the first."""
+cdef inline int extend_path(Listing* listing, TreePosition visit) except -1 nogil:
+    """Append a node's last word to the path of its parent, after a space if it is not the first."""
     cdef const uint64_t* starts = <const uint64_t*> listing.starts.data + visit.rank
     cdef size_t length = starts[1] - starts[0], end = (<uint64_t*> listing.path_ends.data)[visit.depth - 1]
     reserve(&listing.path, end + 1 + length, 1)
@@ -279,8 +279,8 @@ cdef inline int begin_list(Listing* listing) except -1 nogil:
     return 0
 
 
-cdef inline int list_feature(Listing* listing, Visit visit) except -1 nogil:
-    """Note a node and its text."""
+cdef inline int list_feature(Listing* listing, TreePosition visit) except -1 nogil:
+    """Append a node and its text to the result."""
     cdef size_t length = (<uint64_t*> listing.path_ends.data)[visit.depth]
     cdef int64_t* offsets
     reserve(&listing.order, listing.count + 1, sizeof(uint32_t))
@@ -295,7 +295,7 @@ cdef inline int list_feature(Listing* listing, Visit visit) except -1 nogil:
 
 
 cdef inline int rank_features(Listing* listing, size_t n_nodes) except -1 nogil:
-    """Write the column of each node to `ranks`, -1 where it is no feature."""
+    """Write the column of each node to `ranks`, or -1."""
     cdef const uint32_t* order = <const uint32_t*> listing.order.data
     cdef int32_t* columns
     cdef size_t i
@@ -318,9 +318,9 @@ cdef inline int list_field(Listing* listing, Analysis* a, size_t field) except -
     begin_path(listing, prefix.letters, prefix.length)
     if not a.has_names:
         for i in range(a.words.count):
-            list_features(listing, Visit(roots[i], <uint32_t> i, 1), shortest, longest)
+            list_features(listing, TreePosition(roots[i], <uint32_t> i, 1), shortest, longest)
         return 0
     start, stop = first[a.tree.count + field], first[a.tree.count + field + 1]
     for i in range(start, stop):
-        list_features(listing, Visit(<uint32_t> children[i], <uint32_t> (children[i] >> 32), 1), shortest, longest)
+        list_features(listing, TreePosition(<uint32_t> children[i], <uint32_t> (children[i] >> 32), 1), shortest, longest)
     return 0

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# The sparse linear scorer, SparseWeights in Python.
+# Scores of a document by a sparse linear scorer, which is SparseWeights in Python.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -17,16 +17,16 @@ cdef struct Scorer:
     size_t n_entries
     const double* bias
     const double* default
-    const double* base  # NULL where no weights are alike
+    const double* base  # or NULL
     const double* base_scale
     const int64_t* indptr
     const int32_t* classes
     const double* deltas
-    const double* dense  # the deltas as a matrix (n_features, n_classes), where that takes little more room; else NULL
+    const double* dense  # deltas as a dense matrix (n_features, n_classes) if that is hardly larger, or NULL
 
 
 cdef inline bint is_sound(const Scorer* scorer, int64_t feature) noexcept nogil:
-    """Whether the scorer has entries for this feature; its arrays may come from anywhere."""
+    """Return whether a feature and its bounds are valid; the arrays may come from an untrusted model."""
     return 0 <= feature < <int64_t> scorer.n_features and (
         scorer.dense != NULL or 0 <= scorer.indptr[feature] <= scorer.indptr[feature + 1] <= <int64_t> scorer.n_entries
     )
@@ -35,9 +35,9 @@ cdef inline bint is_sound(const Scorer* scorer, int64_t feature) noexcept nogil:
 cdef inline bint add_scores(
     const Scorer* scorer, const int32_t* features, const Value* values, size_t count, double* scores
 ) noexcept nogil:
-    """Write the scores of a document; False where scorer and document do not fit each other.
+    """Write the scores of a document; return False if scorer and document do not match.
 
-    Sums are taken in the order in which the twin takes them, so that both give the same bits.
+    Sums have the same order as in plain.py, so both return the same bits.
     """
     cdef double total = 0, based = 0
     cdef const double* row
@@ -45,7 +45,7 @@ cdef inline bint add_scores(
     memset(scores, 0, scorer.n_classes * sizeof(double))
     for i in range(count):
         if i + 2 * AHEAD < count:
-            fetch_entries(scorer, features[i + AHEAD], features[i + 2 * AHEAD])
+            prefetch_entries(scorer, features[i + AHEAD], features[i + 2 * AHEAD])
         if not is_sound(scorer, features[i]):
             return False
         total += values[i]
@@ -64,8 +64,8 @@ cdef inline bint add_scores(
     return True
 
 
-cdef inline void fetch_entries(const Scorer* scorer, int32_t feature, int32_t later_feature) noexcept nogil:
-    """Have the memory fetch what will be added, and before that where it is."""
+cdef inline void prefetch_entries(const Scorer* scorer, int32_t feature, int32_t later_feature) noexcept nogil:
+    """Prefetch the deltas of one feature, and the bounds of a later one."""
     if scorer.dense != NULL:
         if 0 <= later_feature < <int64_t> scorer.n_features:
             nb_prefetch(scorer.dense + later_feature * scorer.n_classes)
@@ -78,7 +78,7 @@ cdef inline void fetch_entries(const Scorer* scorer, int32_t feature, int32_t la
 
 
 cdef inline bint add_deltas(const Scorer* scorer, int32_t feature, double value, double* scores) noexcept nogil:
-    """Add the deltas of a feature; its classes ascend, so that one which has all need not be followed."""
+    """Add the deltas of a feature; if it has all classes, which ascend, they are not looked up."""
     cdef int64_t entry, start = scorer.indptr[feature], end = scorer.indptr[feature + 1], last = scorer.n_classes - 1
     cdef const double* deltas = scorer.deltas
     if end - start == last + 1 and start < end and scorer.classes[start] == 0 and scorer.classes[end - 1] == last:

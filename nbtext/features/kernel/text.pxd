@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# Text: from the code points of a str to lowercase UTF-8, and to the places of its words and characters.
+# Text: from the code points of a str to lowercase UTF-8, with the positions of its words or characters.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -19,12 +19,12 @@ cdef extern from "Python.h":
 cdef extern from *:
     """
     #if PY_VERSION_HEX < 0x030C0000
-    #define nb_made_ready(text) PyUnicode_READY(text)
+    #define nb_make_ready(text) PyUnicode_READY(text)
     #else
-    #define nb_made_ready(text) 0
+    #define nb_make_ready(text) 0
     #endif
     """
-    int nb_made_ready(object text) except -1
+    int nb_make_ready(object text) except -1
 
 ctypedef fused CodeUnit:
     uint8_t
@@ -35,28 +35,28 @@ cdef struct Text:
     const void* units
     size_t length  # in code points
     int width  # bytes of a code point: 1, 2 or 4
-    bint lowercase  # whether it is still to be lowercased
+    bint lowercase  # whether it must be lowercased
 
 cdef enum:
-    MOST_CHARACTERS = 0x3FFFFFFF  # of a text, so that its positions in UTF-8 have 32 bits
+    MAX_CHARACTERS = 0x3FFFFFFF  # of a text: byte positions are uint32
     IS_WORD = 1  # \w of the module re
     IS_SPACE = 2  # \s of the module re, and where str.split() splits
     SIGMA = 0x03A3  # Σ, whose lower case depends on its neighbors
     DOTTED_I = 0x0130  # İ, whose lower case is two characters
 
-# The lower case and the kinds of each character of the Basic Multilingual Plane; Latin-1 from the start, the rest
-# when a text needs it, which takes a millisecond.
+# The lower case and the kind of each character of the Basic Multilingual Plane. Latin-1 is filled in at import, the rest
+# when a text needs it (1 ms).
 cdef extern from *:
     """
     static uint16_t NB_LOWER[0x10000];
     static uint8_t NB_KINDS[0x10000];
-    static uint32_t NB_N_LEARNED[1];
+    static uint32_t NB_N_FILLED[1];
     #define NB_EACH 0x0101010101010101u
     #define NB_FLAGS 0x8080808080808080u
     """
     uint16_t[0x10000] LOWER "NB_LOWER"
     uint8_t[0x10000] KINDS "NB_KINDS"
-    uint32_t[1] N_LEARNED "NB_N_LEARNED"  # how many characters these tables hold
+    uint32_t[1] N_FILLED "NB_N_FILLED"  # number of characters in these tables
     const uint64_t EACH "NB_EACH"  # each of eight bytes 1
     const uint64_t FLAGS "NB_FLAGS"  # each of eight bytes 128
 
@@ -65,15 +65,15 @@ cdef inline int kinds_by_python(uint32_t point) noexcept nogil:
     return (IS_WORD if Py_UNICODE_ISALNUM(point) or point == c'_' else 0) | (IS_SPACE if Py_UNICODE_ISSPACE(point) else 0)
 
 
-cdef inline void learn_characters(uint32_t stop) noexcept:
+cdef inline void fill_character_tables(uint32_t stop) noexcept:
     cdef uint32_t point
-    for point in range(N_LEARNED[0], stop):
+    for point in range(N_FILLED[0], stop):
         LOWER[point] = <uint16_t> Py_UNICODE_TOLOWER(point)
         KINDS[point] = <uint8_t> kinds_by_python(point)
-    N_LEARNED[0] = max(N_LEARNED[0], stop)
+    N_FILLED[0] = max(N_FILLED[0], stop)
 
 
-cdef inline uint32_t lowered(uint32_t point) noexcept nogil:
+cdef inline uint32_t lower(uint32_t point) noexcept nogil:
     return LOWER[point] if point < 0x10000 else Py_UNICODE_TOLOWER(point)
 
 
@@ -82,7 +82,7 @@ cdef inline int kinds_of(uint32_t point) noexcept nogil:
 
 
 cdef inline size_t encode(uint8_t* letters, uint32_t point) noexcept nogil:
-    """Write a character as UTF-8, lone surrogates like any other; return its number of bytes. Four may be touched."""
+    """Write a character as UTF-8, lone surrogates included; return its number of bytes. Four bytes must be writable."""
     if point < 0x80:
         letters[0] = <uint8_t> point
         return 1
@@ -103,33 +103,33 @@ cdef inline size_t encode(uint8_t* letters, uint32_t point) noexcept nogil:
 
 
 cdef inline uint32_t character_length(uint8_t first) noexcept nogil:
-    """The number of bytes of a character in UTF-8, by its first one."""
+    """Return the number of bytes of a UTF-8 character from its first byte."""
     return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
 
 
-# Eight ASCII characters at once, a byte each in a 64-bit number; answers are in the highest bit of each byte.
+# Operations on 8 ASCII characters in a 64-bit number; flags are the highest bit of each byte.
 
-cdef inline uint64_t between(uint64_t eight, uint64_t first, uint64_t last) noexcept nogil:
-    """Flags the characters from `first` to `last`; none of the eight is above 127, so that no sum carries over."""
+cdef inline uint64_t flag_range(uint64_t eight, uint64_t first, uint64_t last) noexcept nogil:
+    """Flag the characters from `first` to `last`; all are below 128, so no sum carries over."""
     return (eight + (128 - first) * EACH) & ~(eight + (127 - last) * EACH) & FLAGS
 
 
-cdef inline uint64_t in_upper_case(uint64_t eight) noexcept nogil:
-    return between(eight, c'A', c'Z')
+cdef inline uint64_t flag_upper_case(uint64_t eight) noexcept nogil:
+    return flag_range(eight, c'A', c'Z')
 
 
-cdef inline uint64_t in_words(uint64_t eight) noexcept nogil:
+cdef inline uint64_t flag_word_characters(uint64_t eight) noexcept nogil:
     cdef uint64_t underscores = FLAGS - (eight ^ (c'_' * EACH))
-    return (between(eight | 0x20 * EACH, c'a', c'z') | between(eight, c'0', c'9') | underscores) & FLAGS
+    return (flag_range(eight | 0x20 * EACH, c'a', c'z') | flag_range(eight, c'0', c'9') | underscores) & FLAGS
 
 
 cdef inline uint64_t flags_as_bits(uint64_t flags) noexcept nogil:
-    """The highest bit of each byte, the first byte's lowest."""
+    """Return the flags as 8 bits, the first byte's flag lowest."""
     return flags * <uint64_t> 0x0002040810204081 >> 56
 
 
 cdef inline bint is_ascii(const CodeUnit* units) noexcept nogil:
-    """Whether the next eight characters are."""
+    """Return whether the next 8 characters are ASCII."""
     cdef int i
     cdef CodeUnit any_bits = 0
     if CodeUnit is uint8_t:
@@ -140,8 +140,8 @@ cdef inline bint is_ascii(const CodeUnit* units) noexcept nogil:
         return any_bits < 128
 
 
-cdef inline uint64_t packed(const CodeUnit* units) noexcept nogil:
-    """The next eight characters, a byte each."""
+cdef inline uint64_t pack(const CodeUnit* units) noexcept nogil:
+    """Return the next 8 characters, one byte each."""
     cdef int i
     cdef uint64_t eight = 0
     if CodeUnit is uint8_t:
@@ -154,7 +154,7 @@ cdef inline uint64_t packed(const CodeUnit* units) noexcept nogil:
 
 cdef extern from *:
     """
-    /* The same for 64 characters, by vectors of 16, which GCC and Clang compile for whatever the machine has. */
+    /* The same for 64 characters, as vectors of 16, which GCC and Clang compile for the instruction set at hand. */
     typedef uint8_t nb_vector __attribute__((vector_size(16)));
 
     static inline uint64_t nb_bits(nb_vector flags) {
@@ -174,8 +174,8 @@ cdef extern from *:
         return nb_bits(parts[0] | parts[1] | parts[2] | parts[3]) == 0;
     }
 
-    /* Write them in lower case, where that is asked for; return a bit for each that is of a word. */
-    static inline uint64_t nb_spell_block(const uint8_t *text, int lowercase, uint8_t *letters) {
+    /* Write the characters, in lower case if asked; return a bit for each, whether it is a word character. */
+    static inline uint64_t nb_encode_block(const uint8_t *text, int lowercase, uint8_t *letters) {
         const nb_vector case_bit = (nb_vector){0} + (uint8_t)(lowercase ? 0x20 : 0);
         uint64_t in_word = 0;
         int i;
@@ -193,17 +193,17 @@ cdef extern from *:
     }
     """
     bint nb_is_ascii_block(const uint8_t* text) noexcept nogil
-    uint64_t nb_spell_block(const uint8_t* text, bint lowercase, uint8_t* letters) noexcept nogil
+    uint64_t nb_encode_block(const uint8_t* text, bint lowercase, uint8_t* letters) noexcept nogil
 
 
 cdef struct Bits:
-    uint64_t* whole  # where the next 64 go
+    uint64_t* whole  # the next 64 bits
     uint64_t pending
     unsigned n_pending
 
 
 cdef inline void put_bits(Bits* bits, uint64_t some, unsigned number) noexcept nogil:
-    """Write up to eight bits after those before."""
+    """Append up to 8 bits."""
     bits.pending |= some << bits.n_pending
     bits.n_pending += number
     if bits.n_pending >= 64:
@@ -213,19 +213,19 @@ cdef inline void put_bits(Bits* bits, uint64_t some, unsigned number) noexcept n
         bits.pending = some >> (number - bits.n_pending)
 
 
-cdef inline size_t spell_one(uint32_t point, bint lowercase, uint8_t* letters, Bits* bits) noexcept nogil:
+cdef inline size_t encode_one(uint32_t point, bint lowercase, uint8_t* letters, Bits* bits) noexcept nogil:
     cdef size_t n_bytes
     if lowercase:
-        point = lowered(point)
+        point = lower(point)
     n_bytes = encode(letters, point)
     put_bits(bits, (<uint64_t> 1 << n_bytes) - 1 if kinds_of(point) & IS_WORD else 0, <unsigned> n_bytes)
     return n_bytes
 
 
-cdef inline size_t spell_words(
+cdef inline size_t encode_words(
     const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint64_t* in_word
 ) noexcept nogil:
-    """Write a text as lowercase UTF-8 and, for each byte, a bit that says whether it is of a word; return the bytes.
+    """Write a text as lowercase UTF-8 and, for each byte, a bit: whether it is of a word character; return the number of bytes.
 
     letters  has room for 4 * length + 8 bytes
     in_word  has room for a bit for each of them and 64 more, which are zero
@@ -236,30 +236,30 @@ cdef inline size_t spell_words(
     while i < length:
         if CodeUnit is uint8_t and bits.n_pending == 0:
             while length - i >= 64 and nb_is_ascii_block(<const uint8_t*> units + i):
-                bits.whole[0] = nb_spell_block(<const uint8_t*> units + i, lowercase, letters + n_bytes)
+                bits.whole[0] = nb_encode_block(<const uint8_t*> units + i, lowercase, letters + n_bytes)
                 bits.whole += 1
                 n_bytes += 64
                 i += 64
         if length - i >= 8 and is_ascii(units + i):
-            eight = packed(units + i)
-            put_bits(&bits, flags_as_bits(in_words(eight)), 8)
-            nb_store(letters + n_bytes, eight | (in_upper_case(eight) & upper_to_lower) >> 2)
+            eight = pack(units + i)
+            put_bits(&bits, flags_as_bits(flag_word_characters(eight)), 8)
+            nb_store(letters + n_bytes, eight | (flag_upper_case(eight) & upper_to_lower) >> 2)
             n_bytes += 8
             i += 8
             continue
         end = min(i + 8, length)
         while i < end:
-            n_bytes += spell_one(units[i], lowercase, letters + n_bytes, &bits)
+            n_bytes += encode_one(units[i], lowercase, letters + n_bytes, &bits)
             i += 1
     bits.whole[0] = bits.pending
     bits.whole[1] = 0
     return n_bytes
 
 
-cdef inline size_t spell_characters(
+cdef inline size_t encode_characters(
     const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint32_t* starts
 ) noexcept nogil:
-    """Write a text as lowercase UTF-8, two or more white-space characters as one space; return how many are left.
+    """Write a text as lowercase UTF-8, runs of white space as one space; return the number of characters.
 
     starts  has room for length + 1 positions: where each character begins, and the end
     """
@@ -267,7 +267,7 @@ cdef inline size_t spell_characters(
     cdef uint32_t point
     cdef bint is_space, after_space = False
     for i in range(length):
-        point = lowered(units[i]) if lowercase else units[i]
+        point = lower(units[i]) if lowercase else units[i]
         is_space = kinds_of(point) & IS_SPACE != 0
         if is_space and after_space:
             n_bytes = starts[n_characters - 1]
@@ -282,10 +282,10 @@ cdef inline size_t spell_characters(
     return n_characters
 
 
-cdef inline size_t spell_padded(
+cdef inline size_t encode_padded_words(
     const CodeUnit* units, size_t length, bint lowercase, uint8_t* letters, uint32_t* starts, uint32_t* ends
 ) noexcept nogil:
-    """Write each word between white space as lowercase UTF-8, with a space on both sides; return how many.
+    """Write each word flag_range white space as lowercase UTF-8, with a space on both sides; return the number of words.
 
     starts  has room for 3 * length + 1 positions: where each character begins, and the end
     ends    has room for length numbers: that of the first character after each word
@@ -293,7 +293,7 @@ cdef inline size_t spell_padded(
     cdef size_t i = 0, n_words = 0, n_characters = 0, n_bytes = 0
     cdef uint32_t point
     while i < length:
-        if kinds_of(units[i]) & IS_SPACE:  # which lowercasing does not change
+        if kinds_of(units[i]) & IS_SPACE:  # lowercasing does not change white space
             i += 1
             continue
         letters[n_bytes] = c' '
@@ -301,7 +301,7 @@ cdef inline size_t spell_padded(
         n_bytes += 1
         n_characters += 1
         while i < length and not kinds_of(units[i]) & IS_SPACE:
-            point = lowered(units[i]) if lowercase else units[i]
+            point = lower(units[i]) if lowercase else units[i]
             starts[n_characters] = <uint32_t> n_bytes
             n_bytes += encode(letters + n_bytes, point)
             n_characters += 1
@@ -316,8 +316,8 @@ cdef inline size_t spell_padded(
     return n_words
 
 
-cdef inline bint is_lowered_in_context(const Text* text) noexcept nogil:
-    """Whether some character's lower case is not one character by itself."""
+cdef inline bint has_context_dependent_lower(const Text* text) noexcept nogil:
+    """Return whether a character's lower case depends on its neighbors or is more than one character."""
     cdef size_t i
     cdef bint found = False
     cdef uint16_t* two = <uint16_t*> text.units
@@ -332,23 +332,23 @@ cdef inline bint is_lowered_in_context(const Text* text) noexcept nogil:
 
 
 cdef inline object point_at_text(Text* place, text, bint lowercase, strip_accents):
-    """Describe a text for the functions above, with what only Python can do to it done; return the str to keep alive."""
+    """Describe a text for the functions above, after the steps that need Python; return the str to keep alive."""
     cdef bint is_wide
     if not isinstance(text, str):
         raise TypeError(f"a text is a str, not {type(text).__name__}")
-    nb_made_ready(text)
+    nb_make_ready(text)
     place.lowercase = lowercase
     if not PyUnicode_IS_ASCII(text):
         point_at(place, text)
         is_wide = place.width > 1
-        if lowercase and (strip_accents is not None or is_lowered_in_context(place)):
+        if lowercase and (strip_accents is not None or has_context_dependent_lower(place)):
             text, place.lowercase = str.lower(text), False
         if strip_accents is not None:
             text = <str?> strip_accents(text)
-            nb_made_ready(text)
-        learn_characters(0x10000 if is_wide or PyUnicode_KIND(text) > 1 else 0)
+            nb_make_ready(text)
+        fill_character_tables(0x10000 if is_wide or PyUnicode_KIND(text) > 1 else 0)
     point_at(place, text)
-    if place.length > MOST_CHARACTERS:
+    if place.length > MAX_CHARACTERS:
         raise OverflowError("a text of more than 2**30 characters")
     return text
 

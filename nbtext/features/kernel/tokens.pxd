@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# From the texts of a document to its features.
+# Tokens and n-grams: from the texts of a document to its features.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -8,23 +8,23 @@ from nbtext.features.kernel.analysis cimport CHARACTERS, WORDS, Analysis, Prefix
 from nbtext.features.kernel.document cimport Scratch, append_features
 from nbtext.features.kernel.hashes cimport bucket_of
 from nbtext.features.kernel.memory cimport nb_lowest_bit, reserve, too_much
-from nbtext.features.kernel.ngrams cimport FIELD, LEFT_OUT, STRIP, UNKNOWN, descend
-from nbtext.features.kernel.text cimport Text, character_length, spell_characters, spell_padded, spell_words
-from nbtext.features.kernel.words cimport Token, Words, WordSlot, empty_words, make_room, put_word, seek, take_key, take_keys, word_letters
+from nbtext.features.kernel.ngrams cimport FIELD, LEFT_OUT, TOKEN_BATCH, UNKNOWN, descend
+from nbtext.features.kernel.text cimport Text, character_length, encode_characters, encode_padded_words, encode_words
+from nbtext.features.kernel.words cimport Token, Words, WordSlot, free_words, reserve_words, put_word, seek, set_key, set_keys, word_letters
 
 
 cdef enum:
-    LONGEST_TOKEN = 0xFFFF  # bytes; the same in analyzer.py
-    MOST_REMEMBERED = 0x100000  # words whose normal forms are remembered where no vocabulary grows
+    MAX_TOKEN_BYTES = 0xFFFF  # bytes; the same in analyzer.py
+    MAX_REMEMBERED = 0x100000  # cached normal forms if the vocabulary does not grow
 
 
 cdef inline int read_document(Analysis* a, Scratch* s, const Text* texts, size_t n_documents, size_t document) except -1 nogil:
-    """Find the features of a document: nodes, or buckets where they are hashed."""
+    """Find the features of a document: nodes, or buckets with hashing."""
     cdef size_t field
     s.n_features = 0
-    if not a.is_growing and s.raw.count > MOST_REMEMBERED:
-        empty_words(&s.raw)
-        empty_words(&s.decided)
+    if not a.is_growing and s.raw.count > MAX_REMEMBERED:
+        free_words(&s.raw)
+        free_words(&s.normalized)
     for field in range(a.n_fields):
         read_text(a, s, texts + field * n_documents + document, field)
     s.n_tokens = s.n_features
@@ -32,7 +32,7 @@ cdef inline int read_document(Analysis* a, Scratch* s, const Text* texts, size_t
 
 
 cdef inline int read_text(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
-    s.n_sequence, s.n_joined, s.n_strip = 0, 0, 0
+    s.n_sequence, s.n_joined, s.n_tokens_held = 0, 0, 0
     reserve(&s.letters, 6 * text.length + 32, 1)
     if a.analyzer == WORDS:
         read_words(a, s, text, field)
@@ -40,40 +40,40 @@ cdef inline int read_text(Analysis* a, Scratch* s, const Text* text, size_t fiel
         read_characters(a, s, text, field)
     else:
         read_padded(a, s, text, field)
-    take_tokens(a, s, field)
+    process_tokens(a, s, field)
     if a.joins_words:
-        take_ngrams(a, s, field)
+        add_ngrams(a, s, field)
     return 0
 
 
 cdef inline int read_words(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
-    """Take the tokens of a text."""
+    """Process the tokens of a text."""
     cdef uint8_t* letters = <uint8_t*> s.letters.data
     cdef uint64_t* in_word
     cdef size_t n_bytes
     reserve(&s.marks, text.length // 16 + 3, sizeof(uint64_t))
     in_word = <uint64_t*> s.marks.data
     if text.width == 1:
-        n_bytes = spell_words(<const uint8_t*> text.units, text.length, text.lowercase, letters, in_word)
+        n_bytes = encode_words(<const uint8_t*> text.units, text.length, text.lowercase, letters, in_word)
     elif text.width == 2:
-        n_bytes = spell_words(<const uint16_t*> text.units, text.length, text.lowercase, letters, in_word)
+        n_bytes = encode_words(<const uint16_t*> text.units, text.length, text.lowercase, letters, in_word)
     else:
-        n_bytes = spell_words(<const uint32_t*> text.units, text.length, text.lowercase, letters, in_word)
+        n_bytes = encode_words(<const uint32_t*> text.units, text.length, text.lowercase, letters, in_word)
     s.n_edges, s.next_bits, s.was_in_word = 0, 0, 0
     while s.next_bits <= n_bytes // 64:
         find_tokens(s, n_bytes // 64 + 1)
-        take_tokens(a, s, field)
+        process_tokens(a, s, field)
     return 0
 
 
 cdef inline void find_tokens(Scratch* s, size_t n_bits) noexcept nogil:
-    """Find more tokens: runs of word characters, of two or more, but not of very many."""
+    """Find the next tokens: runs of two or more word characters, up to MAX_TOKEN_BYTES."""
     cdef const uint64_t* in_word = <const uint64_t*> s.marks.data
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
     cdef uint64_t edges
     cdef size_t i, n_edges = s.n_edges, n_tokens = 0
     cdef uint32_t start, length
-    while s.next_bits < n_bits and n_edges < 2 * STRIP:
+    while s.next_bits < n_bits and n_edges < 2 * TOKEN_BATCH:
         edges = in_word[s.next_bits] ^ (in_word[s.next_bits] << 1 | s.was_in_word)
         s.was_in_word = in_word[s.next_bits] >> 63
         while edges:
@@ -83,34 +83,34 @@ cdef inline void find_tokens(Scratch* s, size_t n_bits) noexcept nogil:
         s.next_bits += 1
     for i in range(0, n_edges - 1 if n_edges else 0, 2):
         start, length = s.edges[i], s.edges[i + 1] - s.edges[i]
-        s.strip[n_tokens].start, s.strip[n_tokens].length = start, length
-        n_tokens += length > character_length(letters[start]) and length <= LONGEST_TOKEN
-        s.n_too_long += length > LONGEST_TOKEN
+        s.tokens[n_tokens].start, s.tokens[n_tokens].length = start, length
+        n_tokens += length > character_length(letters[start]) and length <= MAX_TOKEN_BYTES
+        s.n_too_long += length > MAX_TOKEN_BYTES
     s.edges[0] = s.edges[n_edges - 1 if n_edges else 0]
     s.n_edges = n_edges & 1
-    s.n_strip = n_tokens
+    s.n_tokens_held = n_tokens
 
 
 cdef inline int read_characters(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
-    """Take the windows of characters of a text."""
+    """Process the character n-grams of a text."""
     cdef uint8_t* letters = <uint8_t*> s.letters.data
     cdef uint32_t* starts
     cdef size_t n, n_characters
     reserve(&s.marks, text.length + 1, sizeof(uint32_t))
     starts = <uint32_t*> s.marks.data
     if text.width == 1:
-        n_characters = spell_characters(<const uint8_t*> text.units, text.length, text.lowercase, letters, starts)
+        n_characters = encode_characters(<const uint8_t*> text.units, text.length, text.lowercase, letters, starts)
     elif text.width == 2:
-        n_characters = spell_characters(<const uint16_t*> text.units, text.length, text.lowercase, letters, starts)
+        n_characters = encode_characters(<const uint16_t*> text.units, text.length, text.lowercase, letters, starts)
     else:
-        n_characters = spell_characters(<const uint32_t*> text.units, text.length, text.lowercase, letters, starts)
+        n_characters = encode_characters(<const uint32_t*> text.units, text.length, text.lowercase, letters, starts)
     for n in range(a.shortest, min(a.longest, n_characters) + 1):
-        take_windows(a, s, starts, n_characters, n, field)
+        collect_windows(a, s, starts, n_characters, n, field)
     return 0
 
 
 cdef inline int read_padded(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
-    """Take the windows of characters of each word of a text; of a word that is not longer than they, itself once."""
+    """Process the character n-grams within padded words; a word shorter than n counts once."""
     cdef uint8_t* letters = <uint8_t*> s.letters.data
     cdef uint32_t* starts
     cdef uint32_t* ends
@@ -119,39 +119,39 @@ cdef inline int read_padded(Analysis* a, Scratch* s, const Text* text, size_t fi
     reserve(&s.ends, text.length + 1, sizeof(uint32_t))
     starts, ends = <uint32_t*> s.marks.data, <uint32_t*> s.ends.data
     if text.width == 1:
-        n_words = spell_padded(<const uint8_t*> text.units, text.length, text.lowercase, letters, starts, ends)
+        n_words = encode_padded_words(<const uint8_t*> text.units, text.length, text.lowercase, letters, starts, ends)
     elif text.width == 2:
-        n_words = spell_padded(<const uint16_t*> text.units, text.length, text.lowercase, letters, starts, ends)
+        n_words = encode_padded_words(<const uint16_t*> text.units, text.length, text.lowercase, letters, starts, ends)
     else:
-        n_words = spell_padded(<const uint32_t*> text.units, text.length, text.lowercase, letters, starts, ends)
+        n_words = encode_padded_words(<const uint32_t*> text.units, text.length, text.lowercase, letters, starts, ends)
     for i in range(n_words):
         n_characters = ends[i] - first
         for n in range(a.shortest, min(a.longest, max(a.shortest, n_characters)) + 1):
-            take_windows(a, s, starts + first, n_characters, min(n, n_characters), field)
+            collect_windows(a, s, starts + first, n_characters, min(n, n_characters), field)
         first = ends[i]
     return 0
 
 
-cdef inline int take_windows(
+cdef inline int collect_windows(
     Analysis* a, Scratch* s, const uint32_t* starts, size_t n_characters, size_t n, size_t field
 ) except -1 nogil:
     cdef size_t i
     for i in range(n_characters - n + 1):
-        s.strip[s.n_strip].start = starts[i]
-        s.strip[s.n_strip].length = starts[i + n] - starts[i]
-        s.n_strip += 1
-        if s.n_strip == STRIP:
-            take_tokens(a, s, field)
+        s.tokens[s.n_tokens_held].start = starts[i]
+        s.tokens[s.n_tokens_held].length = starts[i + n] - starts[i]
+        s.n_tokens_held += 1
+        if s.n_tokens_held == TOKEN_BATCH:
+            process_tokens(a, s, field)
     return 0
 
 
-cdef inline int take_tokens(Analysis* a, Scratch* s, size_t field) except -1 nogil:
-    """Count the tokens at hand, or put them into the sequence that n-grams are made of."""
+cdef inline int process_tokens(Analysis* a, Scratch* s, size_t field) except -1 nogil:
+    """Append the current tokens to the features, or to the sequence for n-grams."""
     cdef size_t n_found
-    if s.n_strip == 0:
+    if s.n_tokens_held == 0:
         return 0
     if a.n_buckets:
-        hash_tokens(a, s, field)
+        hash_words(a, s, field)
     else:
         n_found = find_nodes(a, s)
         if a.joins_words:
@@ -159,53 +159,53 @@ cdef inline int take_tokens(Analysis* a, Scratch* s, size_t field) except -1 nog
             memcpy(<uint32_t*> s.sequence.data + s.n_sequence, s.found, n_found * sizeof(uint32_t))
             s.n_sequence += n_found
         else:
-            take_features(a, s, s.found, n_found, field)
-    s.n_strip = 0
+            add_features_of_words(a, s, s.found, n_found, field)
+    s.n_tokens_held = 0
     return 0
 
 
 cdef inline size_t find_nodes(Analysis* a, Scratch* s) except? <size_t> -1 nogil:
-    """Write the nodes of the tokens at hand to `found`; return how many, as some may be left out."""
+    """Write the nodes of the current tokens to `found`; return their number, as some may be removed."""
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
     cdef WordSlot* slot
     cdef size_t i
     if a.normalize != NULL:
-        return find_decisions(a, s)
+        return find_normalized_nodes(a, s)
     if a.is_growing:
-        add_words(&a.words, &a.tree, s.strip, s.n_strip, letters, s.found)
-        return s.n_strip
-    take_keys(s.strip, s.n_strip, letters, &a.words)
-    for i in range(s.n_strip):
-        slot = seek(&a.words, &s.strip[i], letters)
+        add_words(&a.words, &a.tree, s.tokens, s.n_tokens_held, letters, s.found)
+        return s.n_tokens_held
+    set_keys(s.tokens, s.n_tokens_held, letters, &a.words)
+    for i in range(s.n_tokens_held):
+        slot = seek(&a.words, &s.tokens[i], letters)
         s.found[i] = slot.value if slot.high else UNKNOWN
-    return s.n_strip
+    return s.n_tokens_held
 
 
 cdef inline size_t count_letters(Scratch* s) noexcept nogil:
     cdef size_t i, n_letters = 0
-    for i in range(s.n_strip):
-        n_letters += s.strip[i].length
+    for i in range(s.n_tokens_held):
+        n_letters += s.tokens[i].length
     return n_letters
 
 
-cdef inline size_t find_decisions(Analysis* a, Scratch* s) except? <size_t> -1 nogil:
-    """As `find_nodes`, for words whose normal form a function of Python decides."""
+cdef inline size_t find_normalized_nodes(Analysis* a, Scratch* s) except? <size_t> -1 nogil:
+    """Do the same for words that a Python function normalizes."""
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
     cdef WordSlot* slot
     cdef size_t i, n_found = 0
-    make_room(&s.raw, s.n_strip, count_letters(s))
-    take_keys(s.strip, s.n_strip, letters, &s.raw)
-    for i in range(s.n_strip):
-        slot = seek(&s.raw, &s.strip[i], letters)
+    reserve_words(&s.raw, s.n_tokens_held, count_letters(s))
+    set_keys(s.tokens, s.n_tokens_held, letters, &s.raw)
+    for i in range(s.n_tokens_held):
+        slot = seek(&s.raw, &s.tokens[i], letters)
         if slot.high == 0:
-            put_word(&s.raw, slot, &s.strip[i], letters, decide(a, s, letters + s.strip[i].start, s.strip[i].length))
+            put_word(&s.raw, slot, &s.tokens[i], letters, normalize_word(a, s, letters + s.tokens[i].start, s.tokens[i].length))
         s.found[n_found] = slot.value
         n_found += slot.value != LEFT_OUT
     return n_found
 
 
-cdef inline uint32_t decide(Analysis* a, Scratch* s, const uint8_t* word, size_t length) except? 0xFFFFFFFE with gil:
-    """Ask Python for the normal form of a word; return its node, or where features are hashed its number."""
+cdef inline uint32_t normalize_word(Analysis* a, Scratch* s, const uint8_t* word, size_t length) except? 0xFFFFFFFE with gil:
+    """Return the node of a word's normal form, or with hashing its number in the table of normal forms."""
     cdef Token token
     cdef bytes letters
     cdef Py_UCS4 character
@@ -218,17 +218,17 @@ cdef inline uint32_t decide(Analysis* a, Scratch* s, const uint8_t* word, size_t
     letters = normal.encode("utf-8", "surrogatepass") + bytes(16)
     length = len(letters) - 16
     if a.n_buckets:
-        return add_decided(&s.decided, letters, length)
+        return add_normalized(&s.normalized, letters, length)
     if a.is_growing:
         return add_word(&a.words, &a.tree, letters, length)
     token.start, token.length = 0, <uint32_t> length
-    take_key(&token, letters)
+    set_key(&token, letters)
     slot = seek(&a.words, &token, letters)
     return slot.value if slot.high else UNKNOWN
 
 
-cdef inline int take_ngrams(Analysis* a, Scratch* s, size_t field) except -1 nogil:
-    """Count the n-grams of the words of a text."""
+cdef inline int add_ngrams(Analysis* a, Scratch* s, size_t field) except -1 nogil:
+    """Append the word n-grams of a text to the features."""
     cdef const uint32_t* words = <const uint32_t*> s.sequence.data
     cdef uint32_t* nodes
     cdef size_t n, n_ngrams
@@ -256,51 +256,51 @@ cdef inline int descend_from_field(Analysis* a, uint32_t* nodes, const uint32_t*
     return descend(&a.tree, nodes, words, count, a.is_growing)
 
 
-cdef inline int take_features(Analysis* a, Scratch* s, const uint32_t* words, size_t count, size_t field) except -1 nogil:
-    """Take features that are words, or windows of characters."""
-    cdef uint32_t[STRIP + 32] nodes
+cdef inline int add_features_of_words(Analysis* a, Scratch* s, const uint32_t* words, size_t count, size_t field) except -1 nogil:
+    """Append features that are words or character n-grams."""
+    cdef uint32_t[TOKEN_BATCH + 32] nodes
     if not a.has_names:
         return append_features(s, words, count)
     descend_from_field(a, nodes, words, count, field)
     return append_features(s, nodes, count)
 
 
-cdef inline uint32_t add_decided(Words* words, const uint8_t* letters, size_t length) except? 0xFFFFFFFE nogil:
-    """The number of a word in a table of such; 16 bytes from its start can be read."""
+cdef inline uint32_t add_normalized(Words* words, const uint8_t* letters, size_t length) except? 0xFFFFFFFE nogil:
+    """Return the number of a normal form, added if missing; 16 bytes from its start must be readable."""
     cdef Token token
     cdef WordSlot* slot
-    make_room(words, 1, length)
+    reserve_words(words, 1, length)
     token.start, token.length = 0, <uint32_t> length
-    take_key(&token, letters)
+    set_key(&token, letters)
     slot = seek(words, &token, letters)
     if slot.high == 0:
         put_word(words, slot, &token, letters, <uint32_t> words.count)
     return slot.value
 
 
-cdef inline int hash_tokens(Analysis* a, Scratch* s, size_t field) except -1 nogil:
-    """Count the tokens at hand, or put them into the text that n-grams are cut from."""
+cdef inline int hash_words(Analysis* a, Scratch* s, size_t field) except -1 nogil:
+    """Append the current tokens to the features as buckets, or to the text for n-grams."""
     cdef const uint8_t* letters = <const uint8_t*> s.letters.data
-    cdef size_t i, length, count = s.n_strip
+    cdef size_t i, length, count = s.n_tokens_held
     if a.normalize != NULL:
-        count = find_decisions(a, s)
+        count = find_normalized_nodes(a, s)
     for i in range(count):
         if a.normalize != NULL:
-            letters = word_letters(&s.decided, s.found[i], &length)
-            take_text(a, s, letters, length, field)
+            letters = word_letters(&s.normalized, s.found[i], &length)
+            process_word(a, s, letters, length, field)
         else:
-            take_text(a, s, letters + s.strip[i].start, s.strip[i].length, field)
+            process_word(a, s, letters + s.tokens[i].start, s.tokens[i].length, field)
     return 0
 
 
-cdef inline int take_text(Analysis* a, Scratch* s, const uint8_t* letters, size_t length, size_t field) except -1 nogil:
+cdef inline int process_word(Analysis* a, Scratch* s, const uint8_t* letters, size_t length, size_t field) except -1 nogil:
     if a.joins_words:
         return join_word(s, letters, length)
     return count_bucket(a, s, letters, length, field)
 
 
 cdef inline int join_word(Scratch* s, const uint8_t* letters, size_t length) except -1 nogil:
-    """Put a word and a space after the words before, and note where it begins and the next one will."""
+    """Append a word and a space to the text for n-grams, with its position."""
     cdef uint32_t* starts
     if s.n_joined + length + 1 > <uint32_t> -1:
         return too_much("a text of more than 2**32 bytes")

@@ -1,33 +1,33 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# The word table: from the letters of a word to the number that stands for it.
-# Short words, which nearly all are, are told apart within their slots, four of which come with one fetch from memory.
+# The word table: a hash table from the bytes of a word to a number.
+# Most words are short: a slot holds all their bytes, and a cache line holds four slots.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from nbtext.features.kernel.hashes cimport hash_pair, long_hash
 from nbtext.features.kernel.memory cimport Buffer, nb_load, nb_prefetch, release, reserve, reserve_zeros, too_much
-from nbtext.features.kernel.ngrams cimport MOST_NODES
+from nbtext.features.kernel.ngrams cimport MAX_NODES
 
 
 cdef enum:
-    LONGEST_SHORT = 11  # bytes of a word that fit into a slot
+    MAX_SHORT_BYTES = 11  # bytes of the longest word that fits into a slot
 
 cdef struct Token:
-    uint64_t low  # the first eight bytes, zero after the end; of a long word its hash
+    uint64_t low  # the first 8 bytes, padded with zeros; for a long word its hash
     uint64_t hash
-    uint32_t high  # three bytes more and, above them, the length + 1; of a long word 0
-    uint32_t start  # where its letters are
+    uint32_t high  # the next 3 bytes, and above them the length + 1; for a long word 0
+    uint32_t start  # position of its bytes
     uint32_t length  # in bytes
 
 cdef struct WordSlot:
     uint64_t low
-    uint32_t high  # of a long word its number among all words, + 1; 0 where the slot is free
-    uint32_t value  # what the word stands for
+    uint32_t high  # for a long word its number + 1; 0 for a free slot
+    uint32_t value  # of the word
 
 cdef struct WordTable:
     Buffer slots  # WordSlot
-    size_t mask  # number of slots - 1; a power of two, so that a hash is cut to size by its lowest bits
+    size_t mask  # number of slots, a power of two, minus 1
     size_t count
 
 cdef struct Words:
@@ -35,29 +35,29 @@ cdef struct Words:
     WordTable long_words
     size_t count
     size_t n_letters
-    Buffer letters  # of all words, one after the other
-    Buffer starts  # uint64_t, where those of each word begin, and the end
+    Buffer letters  # of all words, concatenated
+    Buffer starts  # uint64_t (count + 1), bounds of the words in `letters`
 
 cdef extern from *:
     """
     static uint64_t NB_LOW_BYTES[12];
     static uint32_t NB_HIGH_BYTES[12];
     """
-    uint64_t[12] LOW_BYTES "NB_LOW_BYTES"  # by the length of a word: a mask of its bytes among the first eight
-    uint32_t[12] HIGH_BYTES "NB_HIGH_BYTES"  # and among the next four
+    uint64_t[12] LOW_BYTES "NB_LOW_BYTES"  # by word length: mask of its bytes among the first 8
+    uint32_t[12] HIGH_BYTES "NB_HIGH_BYTES"  # and among the next 4
 
 
-cdef inline void make_masks() noexcept:
+cdef inline void fill_masks() noexcept:
     cdef int length
-    for length in range(LONGEST_SHORT + 1):
+    for length in range(MAX_SHORT_BYTES + 1):
         LOW_BYTES[length] = <uint64_t> -1 if length >= 8 else (<uint64_t> 1 << 8 * length) - 1
         HIGH_BYTES[length] = (<uint32_t> 1 << 8 * (length - 8)) - 1 if length > 8 else 0
 
 
-cdef inline void take_key(Token* token, const uint8_t* letters) noexcept nogil:
-    """Work out what the word is found by; 16 bytes from its start can be read, whatever they are."""
+cdef inline void set_key(Token* token, const uint8_t* letters) noexcept nogil:
+    """Compute the key of a token; 16 bytes from its start must be readable."""
     cdef const uint8_t* word = letters + token.start
-    if token.length > LONGEST_SHORT:
+    if token.length > MAX_SHORT_BYTES:
         token.low, token.high = long_hash(word, token.length), 0
         token.hash = token.low
     else:
@@ -66,12 +66,12 @@ cdef inline void take_key(Token* token, const uint8_t* letters) noexcept nogil:
         token.hash = hash_pair(token.low, token.high)
 
 
-cdef inline void take_keys(Token* tokens, size_t n_tokens, const uint8_t* letters, const Words* words) noexcept nogil:
-    """Work out the keys of tokens, and have the memory fetch their slots in the meantime."""
+cdef inline void set_keys(Token* tokens, size_t n_tokens, const uint8_t* letters, const Words* words) noexcept nogil:
+    """Compute the keys of tokens, and prefetch their slots."""
     cdef const WordSlot* slots = <const WordSlot*> words.short_words.slots.data
     cdef size_t i
     for i in range(n_tokens):
-        take_key(&tokens[i], letters)
+        set_key(&tokens[i], letters)
         nb_prefetch(&slots[tokens[i].hash & words.short_words.mask])
 
 
@@ -82,7 +82,7 @@ cdef inline const uint8_t* word_letters(const Words* words, size_t number, size_
 
 
 cdef inline WordSlot* seek(const Words* words, const Token* token, const uint8_t* letters) noexcept nogil:
-    """The slot of a word, or the free one where it belongs."""
+    """Return the slot of a word, or the free slot to insert it in."""
     cdef size_t i = token.hash & words.short_words.mask
     cdef WordSlot* slot
     if token.high == 0:
@@ -112,7 +112,7 @@ cdef inline WordSlot* seek_long(const Words* words, const Token* token, const ui
 cdef inline void put_word(
     Words* words, WordSlot* slot, const Token* token, const uint8_t* letters, uint32_t value
 ) noexcept nogil:
-    """Add a word at the free slot that `seek` gave; `make_room` was asked before."""
+    """Insert a word in the free slot that `seek` returned, after `reserve_words`."""
     cdef uint64_t* starts = <uint64_t*> words.starts.data
     memcpy(<uint8_t*> words.letters.data + words.n_letters, letters + token.start, token.length)
     words.n_letters += token.length
@@ -126,25 +126,25 @@ cdef inline void put_word(
         slot[0] = WordSlot(token.low, <uint32_t> words.count, value)
 
 
-cdef inline int make_room(Words* words, size_t n_words, size_t n_letters) except -1 nogil:
-    """Have room for so many more words, with so many letters together."""
-    if words.count + n_words > MOST_NODES:
+cdef inline int reserve_words(Words* words, size_t n_words, size_t n_letters) except -1 nogil:
+    """Reserve memory for `n_words` more words with `n_letters` bytes in all."""
+    if words.count + n_words > MAX_NODES:
         return too_much("more than 2**31 words")
     reserve(&words.letters, words.n_letters + n_letters, 1)
     reserve(&words.starts, words.count + n_words + 1, sizeof(uint64_t))
     (<uint64_t*> words.starts.data)[0] = 0
-    make_room_in_table(&words.short_words, n_words, False)
-    return make_room_in_table(&words.long_words, n_words, True)
+    reserve_slots(&words.short_words, n_words, False)
+    return reserve_slots(&words.long_words, n_words, True)
 
 
-cdef inline int make_room_in_table(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
+cdef inline int reserve_slots(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
     if table.slots.data != NULL and (table.count + n_words) * 2 <= table.mask + 1:
         return 0
-    return spread(table, table.count + n_words, is_long)
+    return resize_table(table, table.count + n_words, is_long)
 
 
-cdef inline int spread(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
-    """Move all words to a table that is large enough."""
+cdef inline int resize_table(WordTable* table, size_t n_words, bint is_long) except -1 nogil:
+    """Move all words to a table for `n_words` words."""
     cdef Buffer larger = Buffer(NULL, 0)
     cdef WordSlot* slots
     cdef WordSlot* slot
@@ -165,8 +165,8 @@ cdef inline int spread(WordTable* table, size_t n_words, bint is_long) except -1
     return 0
 
 
-cdef inline void empty_words(Words* words) noexcept nogil:
-    """Give all memory back; an empty table is one of zeros."""
+cdef inline void free_words(Words* words) noexcept nogil:
+    """Free the memory; zeros are a valid empty table."""
     release(&words.short_words.slots)
     release(&words.long_words.slots)
     release(&words.letters)
