@@ -26,27 +26,10 @@ PRIORS = ("empirical", "uniform")
 class LinearSettings:
     """How hard logistic regression and NB-SVM fit the documents, and what NB-SVM takes over from Naive Bayes."""
 
-    C: float | str = field(
-        default=1.0,
-        metadata={
-            "flags": ("--C",),
-            "help": "logistic, nbsvm: what an error costs beside the length of the weights; `auto`: the best by folds.",
-        },
-    )
-    loss: str = field(
-        default="squared-hinge",
-        metadata={"choices": LOSSES, "help": "nbsvm: what counts as an error of a document, and how much."},
-    )
-    interpolation: float = field(
-        default=1.0,
-        metadata={
-            "flags": ("--interpolation", "--beta"),
-            "help": "nbsvm: 1 trusts the support vector machine, 0 the log-count ratios alone; 0.25 is its authors'.",
-        },
-    )
-    ratio_smoothing: float = field(
-        default=1.0, metadata={"help": "nbsvm: imaginary sightings of each feature in the log-count ratios."}
-    )
+    C: float | str = 1.0
+    loss: str = field(default="squared-hinge", metadata={"choices": LOSSES})
+    interpolation: float = 1.0
+    ratio_smoothing: float = 1.0
     # held out in turn, to calibrate and to choose C; and of the order in which documents are visited. No options: the
     # commands that cross-validate have such by these names
     folds: int = 5
@@ -67,53 +50,14 @@ class LinearSettings:
 class ModelSettings(LinearSettings):
     """Which event model reads the counts, with which smoothing and prior, and whether it is calibrated."""
 
-    model: str = field(
-        default="multinomial",
-        metadata={
-            "choices": (*EVENT_MODELS, *LINEAR_MODELS),
-            "help": "How a class is thought to write documents; or logistic regression or NB-SVM, which take longer.",
-        },
-    )
-    smoothing: float | None = field(
-        default=None,
-        metadata={
-            "help": "Imaginary sightings of each feature in each class (Laplace's alpha); "
-            "0 is maximum likelihood, `auto` the best by leave-one-out. "
-            "Gaussian: the share of the largest variance that is added to all, `auto` being 1e-9.  [default: auto]"
-        },
-    )
-    prior: str | tuple[float, ...] | None = field(
-        default=None,
-        metadata={
-            "help": "`empirical`, `uniform`, or a weight for each label in sorted order: 1,3. "
-            "The default is empirical; for complement uniform, as in its paper's classifier."
-        },
-    )
-    calibrate: bool = field(
-        default=True, metadata={"help": "Mend the probabilities by leave-one-out, so that 90 % means nine out of ten."}
-    )
-    optimize: str | None = field(
-        default=None,
-        metadata={
-            "choices": METRICS,
-            "help": "Shift the decision between labels to where leave-one-out finds this best; for log_loss, shift the "
-            "probabilities.",
-        },
-    )
-    normalize_weights: bool = field(
-        default=False, metadata={"help": "Complement: scale each class's weights to sum to one (Rennie et al. 2003)."}
-    )
-    values: int = field(
-        default=4,
-        metadata={"help": "Categorical: tell counts from 0 to N - 1 apart; more counts as N - 1."},
-    )
-    keep_sample: int | None = field(
-        default=None,
-        metadata={
-            "help": "Choose smoothing and calibration by N documents, and keep their word counts in the model, so that "
-            "it can still choose both when it is updated, merged or made to forget."
-        },
-    )
+    model: str = field(default="multinomial", metadata={"choices": (*EVENT_MODELS, *LINEAR_MODELS)})
+    smoothing: float | None = None
+    prior: str | tuple[float, ...] | None = None
+    calibrate: bool = True
+    optimize: str | None = field(default=None, metadata={"choices": METRICS})
+    normalize_weights: bool = False
+    values: int = 4
+    keep_sample: int | None = None
 
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)

@@ -1,27 +1,50 @@
-"""`nbtext calibrate`: smoothing and probabilities fitted afresh."""
+"""`nbtext calibrate`: smoothing and calibration of a model are fitted again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nbtext.cli.rewriting import rewriting_command
+from nbtext.cli.command import command
+from nbtext.cli.options import (
+    DEBUG,
+    INPUT_STAGE,
+    REWRITTEN_MODEL_PARTS,
+    REWRITTEN_OUTPUT,
+    RUN_STAGE,
+    SOURCES,
+    VERBOSE,
+    RunSettings,
+)
+from nbtext.cli.running import rewrite_model
 
 if TYPE_CHECKING:
-    from nbtext.documents.source import Source
-    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.documents.settings import ReadingSettings
 
 
-@rewriting_command(
-    epilog="Example: nbtext calibrate letters.joblib corpora/letters/test\n\n"
-    "What was set by --smoothing or --no-calibrate stays as it was set.\n\n"
-    "Memory holds the model, and the counts of 16,384 texts at most, by which it is fitted.",
+@command(
+    *REWRITTEN_MODEL_PARTS,
+    SOURCES,
+    REWRITTEN_OUTPUT,
+    INPUT_STAGE,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    common="-m -o --input-format --text-field --label-field",
+    example="nbtext calibrate letters.joblib corpora/letters/test",
+    notes="Settings that --smoothing and --no-calibrate fixed at training do not change.\n\n"
+    "Memory holds the model and the counts of at most 16,384 documents, to which it is fitted.",
 )
-def calibrate(trained: TrainedModel, source: Source, **running: Any) -> TrainedModel:
-    """Fit a model's smoothing and calibration to labelled texts, of which it learns nothing else.
+def calibrate(
+    model: str, sources: tuple[str, ...], output: str | None, reading: ReadingSettings, run: RunSettings
+) -> None:
+    """Fit smoothing and calibration of a model again, to labeled documents.
 
-    They may be texts that it has learned, which are left out of its counts one by one, or others.
-    MODEL is rewritten, whole or not at all, unless -o names another file.
+    The counts of the model do not change. The documents may be ones that the model has learned, which are then left out
+    one by one, or others. MODEL is replaced, completely or not at all, unless -o names another file.
     """
     from nbtext.model.growth import calibrate_source
 
-    return calibrate_source(trained, source, **running)
+    rewrite_model(
+        model, output, sources, reading, run,
+        lambda trained, source, on_batch: calibrate_source(trained, source, jobs=run.jobs, on_batch=on_batch),
+    )  # fmt: skip

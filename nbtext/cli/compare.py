@@ -1,161 +1,184 @@
-"""`nbtext compare`: learning curves of several models."""
+"""`nbtext compare`: trained models side by side, or learning curves of models."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
-import click
-
-from nbtext.bayes.settings import ModelSettings
-from nbtext.cli.files import MODEL, OUTPUT, SOURCE
-from nbtext.cli.options import StagedCommand, collected, option, refuse_for_matrix, refuse_given, settings_options
-from nbtext.cli.reporting import check_report
-from nbtext.cli.running import form_or_default, is_matrix_alone, jobs_or_all, print_result, reading, screen, size_of
-from nbtext.cli.shared_options import feature_options, form_option, reading_options, run_options, sources
-from nbtext.documents.settings import ReadingSettings
-from nbtext.documents.streams import is_model
+from nbtext.cli.command import Deferred, Option, command, refuse
+from nbtext.cli.files import MODEL, SOURCE
+from nbtext.cli.options import (
+    CURVE_STAGE,
+    DEBUG,
+    FEATURE_STAGE,
+    INPUT_STAGE,
+    MODEL_STAGE,
+    REPORT,
+    RUN_STAGE,
+    SOURCES,
+    VERBOSE,
+    RunSettings,
+    refuse_for_matrix,
+    result_options,
+)
+from nbtext.cli.running import check_report, is_matrix_alone, open_documents, result_format, screen, write_result
+from nbtext.documents.streams import STANDARD_INPUT, is_model
 from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import CurveSettings
-from nbtext.features.settings import FeatureSettings
+from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
+    from nbtext.bayes.settings import ModelSettings
+    from nbtext.documents.settings import ReadingSettings
+    from nbtext.evaluation.comparison import SideBySide
+    from nbtext.evaluation.learning_curves import Comparison
+    from nbtext.evaluation.settings import CurveSettings
+    from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
 
+MODELS = MODEL_STAGE.without("model", "keep_sample")
 
-@click.command(
-    cls=StagedCommand,
-    epilog="Example: nbtext compare corpora/letters/test -m letters.joblib -m bernoulli.joblib\n\n"
-    "Learning curves: nbtext compare corpora/letters/train --models multinomial,bernoulli --sizes 50,100 --seeds 3\n\n"
-    "Memory holds the models and a few numbers for each document; for learning curves the counts of all documents.",
-)
-@sources
-@option(
-    "-m",
-    "--model-file",
-    "models_to_ask",
-    type=MODEL,
-    multiple=True,
-    help="A trained model to ask about SOURCE; give two at least, each with its -m.",
-)
-@settings_options(CurveSettings, "Learning curves")
-@option(
-    "--test",
-    type=SOURCE,
-    stage="Learning curves",
-    help="Judge by these documents, not by those of SOURCE that no part holds; or, where SOURCE are trained models, "
-    "ask them about these.",
-)
-@option(
-    "--report",
-    type=OUTPUT,
-    help="Write a page (HTML, one file) with charts, too; needs nbtext[report].",
-)
-@form_option
-@reading_options
-@feature_options
-@settings_options(ModelSettings, "Model", without=("model", "keep_sample"))
-@run_options
-def compare(sources: tuple[str, ...], test: str | None, form: str | None, jobs: int | None, **options: Any) -> None:
+
+@command(
+    SOURCES,
+    Option("-m", "--model-file", "model_files", type=MODEL, multiple=True,
+           help="Trained model to compare; give -m at least twice."),
+    CURVE_STAGE,
+    Option("--test", type=SOURCE, title="Learning curves",
+           help="Test documents. By default, these are the documents of SOURCE on which a model is not trained."),
+    REPORT,
+    *result_options(OUTPUT_FORMATS),
+    INPUT_STAGE,
+    FEATURE_STAGE,
+    MODELS,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    deferred=(MODELS,),
+    common="-m --models --sizes --seeds --test --report -o --to --text-field --label-field",
+    example="nbtext compare corpora/letters/test -m letters.joblib -m bernoulli.joblib",
+    notes="For learning curves: nbtext compare corpora/letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
+    "Memory holds the models and a few numbers for each document; for learning curves, the counts of all documents.",
+)  # fmt: skip
+def compare(
+    sources: tuple[str, ...],
+    model_files: tuple[str, ...],
+    curves: CurveSettings,
+    test: str | None,
+    report: str | None,
+    output: str,
+    output_format: str | None,
+    reading: ReadingSettings,
+    features: FeatureSettings,
+    modelling: Deferred[ModelSettings],
+    run: RunSettings,
+) -> None:
     """Compare trained models, or models as they learn from more and more documents.
 
-    Trained models (-m A -m B) are asked about SOURCE, side by side: accuracy, macro F1 and log-loss with bootstrap
-    intervals, of the differences too, and McNemar's test says whether these may be chance; the seconds that the answers
-    took one core, and the size of the file.
+    With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss with bootstrap
+    intervals, the differences with McNemar's test, the prediction time on one core, and the file size.
 
-    Without -m each of --models learns from growing parts of SOURCE, dealt out anew for each seed, and is judged by the
-    rest of it: accuracy and log-loss, mean and standard deviation.
+    Without -m, each of --models is trained on growing parts of SOURCE and tested on the rest. The result is the mean
+    and the standard deviation of accuracy and log-loss over the random splits.
     """
-    models, form = options.pop("models_to_ask"), form_or_default(form)
-    check_report(options["report"])
+    from nbtext.report.comparison_page import curves_page, rivals_page
+    from nbtext.report.curves import format_learning_curves
+    from nbtext.report.page.rendering import write_page
+    from nbtext.report.rivals import format_side_by_side
+
+    chosen = result_format(output_format, output, OUTPUT_FORMATS)
+    check_report(report)
+    models = model_files
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
     _refuse_models(sources, models)
     if models:
         if test is not None:
-            raise SettingsError("SOURCE is what the models are asked about", where="--test", hint="leave it out")
-        text = _side_by_side(sources, models, form=form, jobs=jobs_or_all(jobs), options=options)
+            raise SettingsError("the models are tested on SOURCE", where="--test", hint="leave it out")
+        refuse(CURVE_STAGE, FEATURE_STAGE, MODELS, because="the models are trained already")
+        compared = _compare_models(sources, models, reading, run)
+        page = partial(rivals_page, compared, subject=", ".join(sources))
+        text = format_side_by_side(compared, output_format=chosen, screen=screen(output))
     else:
-        text = _curves(sources, test=test, form=form, jobs=jobs_or_all(jobs), options=options)
-    print_result(text, form)
+        learned = _compute_curves(sources, test, reading, features, modelling, curves, run)
+        page = partial(curves_page, learned, subject=", ".join(sources))
+        text = format_learning_curves(learned, output_format=chosen, screen=screen(output))
+    if report is not None:
+        write_page(report, page())
+    write_result(text, output, chosen)
 
 
 def _refuse_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
-    """Raise SettingsError where a trained model is in the place of the texts."""
+    """Raise SettingsError if a model is given as SOURCE."""
     for path in filter(is_model, sources):
         given = " ".join(f"-m {each}" for each in (*models, path))
         others = " -m ANOTHER" if len(models) == 0 else ""
-        what = "is a trained model, in the place of the texts to ask it about"
+        what = "is a model, but SOURCE is the documents to compare models on"
         raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
 
 
-def _side_by_side(
-    sources: tuple[str, ...], models: tuple[str, ...], *, form: str, jobs: int, options: dict[str, Any]
-) -> str:
-    """Trained models asked about the same documents."""
+def _compare_models(
+    sources: tuple[str, ...], models: tuple[str, ...], reading: ReadingSettings, run: RunSettings
+) -> SideBySide:
+    """Trained models, compared by their predictions of the same documents."""
     from time import thread_time
 
     from nbtext.artifact.model import load_model
     from nbtext.evaluation.comparison import Contestant, side_by_side
-    from nbtext.report.rivals import format_side_by_side
 
-    refuse_given(
-        CurveSettings, FeatureSettings, ModelSettings, options=options, because="the models are trained already"
-    )
-    progress = {name: options[name] for name in ("quiet", "no_progress")}
-    contestants = [Contestant(path, load_model(path), size_of(path)) for path in models]
-    with reading(sources, collected(ReadingSettings, options), **progress) as (source, on_batch):
-        found = side_by_side(contestants, source, clock=thread_time, jobs=jobs, on_batch=on_batch)
-    if options["report"] is not None:
-        from nbtext.report.comparison_page import rivals_page
-        from nbtext.report.page.rendering import write_page
+    def size(path: str) -> int | None:
+        return os.path.getsize(path) if path != STANDARD_INPUT else None
 
-        write_page(options["report"], rivals_page(found, subject=", ".join(sources)))
-    return format_side_by_side(found, output_format=form, screen=screen())
+    candidates = [Contestant(path, load_model(path), size(path)) for path in models]
+    with open_documents(sources, reading, run) as (source, on_batch):
+        return side_by_side(candidates, source, clock=thread_time, jobs=run.jobs, on_batch=on_batch)
 
 
-def _curves(sources: tuple[str, ...], *, test: str | None, form: str, jobs: int, options: dict[str, Any]) -> str:
-    """Learning curves of models that are trained for them."""
+def _compute_curves(
+    sources: tuple[str, ...],
+    test: str | None,
+    reading: ReadingSettings,
+    features: FeatureSettings,
+    modelling: Deferred[ModelSettings],
+    curves: CurveSettings,
+    run: RunSettings,
+) -> Comparison:
+    """The learning curves of models."""
     from nbtext.evaluation.learning_curves import learning_curves
     from nbtext.model.fitting import check_hashing
-    from nbtext.report.curves import format_learning_curves
     from nbtext.report.progress import track_progress
 
-    curves = collected(CurveSettings, options)
-    modelling = [collected(ModelSettings, options, model=name) for name in curves.models]
-    for each in modelling:
-        check_hashing(collected(FeatureSettings, options), each)
-    tally, features = _counts(sources, jobs, options)
-    others = _counts((test,), jobs, options)[0] if test is not None else None
-    is_wanted = not (options["quiet"] or options["no_progress"])
-    comparison = learning_curves(
-        tally,
+    settings = [modelling.settings(model=name) for name in curves.models]
+    for each in settings:
+        check_hashing(features, each)
+    corpus, features = _count(sources, reading, features, run)
+    others = _count((test,), reading, features, run)[0] if test is not None else None
+    is_wanted = not (run.quiet or run.no_progress)
+    return learning_curves(
+        corpus,
         curves,
         features=features,
-        modelling=modelling,
+        modelling=settings,
         test=others,
-        jobs=jobs,
+        jobs=run.jobs,
         track=lambda results, total: track_progress(results, total, unit="parts", is_wanted=is_wanted),
     )
-    if options["report"] is not None:
-        from nbtext.report.comparison_page import curves_page
-        from nbtext.report.page.rendering import write_page
-
-        write_page(options["report"], curves_page(comparison, subject=", ".join(sources)))
-    return format_learning_curves(comparison, output_format=form, screen=screen())
 
 
-def _counts(sources: tuple[str, ...], jobs: int, options: dict[str, Any]) -> tuple[CorpusCounts, FeatureSettings]:
-    """The counts of some sources, and how they were made."""
+def _count(
+    sources: tuple[str, ...], reading: ReadingSettings, features: FeatureSettings, run: RunSettings
+) -> tuple[CorpusCounts, FeatureSettings]:
+    """The counts of some sources, and the settings with which they were made."""
     from nbtext.documents.matrix import load_matrix
     from nbtext.model.matrices import matrix_counts, matrix_features
     from nbtext.model.source_counting import count_source
 
-    settings, features = collected(ReadingSettings, options), collected(FeatureSettings, options)
-    if is_matrix_alone(sources, settings):
-        refuse_for_matrix(options)
+    if is_matrix_alone(sources, reading):
+        refuse_for_matrix()
         matrix = load_matrix(sources[0])
         features = matrix_features(matrix)
         return matrix_counts(matrix, features), features
-    with reading(sources, settings, quiet=options["quiet"], no_progress=options["no_progress"]) as (source, on_batch):
-        features = collected(FeatureSettings, options, fields=source.field_names)
-        return count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch), features
+    with open_documents(sources, reading, run) as (source, on_batch):
+        features = replace(features, fields=source.field_names)
+        return count_source(source, features, jobs=run.jobs, sample_size=None, on_batch=on_batch), features

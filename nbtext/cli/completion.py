@@ -1,4 +1,4 @@
-"""What a shell offers when Tab is pressed, beside commands, options and choices, which click knows."""
+"""What the shell offers when Tab is pressed, beside the commands, options, choices and files that click knows."""
 
 from __future__ import annotations
 
@@ -12,29 +12,24 @@ from nbtext.errors import NbtextError
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The shell's own file names."""
-    return [CompletionItem(incomplete, type="file")]
-
-
 def labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The labels of the model that the command line names; none where it cannot be read."""
-    model = ctx.params.get("model")
+    """The labels of the model on the command line; none if it cannot be read."""
+    model = ctx.params.get("model") or ctx.params.get("model_option")
     if model is None and any(isinstance(each, click.Argument) and each.name == "model" for each in ctx.command.params):
-        model = next(iter(ctx.args), None)  # where click leaves arguments while the line is not complete
+        model = next(iter(ctx.args), None)  # click leaves arguments there while the line is incomplete
     if model in (None, "-"):
         return []
     from nbtext.artifact.model import load_model
 
     try:
         known = load_model(model).fitted.labels
-    except (NbtextError, OSError):  # while somebody types, nothing is wrong yet
+    except (NbtextError, OSError):  # the line may be incomplete: no error is printed
         return []
     return [CompletionItem(label) for label in known if label.startswith(incomplete) and label.isprintable()]
 
 
 def names(known: Callable[[], tuple[str, ...]]) -> Complete:
-    """Names between commas, each once."""
+    """A completion of a list of names between commas, in which no name occurs twice."""
 
     def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, last = incomplete.rpartition(",")

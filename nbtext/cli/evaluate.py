@@ -1,141 +1,183 @@
-"""`nbtext evaluate`: how good a model is on labelled texts, as figures and as an exit status."""
+"""`nbtext evaluate`: how good a model is on labeled documents, as figures and as an exit status."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import click
-
-from nbtext.bayes.settings import ModelSettings
-from nbtext.cli.files import INPUT, MODEL, OUTPUT, SOURCE
-from nbtext.cli.options import StagedCommand, collected, option, refuse_given, settings_options
-from nbtext.cli.reporting import Reporter
-from nbtext.cli.running import form_or_default, jobs_or_all, print_result, reading, screen
-from nbtext.cli.shared_options import feature_options, form_option, reading_options, run_options, sources
-from nbtext.cli.types import Parsed
-from nbtext.documents.settings import ReadingSettings
+from nbtext.cli.command import Deferred, Option, command, refuse, typed_options
+from nbtext.cli.files import INPUT, MODEL, SOURCE
+from nbtext.cli.options import (
+    DEBUG,
+    DECISION_STAGE,
+    FEATURE_STAGE,
+    FOLD_STAGE,
+    INPUT_STAGE,
+    MODEL_STAGE,
+    REPORT,
+    RUN_STAGE,
+    SOURCES,
+    VERBOSE,
+    Parsed,
+    RunSettings,
+    result_options,
+)
+from nbtext.cli.running import check_report, open_documents, result_format, screen, write_result
 from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import FoldSettings
 from nbtext.evaluation.thresholds import check_bars, parse_bars
-from nbtext.features.settings import FeatureSettings
-from nbtext.model.settings import DecisionSettings
+from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from nbtext.cli.reporting import Asked
+    from nbtext.bayes.settings import ModelSettings
+    from nbtext.documents.settings import ReadingSettings
     from nbtext.documents.source import Source
+    from nbtext.evaluation.error_log import ErrorLog
+    from nbtext.evaluation.metrics import Evaluation
+    from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.evaluation.seen import Seen
+    from nbtext.evaluation.settings import FoldSettings
+    from nbtext.features.settings import FeatureSettings
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
 
+# options that have no effect on what the page shows
+RUN_OPTIONS = (
+    "--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--output", "--report", "--fail-under",
+    "--force",
+)  # fmt: skip
+DECISIONS = DECISION_STAGE.without("explain")
+MODELS = MODEL_STAGE.without("keep_sample")
 
-@click.command(
-    cls=StagedCommand,
-    epilog="Example: nbtext evaluate corpora/letters/test -m letters.joblib --fail-under accuracy=0.8\n\n"
-    "With a model it streams; with --folds and its like it keeps the counts of all documents in memory. "
-    "--report adds about 600 bytes a document, and of at most 10,000 their names.",
-)
-@sources
-@option("-m", "--model-file", type=MODEL, help="The model file to judge.")
-@option(
-    "--predictions",
-    type=INPUT,
-    help="What was predicted of SOURCE before, matched by id, instead of a model.",
-)
-@option(
-    "--foreign",
-    type=SOURCE,
-    help="Texts of another kind: say how surely MODEL tells SOURCE from them (AUROC).",
-)
-@settings_options(FoldSettings, "Options")
-@option(
-    "--fail-under",
-    "bars",
-    type=Parsed("METRIC=N,…", parse_bars),
-    default={},
-    help="Exit with status 3 where a metric is worse than this, as in accuracy=0.85,macro_f1=0.8.",
-)
-@option(
-    "--report",
-    type=OUTPUT,
-    help="Write a page (HTML, one file) with charts, confusions and mistakes, too; needs nbtext[report].",
-)
-@form_option
-@settings_options(DecisionSettings, "Answers", without=("explain",))
-@reading_options
-@feature_options
-@settings_options(ModelSettings, "Model", without=("keep_sample",))
-@run_options
+
+@command(
+    SOURCES,
+    Option("-m", "--model-file", "model_file", type=MODEL, help="Model file to evaluate."),
+    Option("--predictions", type=INPUT,
+           help="File of predictions to evaluate instead of a model. They are matched to SOURCE by id."),
+    FOLD_STAGE,
+    Option("--fail-under", "thresholds", type=Parsed("METRIC=N,…", parse_bars), default={},
+           help="Exit with status 3 if a metric is worse than its threshold, as in accuracy=0.85,macro_f1=0.8."),
+    Option("--foreign", type=SOURCE,
+           help="Documents of another kind. The AUROC tells how well the typicality separates them from SOURCE."),
+    REPORT,
+    *result_options(OUTPUT_FORMATS),
+    DECISIONS,
+    INPUT_STAGE,
+    FEATURE_STAGE,
+    MODELS,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    deferred=(FEATURE_STAGE, MODELS),
+    common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
+    example="nbtext evaluate corpora/letters/test -m letters.joblib --fail-under accuracy=0.8",
+    notes="Memory does not grow with SOURCE if a model is evaluated. Cross-validation keeps the counts of all "
+    "documents in memory. --report adds about 600 bytes per document, and the names of at most 10,000 documents.",
+)  # fmt: skip
 def evaluate(
     sources: tuple[str, ...],
     model_file: str | None,
+    predictions: str | None,
+    folding: FoldSettings,
+    thresholds: dict[str, float],
     foreign: str | None,
-    bars: dict[str, float],
     report: str | None,
-    form: str | None,
-    **options: Any,
+    output: str,
+    output_format: str | None,
+    decisions: DecisionSettings,
+    reading: ReadingSettings,
+    features: Deferred[FeatureSettings],
+    modelling: Deferred[ModelSettings],
+    run: RunSettings,
 ) -> None:
-    """Say how good a model is on labelled texts.
+    """Measure how good a model is on labeled documents.
 
-    Either a model (-m) is asked about SOURCE, or predictions made before are compared with it (--predictions), or with
-    --folds models are trained on parts of SOURCE and asked about the rest, with the options of train; --group-field
-    leaves parts whole that belong together, and --order-field learns from what was before.
+    Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
+    `nbtext train` would train with the same options (--folds, --group-field, --order-field).
     """
+    from nbtext.evaluation import seen
     from nbtext.evaluation.metrics import Judge
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.report.evaluation import format_evaluation
 
-    dealing = collected(FoldSettings, options)
-    settings = collected(ReadingSettings, options, mark_field=dealing.mark_field)
-    reporter = Reporter(report, sources, least=options["min_probability"] or 0.0)
+    if [model_file, folding.is_wanted or None, predictions].count(None) != 2:
+        raise SettingsError("give one of -m MODEL, --folds N and --predictions FILE")
+    if not folding.is_wanted:
+        refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="it belongs to cross-validation (--folds)")
     if foreign is not None and model_file is None:
         raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
-    progress = {name: options[name] for name in ("quiet", "no_progress")}
-    judge = Judge(collected(DecisionSettings, options).cost, with_likelihoods=foreign is not None)
-    asked = _asked(model_file, dealing, options)
-    unit = asked.fitted.input_unit if isinstance(asked, TrainedModel) else None
-    with reading(sources, settings, **progress, input_unit=unit) as (source, on_batch):
-        judge.add_all(reporter.watching(_seen(source, asked, on_batch, options)))
+    check_report(report)
+    chosen = result_format(output_format, output, OUTPUT_FORMATS)
+    subject = _subject(model_file, predictions)
+    log = _error_log(report, decisions)
+
+    def predict(source: Source, on_batch: OnBatch) -> Iterator[Seen]:
+        if isinstance(subject, TrainedModel):
+            return seen.by_model(subject.fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        if subject is not None:
+            return seen.by_file(subject, source, decisions)
+        return seen.by_folds(
+            source, folding, features=features.settings(), modelling=modelling.settings(), decisions=decisions,
+            jobs=run.jobs, on_batch=on_batch,
+        )  # fmt: skip
+
+    unit = subject.fitted.input_unit if isinstance(subject, TrainedModel) else None
+    judge = Judge(decisions.cost, with_likelihoods=foreign is not None)
+    reading = replace(reading, mark_field=folding.mark_field)
+    with open_documents(sources, reading, run, input_unit=unit) as (source, on_batch):
+        predicted = predict(source, on_batch)
+        judge.add_all(log.watching(predicted) if log is not None else (each.predictions for each in predicted))
     if foreign is not None:
-        with reading((foreign,), settings, **progress, input_unit=unit) as (source, on_batch):
-            judge.add_foreign(each.predictions for each in _seen(source, asked, on_batch, options))
+        with open_documents((foreign,), reading, run, input_unit=unit) as (source, on_batch):
+            judge.add_foreign(each.predictions for each in predict(source, on_batch))
     evaluation = judge.evaluation()
-    reporter.write(evaluation, asked)
-    form = form_or_default(form)
-    print_result(format_evaluation(evaluation, output_format=form, screen=screen()), form)
-    check_bars(evaluation, bars)
+    if report is not None and log is not None:
+        _write_report(report, log, evaluation, subject, sources)
+    write_result(format_evaluation(evaluation, output_format=chosen, screen=screen(output)), output, chosen)
+    check_bars(evaluation, thresholds)
 
 
-def _asked(model_file: str | None, dealing: FoldSettings, options: dict[str, Any]) -> Asked:
-    """What answers: a model, predictions made before, or (None) models trained on folds."""
-    if [model_file, dealing.is_wanted or None, options["predictions"]].count(None) != 2:
-        raise SettingsError("give either a model with -m, or --folds, or --predictions")
-    if not dealing.is_wanted:
-        records = (FoldSettings, FeatureSettings, ModelSettings)
-        refuse_given(*records, options=options, because="it is for models that are trained on folds")
-    if options["predictions"] is not None:
+def _subject(model: str | None, predictions: str | None) -> TrainedModel | PredictionsFile | None:
+    """What is evaluated: a model, a file of predictions, or (None) models of cross-validation."""
+    if predictions is not None:
         from nbtext.evaluation.predictions_file import PredictionsFile
 
-        return PredictionsFile(options["predictions"])
-    if model_file is None:
+        return PredictionsFile(predictions)
+    if model is None:
         return None
     from nbtext.artifact.model import load_model
 
-    return load_model(model_file)
+    return load_model(model)
 
 
-def _seen(source: Source, asked: Asked, on_batch: OnBatch, options: dict[str, Any]) -> Iterator[Seen]:
-    """What it answers to each batch of a source."""
-    from nbtext.evaluation import seen
+def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | None:
+    if report is None:
+        return None
+    from nbtext.evaluation.error_log import ErrorLog
+
+    return ErrorLog(least=decisions.min_probability or 0.0)
+
+
+def _write_report(
+    path: str,
+    log: ErrorLog,
+    evaluation: Evaluation,
+    subject: TrainedModel | PredictionsFile | None,
+    sources: tuple[str, ...],
+) -> None:
+    """Write the page of an evaluation."""
+    from nbtext.evaluation.diagnosis import diagnosed
+    from nbtext.features.occurrences import Locator
     from nbtext.model.fitted_model import TrainedModel
+    from nbtext.report.evaluation_page import evaluation_page
+    from nbtext.report.page.rendering import write_page
 
-    jobs, decisions = jobs_or_all(options["jobs"]), collected(DecisionSettings, options)
-    if asked is None:
-        dealing = collected(FoldSettings, options)
-        features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
-        return seen.by_folds(
-            source, dealing, features=features, modelling=modelling, decisions=decisions, jobs=jobs, on_batch=on_batch
-        )
-    if isinstance(asked, TrainedModel):
-        return seen.by_model(asked.fitted, source, jobs=jobs, decisions=decisions, on_batch=on_batch)
-    return seen.by_file(asked, source, decisions)
+    trained = subject if isinstance(subject, TrainedModel) else None
+    has_all = subject is None or isinstance(subject, TrainedModel) or subject.has_all_probabilities
+    diagnosis = diagnosed(log, evaluation, trained, has_all_probabilities=has_all)
+    names = ", ".join(sources)
+    settings = {"SOURCE": names} | {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
+    locate = Locator(trained.fitted.feature_settings) if trained is not None else None
+    write_page(path, evaluation_page(diagnosis, subject=names, settings=settings, locate=locate))

@@ -1,129 +1,97 @@
-"""`nbtext explain`: why each document got its label."""
+"""`nbtext explain`: why documents get their labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from nbtext.cli import completion
+from nbtext.cli.command import Option, command
 from nbtext.cli.files import OUTPUT
-from nbtext.cli.options import StagedCommand, collected, option
-from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file, screen
-from nbtext.cli.shared_options import form_option, model_option, reading_options, run_options, sources
-from nbtext.documents.settings import ReadingSettings
+from nbtext.cli.options import (
+    DEBUG,
+    INPUT_STAGE,
+    MODEL_FILE,
+    RUN_STAGE,
+    SOURCES,
+    VERBOSE,
+    RunSettings,
+    result_options,
+)
+from nbtext.cli.running import is_watched, open_documents, result_file, result_format, screen
 from nbtext.errors import SettingsError
+from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
-    from nbtext.features.settings import FeatureSettings
-    from nbtext.model.explanation import Explanation
+    from nbtext.documents.settings import ReadingSettings
 
 
-@click.command(
-    cls=StagedCommand,
-    epilog="Example: nbtext explain corpora/letters/test/trash -m letters.joblib --features 3\n\n"
-    "Streams: memory holds the model and a few batches of documents.",
-)
-@sources
-@model_option
-@option(
-    "--label",
-    shell_complete=completion.labels,
-    metavar="LABEL",
-    help="Explain this label.  [default: the one that is predicted]",
-)
-@option(
-    "--against",
-    shell_complete=completion.labels,
-    metavar="LABEL",
-    help="Compare it with this label.  [default: the most probable other one]",
-)
-@option(
-    "--features",
-    "n_features",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Show the N strongest words only.  [default: 10 in a table, 25 on a page, else all]",
-)
-@option("-o", "--output", type=OUTPUT, help="The file to write; - is standard output.  [default: -]")
-@option(
-    "--html",
-    type=OUTPUT,
-    help="Write a page instead, of the first 200 documents: texts with colored words, and the sums; needs "
-    "nbtext[report].",
-)
-@form_option
-@reading_options
-@run_options
-def explain(sources: tuple[str, ...], model: str, html: str | None, **options: Any) -> None:
-    """Show why each document got its label: what each word adds to its log-odds.
+@command(
+    SOURCES,
+    MODEL_FILE,
+    Option("--label", shell_complete=completion.labels, metavar="LABEL", default_help="the predicted label",
+           help="Label to explain."),
+    Option("--against", shell_complete=completion.labels, metavar="LABEL", default_help="the most probable other label",
+           help="Label to compare it with."),
+    Option("--features", "n_features", metavar="N", type=click.IntRange(min=0),
+           default_help="10 in a table, 25 on a page, else all", help="Number of features to show."),
+    *result_options((*OUTPUT_FORMATS, "html")),
+    Option("--html", type=OUTPUT, help="Write an HTML page of the first 200 documents, like -o FILE.html. Needs "
+           "nbtext[report]."),
+    INPUT_STAGE,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    common="-m --label --against --features -o --to --html --input-format --text-field",
+    example="nbtext explain corpora/letters/test/trash -m letters.joblib --features 3",
+    notes="Memory holds the model and a few batches of documents.",
+)  # fmt: skip
+def explain(
+    sources: tuple[str, ...],
+    model: str,
+    label: str | None,
+    against: str | None,
+    n_features: int | None,
+    output: str,
+    output_format: str | None,
+    html: str | None,
+    reading: ReadingSettings,
+    run: RunSettings,
+) -> None:
+    """Explain why documents get their labels, feature by feature.
 
-    The words' parts, the prior and what absent words say, divided by the temperature, are the log-odds of the label
-    against the other one, to the last digit. On a terminal, and on a page, the words are colored in the text: blue
-    speaks for the label, yellow or orange against it.
+    The contributions of the features, the prior and the absent features, divided by the temperature, add up to the
+    log-odds of the label against the other label. On a terminal and on a page, words are colored in the text: blue ones
+    speak for the label, yellow and orange ones against it.
     """
     from nbtext.artifact.model import load_model
-    from nbtext.model.source_prediction import explain_source
-
-    output = _checked(html, options)
-    trained = load_model(model)
-    settings, jobs = collected(ReadingSettings, options), jobs_or_all(options["jobs"])
-    no_progress = options["no_progress"] or (html is None and is_watched(output))
-    unit = trained.fitted.input_unit
-    with reading(sources, settings, quiet=options["quiet"], no_progress=no_progress, input_unit=unit) as (
-        source,
-        on_batch,
-    ):
-        explanations = explain_source(
-            trained.fitted, source, label=options["label"], against=options["against"], jobs=jobs, on_batch=on_batch
-        )
-        if html is None:
-            _print(explanations, trained.fitted.feature_settings, output, options)
-        else:
-            _write_page(
-                explanations, trained.fitted.feature_settings, html, sources=sources, n_features=options["n_features"]
-            )
-
-
-def _checked(html: str | None, options: dict[str, Any]) -> str:
-    """Where the result goes."""
-    output: str | None = options["output"]
-    if html is not None:
-        from nbtext.report.page.rendering import check_page
-
-        if output is not None or options["form"] is not None:
-            raise SettingsError("it is written instead of the result", where="--html", hint="leave out -o and --to")
-        check_page("--html", html)
-    return output or "-"
-
-
-def _print(
-    explanations: Iterator[Explanation], features: FeatureSettings, output: str, options: dict[str, Any]
-) -> None:
-    """Each explanation as soon as it is there."""
     from nbtext.features.occurrences import Locator
+    from nbtext.model.source_prediction import explain_source
     from nbtext.report.explanation import write_explanations
 
-    form, shown = form_or_default(options["form"], output), options["n_features"]
-    with result_file(output, form) as file:
-        write_explanations(
-            explanations, file, output_format=form, n_features=shown, locate=Locator(features), screen=screen(output)
-        )
+    if html is not None and (output != "-" or output_format is not None):
+        raise SettingsError("the page is written instead of the result", where="--html", hint="leave out -o and --to")
+    chosen = "html" if html is not None else result_format(output_format, output, (*OUTPUT_FORMATS, "html"))
+    output = html or output
+    if chosen == "html":
+        from nbtext.report.page.rendering import check_page
 
+        check_page("--html", output)
+    fitted = load_model(model).fitted
+    run = replace(run, no_progress=run.no_progress or is_watched(output))
+    with open_documents(sources, reading, run, input_unit=fitted.input_unit) as (source, on_batch):
+        explanations = explain_source(fitted, source, label=label, against=against, jobs=run.jobs, on_batch=on_batch)
+        locate = Locator(fitted.feature_settings)
+        if chosen == "html":
+            from nbtext.report.explanation_page import explanation_page
+            from nbtext.report.page.rendering import write_page
 
-def _write_page(
-    explanations: Iterator[Explanation],
-    features: FeatureSettings,
-    html: str,
-    *,
-    sources: tuple[str, ...],
-    n_features: int | None,
-) -> None:
-    """The page of the first ones."""
-    from nbtext.features.occurrences import Locator
-    from nbtext.report.explanation_page import explanation_page
-    from nbtext.report.page.rendering import write_page
-
-    page = explanation_page(explanations, subject=", ".join(sources), locate=Locator(features), n_features=n_features)
-    write_page(html, page)
+            names = ", ".join(sources)
+            write_page(output, explanation_page(explanations, subject=names, locate=locate, n_features=n_features))
+            return
+        with result_file(output, chosen) as file:
+            write_explanations(
+                explanations, file, output_format=chosen, n_features=n_features, locate=locate, screen=screen(output)
+            )

@@ -89,6 +89,12 @@ OUTPUT = FileType(is_output=True)
 MODEL_OUTPUT = FileType(is_output=True, is_model=True)
 
 
+def named_outputs() -> tuple[str, ...]:
+    """The files that the running command writes."""
+    named: list[NamedFile] = click.get_current_context().meta.get(NAMED, [])
+    return ("-", *(file.path for file in named if file.is_output))
+
+
 def check_files(files: Sequence[NamedFile], *, is_forced: bool) -> None:
     """Refuse a command that would destroy a file.
 
@@ -118,15 +124,17 @@ def check_files(files: Sequence[NamedFile], *, is_forced: bool) -> None:
 
 def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, path: str) -> None:
     """Raise SettingsError if the output is this input or a document in it."""
-    from nbtext.documents.recognition import is_own_output
-
     found = _status(file.path)
     if output is None or found is None or not (stat.S_ISREG(output.st_mode) or stat.S_ISDIR(output.st_mode)):
         return
     hint = "write to another file"
     if os.path.samestat(found, output):
         raise SettingsError(f"{path} is also an input ({file.option} {file.path})", where=option, hint=hint)
-    if stat.S_ISDIR(found.st_mode) and stat.S_ISREG(output.st_mode) and output.st_size and not is_own_output(path):
+    if stat.S_ISDIR(found.st_mode) and stat.S_ISREG(output.st_mode) and output.st_size:
+        from nbtext.documents.recognition import is_own_output
+
+        if path != "standard output" and is_own_output(path):
+            return  # it is not read as a document
         for inside in _files_in(file.path, output.st_ino):
             if os.path.samestat(inside, output):
                 what = f"{path} is an input, a document in {file.option} {file.path}"

@@ -1,4 +1,4 @@
-"""The `nbtext` command: finds the subcommand, and is the one place where errors are printed."""
+"""The `nbtext` command: it finds the subcommand, and is the only place where errors are printed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import importlib
 import os
 import sys
 import warnings
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import click
 
 from nbtext.errors import NbtextError, NbtextWarning, printable
 
-INTERRUPTED = 130  # the exit status that shells give to what Ctrl-C ended
+INTERRUPTED = 130  # exit status of a program that Ctrl-C ended, as in shells
 
-# of errors of other kinds; the last two are what Python says where it had no room left for its own MemoryError
-NO_ROOM = (
+# messages of other errors that mean out of memory; the last two are of Python without room for a MemoryError
+OUT_OF_MEMORY = (
     "failed to map segment",
     "can't start new thread",
     "Cannot allocate memory",
@@ -25,33 +26,35 @@ NO_ROOM = (
     "without setting an exception",
 )
 
-# group: command: (the first line of its help). Named here so that `nbtext --help` imports none of them.
+# group: command: the first line of its help. `nbtext --help` needs them without importing the commands.
 COMMANDS = {
     "Do": {
-        "vectorize": "Turn texts into a sparse matrix file.",
-        "train": "Learn labels from texts, and save the model.",
-        "predict": "Label texts with a model.",
-        "evaluate": "Say how good a model is on labelled texts.",
+        "train": "Train a model on labeled documents, and save it.",
+        "predict": "Predict the labels of documents, and print one record for each, in order.",
+        "evaluate": "Measure how good a model is on labeled documents.",
+        "vectorize": "Convert documents to a sparse matrix, and save it.",
     },
     "Look": {
-        "sample": "Draw documents from a model.",
         "inspect": "Show what a model has learned.",
-        "explain": "Show why each document got its label.",
+        "explain": "Explain why documents get their labels, feature by feature.",
         "compare": "Compare trained models, or models as they learn from more and more documents.",
-        "diff": "Show what has changed from one model to another.",
+        "diff": "Show what changed from one model to another.",
+        "sample": "Generate documents from a model.",
     },
     "Grow": {
-        "update": "Learn more texts, new words and new labels included.",
-        "forget": "Take texts out of a model, as if it had never learned them.",
-        "merge": "Join models into one that has learned what each of them has.",
-        "calibrate": "Fit a model's smoothing and calibration to labelled texts.",
-        "export": "Write a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.",
+        "update": "Learn more documents, with their new words and labels.",
+        "forget": "Remove documents from a model, as if it had never learned them.",
+        "merge": "Merge models into one that has learned the documents of all.",
+        "calibrate": "Fit smoothing and calibration of a model again, to labeled documents.",
+    },
+    "Use elsewhere": {
+        "export": "Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.",
     },
 }
 
 
 COMPLETION = """\b
-Let Tab complete commands, options, labels and files, by this line in the shell's start-up file:
+To complete commands, options, labels and files with Tab, add this line to the start-up file of the shell:
 bash  eval "$(_NBTEXT_COMPLETE=bash_source nbtext)"
 zsh   eval "$(_NBTEXT_COMPLETE=zsh_source nbtext)"
 fish  _NBTEXT_COMPLETE=fish_source nbtext | source
@@ -59,7 +62,7 @@ fish  _NBTEXT_COMPLETE=fish_source nbtext | source
 
 
 class LazyGroup(click.Group):
-    """The group of all commands, each imported when it is called."""
+    """The group of all commands; a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for commands in COMMANDS.values() for name in commands]
@@ -67,7 +70,7 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:  # else click would print an empty line, wherever standard error goes
+        except KeyboardInterrupt as error:  # click would print an empty line on whatever standard error is
             raise click.Abort from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -80,20 +83,15 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if suggestion := _nearest(args[0], self.list_commands(ctx)):
-                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {suggestion}?", ctx) from error
+            similar = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if similar:
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {similar[0]}?", ctx) from error
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group, commands in COMMANDS.items():
             with formatter.section(group):
                 formatter.write_dl(list(commands.items()))
-
-
-def _nearest(word: str, words: list[str]) -> str | None:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(word, words, n=1)), None)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
@@ -107,7 +105,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
 
 
 @click.command(
-    cls=LazyGroup, no_args_is_help=False, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    epilog=COMPLETION,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option(
     "--version",
@@ -115,52 +116,58 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Show the version, and how words are counted: compiled, or in Python.",
+    help="Print the version, and whether the compiled kernel is used.",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def cli(debug: bool) -> None:
-    """Classify texts by Naive Bayes and its linear siblings, at the speed of counting their words.
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """Classify texts with Naive Bayes and two linear models.
 
     \b
     nbtext train    corpora/letters/train -o model.joblib
     nbtext predict  corpora/letters/test  -m model.joblib
     nbtext evaluate corpora/letters/test  -m model.joblib
+
+    `nbtext COMMAND -h` shows the most common options of a command, `nbtext COMMAND --help` shows all.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> NoReturn:
-    """Run the command line, and leave with its exit status."""
-    # NumPy's BLAS would start a thread for each core and have them spin; nothing here multiplies large matrices
+    """Run the command line, and exit with its status."""
+    # NumPy's BLAS would start a spinning thread for each core, but nothing here multiplies large dense matrices
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(100_000, 50, 50)  # looking for garbage cycles took a tenth of the time of a short command
+    gc.set_threshold(100_000, 50, 50)  # the search for garbage cycles took a tenth of the time of a short command
     status = run(sys.argv[1:])
     with contextlib.suppress(OSError, ValueError):  # standard error is closed or full
         sys.stderr.flush()
-    # At once: Python would take a tenth of a short command's time to clear its memory up piece by piece, would wait for
-    # threads after Ctrl-C, and might turn an exit into death by the signal where that met it inside of exec().
+    # A normal exit of Python would take a tenth of a short command's time to free its memory, would wait for threads
+    # after Ctrl-C, and could end by a signal that arrived within exec().
     os._exit(status)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; print at most one line about an error, and give the exit status."""
+    """Run one command, print at most one line about an error, and return the exit status."""
     _replace_closed_streams()
-    warnings.filterwarnings("ignore", category=UserWarning, module="joblib")  # that without semaphores it is slower
+    # joblib warns that it is slower without semaphores
+    warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
     _show_warnings(is_quiet=not {"-q", "--quiet"}.isdisjoint(arguments))
     try:
         status = cli.main(arguments, prog_name="nbtext", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
-            raise  # else click has made the one of the other
-        # whoever read our output has seen enough; what is left in the buffer has nowhere to go
+            raise  # otherwise click has raised it for a closed pipe
+        # the reader of the output has closed it; what is left in the buffer is dropped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted", INTERRUPTED)
+        return _print_error("interrupted", INTERRUPTED)
     except Exception as error:
         if "--debug" in arguments:
             raise
-        return _complain(*_explained(error))
+        return _print_error(*_describe(error))
     return status if isinstance(status, int) else 0
 
 
@@ -173,22 +180,22 @@ def _show_warnings(*, is_quiet: bool) -> None:
             show_others(message, category, *place, **others)
         elif category not in shown and not is_quiet:
             shown.add(category)
-            _complain(f"warning: {message}", 0)
+            _print_error(f"warning: {message}", 0)
 
     warnings.simplefilter("always", NbtextWarning)
     warnings.showwarning = show
 
 
 def _replace_closed_streams() -> None:
-    """Have something in the place of outputs that were closed from the start: writing results to it is an error."""
+    """Replace outputs that were closed when the program started; writing results to them is an error."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _explained(error: Exception) -> tuple[str, int]:
-    """What to say of an error, and the exit status."""
+def _describe(error: Exception) -> tuple[str, int]:
+    """The line to print about an error, and the exit status."""
     if isinstance(error, NbtextError):
         return str(error), error.exit_code
     if isinstance(error, click.ClickException):
@@ -201,21 +208,21 @@ def _explained(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         return f"{where}{error.strerror or error}", 1
-    return f"this should not have happened ({type(error).__name__}: {error}); `nbtext --debug` shows where", 1
+    return f"internal error ({type(error).__name__}: {error}); add --debug to see where, and report it", 1
 
 
 def _is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether there was no more room for something, here or in what led here: data, a library, or a thread."""
+    """Whether memory ran out, in this error or in one that caused it: for data, a library, or a thread."""
     while error is not None:
-        if isinstance(error, MemoryError) or any(sign in str(error) for sign in NO_ROOM):
+        if isinstance(error, MemoryError) or any(sign in str(error) for sign in OUT_OF_MEMORY):
             return True
         error = error.__context__
     return False
 
 
-def _complain(sentence: str, status: int) -> int:
-    """One line on standard error, whatever the sentence is made of."""
-    with contextlib.suppress(OSError):  # standard error is closed: the exit status says it all
+def _print_error(sentence: str, status: int) -> int:
+    """Print one line on standard error, whatever characters the sentence has."""
+    with contextlib.suppress(OSError):  # standard error is closed
         sys.stderr.write(f"nbtext: {printable(sentence)}\n")
         sys.stderr.flush()
     return status

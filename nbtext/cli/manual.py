@@ -1,24 +1,24 @@
-"""Man pages made of the same words as `--help`: `python -m nbtext.cli.manual FOLDER` writes one for each command."""
+"""Man pages with the texts of `--help`: `python -m nbtext.cli.manual DIR` writes one for each command."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from nbtext import __version__
-from nbtext.cli.help import SOURCE, example_of, notes_of, takes_sources
+from nbtext.cli.command import SOURCE_HELP, Command
 from nbtext.cli.main import COMMANDS, COMPLETION, cli
 
 STATUS = (
-    ("0", "It is done."),
-    ("1", "The input or a model cannot be used."),
-    ("2", "The command line makes no sense."),
-    ("3", "A bar of --fail-under was missed."),
-    ("130", "It was interrupted."),
+    ("0", "Success."),
+    ("1", "The input or a model cannot be used, or the output cannot be written."),
+    ("2", "The command line is wrong."),
+    ("3", "A metric is worse than its threshold of --fail-under."),
+    ("130", "The command was interrupted."),
 )
 
 
@@ -28,11 +28,12 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "nbtext.1", "\n".join(_group_page(context)) + "\n"
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
-        if command is not None:
+        if isinstance(command, Command):
             yield f"nbtext-{name}.1", "\n".join(_command_page(command, name, context)) + "\n"
 
 
 def _group_page(context: click.Context) -> Iterator[str]:
+    records = [record for each in cli.get_params(context) if (record := each.get_help_record(context)) is not None]
     text, _, example = (cli.help or "").partition("\b\n")
     yield from _head("nbtext", text.strip().partition("\n")[0])
     yield from (".SH SYNOPSIS", ".B nbtext", "COMMAND [OPTIONS] [ARGUMENTS]")
@@ -41,7 +42,7 @@ def _group_page(context: click.Context) -> Iterator[str]:
         yield f".SS {_roff(group)}"
         for name, line in commands.items():
             yield from (".TP", f".BR nbtext\\-{name} (1)", _roff(line))
-    yield from (".SH OPTIONS", *_options(cli, context))
+    yield from (".SH OPTIONS", *_options({"Options": records}))
     yield from (".SH EXAMPLES", *_literal(example))
     yield from (".SH COMPLETION", *_literal(COMPLETION.removeprefix("\b\n")))
     yield ".SH EXIT STATUS"
@@ -49,19 +50,18 @@ def _group_page(context: click.Context) -> Iterator[str]:
         yield from (".TP", f".B {status}", _roff(meaning))
 
 
-def _command_page(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+def _command_page(command: Command, name: str, parent: click.Context) -> Iterator[str]:
     context = click.Context(command, info_name=name, parent=parent)
     text = command.help or ""
     yield from _head(f"nbtext-{name}", text.partition("\n")[0])
     yield from (".SH SYNOPSIS", f".B nbtext {name}", _roff(" ".join(command.collect_usage_pieces(context))))
     yield from (".SH DESCRIPTION", *_paragraphs(text))
-    if takes_sources(command):
-        yield from (".SS SOURCE", _roff(SOURCE))
-    yield from (".SH OPTIONS", *_options(command, context))
-    if notes := notes_of(command):
-        yield from (".SH NOTES", *_paragraphs(notes))
-    if example := example_of(command):
-        yield from (".SH EXAMPLES", *_literal(example))
+    if command.takes_sources:
+        yield from (".SS SOURCE", _roff(SOURCE_HELP))
+    yield from (".SH OPTIONS", *_options(command.option_groups(context)))
+    if command.notes:
+        yield from (".SH NOTES", *_paragraphs(command.notes))
+    yield from (".SH EXAMPLES", *_literal(command.example))
     yield from (".SH SEE ALSO", ".BR nbtext (1)")
 
 
@@ -70,17 +70,12 @@ def _head(name: str, line: str) -> Iterator[str]:
     yield from (".SH NAME", f"{_roff(name)} \\- {_roff(line.rstrip('.'))}")
 
 
-def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    """The options, by stage."""
-    stage = None
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is None or not isinstance(parameter, click.Option):
-            continue
-        if stage != getattr(parameter, "stage", stage):
-            stage = getattr(parameter, "stage", stage)
-            yield f".SS {_roff(stage or '')}"
-        yield from (".TP", f".B {_roff(record[0])}", _roff(record[1]))
+def _options(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+    """Options and their help, in groups."""
+    for title, records in groups.items():
+        yield f".SS {_roff(title)}"
+        for names, help in records:
+            yield from (".TP", f".B {_roff(names)}", _roff(help))
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -94,7 +89,7 @@ def _literal(text: str) -> Iterator[str]:
 
 
 def _roff(text: str) -> str:
-    """Text that roff takes literally, on one line or each line by itself."""
+    """Text in which roff finds no markup; lines stay lines."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return re.sub(r"(?m)^\.", r"\\&.", escaped)
 

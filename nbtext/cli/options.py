@@ -1,187 +1,389 @@
-"""Options of the commands: made of the settings records, so that each is spelled in one place."""
+"""The options that several commands share: their names, values and help, by the settings record that they set."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, Field, fields
-from typing import Any, TypeVar
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.settings import LINEAR_MODELS, LOSSES, METRICS, ModelSettings
 from nbtext.cli import completion
-from nbtext.cli.files import NAMED, FileType, check_files
-from nbtext.cli.help import write_epilog, write_sources
-from nbtext.cli.types import PARSED
+from nbtext.cli.command import MODEL_OPTION, Option, Stage, refuse, stage
+from nbtext.cli.files import MODEL, MODEL_OUTPUT, OUTPUT, REWRITTEN_MODEL, SOURCE, FileType
 from nbtext.cluster.settings import ClusterSettings
+from nbtext.documents.formats import FORMAT_NAMES
 from nbtext.documents.settings import ReadingSettings
-from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import CurveSettings, FoldSettings, SearchSettings, models_to_compare
-from nbtext.features.formulas import WEIGHTINGS
+from nbtext.evaluation.settings import SEARCHES, CurveSettings, FoldSettings, SearchSettings, models_to_compare
+from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import DecisionSettings, FadingSettings, UnlabeledSettings
+from nbtext.parallel import available_cpus
 
-Command = Callable[..., Any]
-TYPED = "nbtext.typed"  # where click keeps what was typed
-FORCED = "nbtext.forced"  # and whether --force was
-FORCE = "Let a model replace a file that is not a model, or the reverse."
-Settings = TypeVar(
-    "Settings",
-    ReadingSettings,
-    FeatureSettings,
-    ModelSettings,
-    DecisionSettings,
-    FoldSettings,
-    CurveSettings,
-    SearchSettings,
-    ClusterSettings,
-    UnlabeledSettings,
-    FadingSettings,
-)
+if TYPE_CHECKING:
+    from nbtext.model.settings import Costs
+
+    ParamType = click.ParamType[Any]
+else:  # before click 8.5 it takes no parameter
+    ParamType = click.ParamType
+
+MAX_JOBS = 4096
+DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of time
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-COMPLETED: dict[str, completion.Complete] = {
-    "models": completion.names(models_to_compare),
-}
+class Parsed(ParamType):
+    """A value that a function reads from what was typed; ValueError says what is wrong with it."""
+
+    def __init__(self, name: str, parse: Callable[[str], object]) -> None:
+        self.name = name
+        self.parse = parse
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return self.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-class StagedCommand(click.Command):
-    """A command whose help groups its options by stage, and which refuses to destroy a file that it reads."""
-
-    def __init__(self, *arguments: Any, **attributes: Any) -> None:
-        super().__init__(*arguments, **attributes)
-        if any(isinstance(parameter.type, FileType) and parameter.type.is_output for parameter in self.params):
-            self.params.append(
-                StagedOption(
-                    ["--force"], is_flag=True, expose_value=False, callback=_note_force, stage="Running", help=FORCE
-                )
-            )
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        _, _, order = self.make_parser(ctx).parse_args(list(args))
-        for parameter in {each for each in order if order.count(each) > 1}:
-            if isinstance(parameter, click.Option) and not (parameter.multiple or parameter.is_flag):
-                raise click.UsageError(f"{parameter.opts[0]} is given more than once; it takes one value", ctx)
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        check_files(ctx.meta.get(NAMED, []), is_forced=ctx.meta.get(FORCED, False))
-        return super().invoke(ctx)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        stages: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None and isinstance(parameter, click.Option):
-                stages.setdefault(getattr(parameter, "stage", "Options"), []).append(record)
-        for stage, records in stages.items():
-            with formatter.section(stage):
-                formatter.write_dl(records)
-
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        super().format_help_text(ctx, formatter)
-        write_sources(self, formatter)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_epilog(self, formatter)
+def _parse_ngrams(text: str) -> tuple[int, int]:
+    shortest, _, longest = text.replace("-", ",").partition(",")
+    if not (shortest.strip().isdecimal() and (longest or shortest).strip().isdecimal()):
+        raise ValueError(f"{text!r} is not a range; write 1,2 for words and pairs of words")
+    return int(shortest), int(longest or shortest)
 
 
-def _note_force(ctx: click.Context, _: click.Parameter, is_forced: bool) -> None:
-    ctx.meta[FORCED] = is_forced
+def _parse_document_frequency(text: str) -> int | float:
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a number of documents nor a share such as 0.5") from None
 
 
-class StagedOption(click.Option):
-    """An option that belongs to a stage of the way from text to result, and remembers what was typed."""
+def _parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | None]:
+    """Make a parser of a number, or of `auto`, which stands for the given value."""
 
-    def __init__(self, *arguments: Any, stage: str = "Options", **attributes: Any) -> None:
-        super().__init__(*arguments, **attributes)
-        self.stage = stage
+    def parse(text: str) -> str | float | None:
+        try:
+            return auto if text == "auto" else float(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is neither a number nor auto") from None
 
-    def process_value(self, ctx: click.Context, value: Any) -> Any:
-        if value is not None and ctx.get_parameter_source(self.name or "") is ParameterSource.COMMANDLINE:
-            flag = max(self.opts, key=len) if value is not False else self.secondary_opts[0]
-            ctx.meta.setdefault(TYPED, {})[flag] = "" if isinstance(value, bool) else str(value)
-        return super().process_value(ctx, value)
+    return parse
 
 
-def typed_options() -> dict[str, str]:
-    """The options of the running command that were typed, by their names, as they were typed."""
-    return dict(click.get_current_context().meta.get(TYPED, {}))
+def _parse_prior(text: str) -> str | tuple[float, ...]:
+    if text in ("empirical", "uniform"):
+        return text
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r} is neither empirical, uniform nor a list of numbers such as 1,3") from None
 
 
-def option(*names: str, stage: str = "Options", **attributes: Any) -> Callable[[Command], Command]:
-    """A click option with its stage."""
-    return click.option(*names, cls=StagedOption, stage=stage, **attributes)
+def _parse_selection(text: str) -> tuple[str, int]:
+    criterion, _, number = text.partition(":")
+    if criterion not in ("mi", "chi2") or not number.isdecimal():
+        raise ValueError(f"{text!r} is neither mi:N nor chi2:N")
+    return criterion, int(number)
 
 
-def settings_options(record: type, stage: str, *, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
-    """An option for each field of a settings record that has a help text."""
+def _parse_stop_words(text: str) -> tuple[str, ...]:
+    from nbtext.features.stop_words import ENGLISH, read_words
 
-    def decorate(command: Command) -> Command:
-        for field in reversed(fields(record)):
-            if "help" in field.metadata and field.name not in without:
-                command = _option_of(field, stage)(command)
-        return command
-
-    return decorate
+    return tuple(sorted(ENGLISH if text == "english" else read_words(text)))
 
 
-def _option_of(field: Field[Any], stage: str) -> Callable[[Command], Command]:
-    flag, *others = _flags(field)
-    attributes: dict[str, Any] = {"stage": stage, "help": field.metadata["help"], "default": None}
-    if field.name in COMPLETED:
-        attributes["shell_complete"] = COMPLETED[field.name]
-    if field.type == "bool":
-        if field.default is True:
-            flag = f"{flag}/--no-{flag[2:]}"
-        return option(flag, field.name, is_flag=True, **attributes)
-    if field.name in PARSED:
-        attributes["type"] = PARSED[field.name]
-    elif "choices" in field.metadata:
-        attributes["type"] = click.Choice(field.metadata["choices"])
-    elif "int" in str(field.type):
-        attributes["type"] = int
-    elif "float" in str(field.type):
-        attributes["type"] = float
-    if field.default is not MISSING and field.default not in (None, ()):
-        shown = field.default if not isinstance(field.default, tuple) else ",".join(map(str, field.default))
-        attributes["help"] += f"  [default: {shown}]"
-    return option(flag, *others, field.name, **attributes)
+def _parse_vocabulary(text: str) -> tuple[str, ...]:
+    from nbtext.features.stop_words import read_words
+
+    return tuple(sorted(set(read_words(text))))
 
 
-def _flags(field: Field[Any]) -> tuple[str, ...]:
-    """How the option of a settings record's field is spelled."""
-    return tuple(field.metadata.get("flags", ("--" + field.name.replace("_", "-"),)))
+def _parse_costs(text: str) -> Costs:
+    from nbtext.model.settings import read_costs
+
+    return read_costs(text)
 
 
-def collected(record: type[Settings], options: dict[str, Any], **fixed: Any) -> Settings:
-    """The settings record that the options amount to; those not given keep the record's defaults."""
-    found = given(record, options)
-    if "weighting" in options and record is FeatureSettings:
-        found = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[options["weighting"] or "counts"], strict=True)) | found
-    return record(**(found | fixed))
+def _parse_time(units: Mapping[str, float], default_unit: str, example: str) -> Callable[[str], float]:
+    """Make a parser of a time, such as 5m, in the unit whose factor is 1."""
+
+    def parse(text: str) -> float:
+        number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, default_unit)
+        try:
+            return float(number) * units[unit]
+        except ValueError:
+            raise ValueError(f"{text!r} is not a time; write {example}") from None
+
+    return parse
 
 
-def given(record: type, options: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a settings record that were given as options."""
-    names = [field.name for field in fields(record) if "help" in field.metadata]
-    return {name: options[name] for name in names if options.get(name) is not None}
+def _parse_names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def refuse_given(*records: type, options: dict[str, Any], because: str) -> None:
-    """Raise SettingsError where an option of these records was given that cannot be obeyed."""
-    for record in records:
-        wanted = given(record, options)
-        flags = [_flags(field)[0] for field in fields(record) if field.name in wanted]
-        if record is FeatureSettings and options.get("weighting") is not None:
-            flags.append("--weighting")
-        for flag in flags:
-            raise SettingsError(because, where=flag, hint="leave it out")
+def _parse_sizes(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise ValueError(f"{text!r} is not a list of numbers; write 50,100,200")
+    return tuple(map(int, parts))
 
 
-def refuse_for_matrix(options: dict[str, Any]) -> None:
-    """Raise SettingsError where something was said of texts or of who counts them, and a matrix has the counts."""
-    because = "the features of a matrix are made already"
-    records = (FeatureSettings, ReadingSettings, ClusterSettings)
-    refuse_given(*records, options=options | {"input_format": None}, because=because)
+DURATION = Parsed("TIME", _parse_time(DAYS, "d", "30d, 12h or 4w"))
+DOCUMENT_FREQUENCY = Parsed("N", _parse_document_frequency)
+
+INPUT_STAGE = stage(
+    "reading", ReadingSettings, "Input",
+    Option("--input-format", type=click.Choice(FORMAT_NAMES), metavar="NAME",
+           help="Format of SOURCE. By default it is guessed from the name and the first bytes. A .txt file holds one "
+           "text per line; `files` reads each file as one text."),
+    Option("--encoding", metavar="NAME", help="Text encoding. A byte order mark takes precedence."),
+    Option("--encoding-errors", type=click.Choice(["replace", "strict"]), metavar="NAME",
+           help="Treatment of invalid bytes. `replace` replaces and counts them; `strict` refuses the document."),
+    Option("--text-field", type=Parsed("NAME[,NAME…]", _parse_names),
+           help="Column, JSON key or mail header of the text. Separate several names with commas. In a file without a "
+           "header, a number counts the columns from 1."),
+    Option("--label-field", metavar="NAME", help="Column, JSON key or mail header of the label."),
+    Option("--id-field", metavar="NAME", help="Column, JSON key or mail header of the document id."),
+    Option("--separate-fields", is_flag=True, default=None,
+           help="Keep several text fields apart, as features `field:word`. By default their texts are joined."),
+    Option("--max-document-bytes", type=int, metavar="N",
+           help="Maximum size of a document. A larger document is refused, so that memory stays bounded."),
+)  # fmt: skip
+
+
+def _build_features(values: Mapping[str, Any]) -> FeatureSettings:
+    """Feature settings; --weighting sets three of them, which --tf, --idf and --norm override."""
+    scheme = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[values.get("weighting", "counts")], strict=True))
+    return FeatureSettings(**scheme | {name: value for name, value in values.items() if name != "weighting"})
+
+
+FEATURE_STAGE = stage(
+    "features", FeatureSettings, "Features",
+    Option("--weighting", type=click.Choice(list(WEIGHTINGS)), metavar="NAME", default_help="counts",
+           help="Weighting scheme. It sets --tf, --idf and --norm."),
+    Option("--analyzer", type=click.Choice(["word", "char", "char_wb"]), metavar="NAME",
+           help="Unit of features. `char_wb` forms character n-grams within words only."),
+    Option("--ngrams", type=Parsed("N,N", _parse_ngrams),
+           help="Shortest and longest n-gram, such as 1,2 for words and pairs of words."),
+    Option("--token-pattern", metavar="REGEX", default_help=r"(?u)\b\w\w+\b", help="Regular expression of a token."),
+    Option("--lowercase/--no-lowercase", default=None, default_help="--lowercase", help="Convert text to lower case."),
+    Option("--strip-accents", type=click.Choice(["unicode", "ascii"]), metavar="NAME",
+           help="Remove accents. `ascii` also removes all characters that are not ASCII then."),
+    Option("--stop-words", type=FileType(parse=_parse_stop_words, not_files=("english",)),
+           help="Words to leave out. `english` is a built-in list; a file has one word per line."),
+    Option("--stem", metavar="LANGUAGE",
+           help="Reduce words to stems with the Snowball stemmer of a language. Needs nbtext[stem]."),
+    Option("--min-df", type=DOCUMENT_FREQUENCY,
+           help="Minimum document frequency of a feature. A number with a point is a share of the documents."),
+    Option("--max-df", type=DOCUMENT_FREQUENCY,
+           help="Maximum document frequency of a feature. A number with a point is a share of the documents."),
+    Option("--max-features", type=int, metavar="N",
+           help="Keep the N most frequent features. Of equally frequent ones, the first in code point order are kept."),
+    Option("--vocabulary", type=FileType(parse=_parse_vocabulary),
+           help="Features to use: a file with one per line. All other features are ignored."),
+    Option("--hash-bits", type=int, metavar="N",
+           help="Hash features into 2^N columns instead of storing a vocabulary."),
+    Option("--select", type=Parsed("mi:N|chi2:N", _parse_selection),
+           help="Keep the N features that tell most about the label. `mi` ranks them by mutual information, `chi2` by "
+           "chi-squared."),
+    Option("--tf", type=click.Choice(list(TERM_FREQUENCIES)), metavar="NAME", help="Term-frequency scaling."),
+    Option("--idf", type=click.Choice(list(INVERSE_DOCUMENT_FREQUENCIES)), metavar="NAME",
+           help="Inverse-document-frequency variant."),
+    Option("--norm", type=click.Choice(NORMS), metavar="NAME", help="Norm to which each document is scaled."),
+    build=_build_features,
+)  # fmt: skip
+
+MODEL_STAGE = stage(
+    "modelling", ModelSettings, "Model",
+    Option("--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
+    Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
+           help="Additive smoothing: pseudo-counts of each feature in each class. `auto` selects it by leave-one-out; "
+           "0 is maximum likelihood. For gaussian it is the share of the largest variance that is added to all "
+           "variances, and `auto` is 1e-9."),
+    Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
+           default_help="empirical; uniform for complement",
+           help="Class prior. Numbers are one weight for each label, in sorted order."),
+    Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
+           help="Calibrate probabilities with leave-one-out scores."),
+    Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
+           help="Metric for which the decisions between labels are adjusted. Leave-one-out scores measure it; log_loss "
+           "adjusts the probabilities, too."),
+    Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
+           help="logistic, nbsvm: inverse regularization strength; `auto` selects it by cross-validation."),
+    Option("--loss", type=click.Choice(LOSSES), metavar="NAME", help="nbsvm: loss function."),
+    Option("--interpolation", "--beta", "interpolation", type=float, metavar="N",
+           help="nbsvm: weight of the support vector machine, from 0 (log-count ratios only) to 1. Wang and Manning "
+           "(2012) recommend 0.25."),
+    Option("--ratio-smoothing", type=float, metavar="N", help="nbsvm: additive smoothing of the log-count ratios."),
+    Option("--normalize-weights", is_flag=True, default=None,
+           help="complement: scale the weights of each class to a sum of one (Rennie et al. 2003)."),
+    Option("--values", type=int, metavar="N",
+           help="categorical: number of values of a feature. Counts of N - 1 and more are one value."),
+    Option("--keep-sample", type=int, metavar="N",
+           help="Keep the counts of N documents in the model. With them it can select smoothing and calibration again "
+           "after update, merge and forget."),
+)  # fmt: skip
+
+SEARCH_STAGE = stage(
+    "searching", SearchSettings, "Model",
+    Option("--budget", type=Parsed("TIME", _parse_time(SECONDS, "s", "30s or 5m")),
+           help="--model auto, best: time after which no further candidate is tried, such as 30s or 5m."),
+)  # fmt: skip
+
+SEARCHED_MODEL = Option(
+    "--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS, *SEARCHES]), metavar="NAME", title="Model",
+    default_help=ModelSettings().model,
+    help="Model to train. `auto` selects the most accurate counting model with its weighting and n-grams, `best` the "
+    "most accurate of all models.",
+)  # fmt: skip
+
+SEARCHED_MODEL_STAGE = Stage(MODEL_STAGE.name, ModelSettings, (SEARCHED_MODEL, *MODEL_STAGE.options[1:]))
+
+UNLABELED_STAGE = stage(
+    "semi_supervised", UnlabeledSettings, "Unlabeled documents",
+    Option("--em", type=int, metavar="N",
+           help="Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. Labeled "
+           "documents that are held out select the weight of the unlabeled ones, which may be 0."),
+    Option("--marginals", is_flag=True, default=None,
+           help="Adjust the model to the word frequencies of the unlabeled documents (Lucas and Downey 2013). This "
+           "needs one pass and less memory than --em."),
+)  # fmt: skip
+
+DECISION_STAGE = stage(
+    "decisions", DecisionSettings, "Predictions",
+    Option("--min-probability", type=float, metavar="P", help="Predict no label if its probability is below P."),
+    Option("--coverage", type=float, metavar="P",
+           help="Predict the smallest set of labels that contains the true one with probability P, such as 0.95."),
+    Option("--cost", type=FileType(parse=_parse_costs),
+           help="Predict the label with the lowest expected cost. The columns of FILE are true label, predicted label "
+           "and cost. Other pairs cost 0 if the labels are equal, else 1."),
+    Option("--explain", type=int, metavar="N",
+           help="Add the N features with the largest contributions to each record. Needs --to jsonl or json."),
+)  # fmt: skip
+
+FOLD_STAGE = stage(
+    "folding", FoldSettings, "Cross-validation",
+    Option("--folds", type=int, metavar="N", help="Cross-validate on SOURCE with N folds, instead of using a model."),
+    Option("--group-field", metavar="NAME",
+           help="Keep documents with the same value of this field in one fold, such as those of an author. NAME is a "
+           "column, JSON key or mail header."),
+    Option("--order-field", metavar="NAME",
+           help="Predict each part of SOURCE with a model of all earlier parts. NAME is the column, JSON key or mail "
+           "header of the time: a number, a date, or text. --folds is the number of parts, 10 by default."),
+    Option("--seed", type=int, metavar="N", help="Seed of the random assignment of documents to folds."),
+)  # fmt: skip
+
+CURVE_STAGE = stage(
+    "curves", CurveSettings, "Learning curves",
+    Option("--models", type=Parsed("MODEL,…", _parse_names), shell_complete=completion.names(models_to_compare),
+           help="Models to compare, by the names of --model."),
+    Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 %",
+           help="Numbers of training documents. Each training set contains the smaller ones."),
+    Option("--seeds", type=int, metavar="N", help="Number of random splits."),
+)  # fmt: skip
+
+CLUSTER_STAGE = stage(
+    "cluster", ClusterSettings, "Cluster",
+    Option("--cluster", metavar="ADDRESS",
+           help="Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see the "
+           "same paths. Needs nbtext[dask]."),
+    Option("--shard-bytes", type=int, metavar="N", default_help="two shards per thread, of 16 to 512 MiB",
+           help="--cluster: size of the part of SOURCE that a worker reads at once."),
+)  # fmt: skip
+
+DECAY_STAGE = stage(
+    "decay", FadingSettings, "Decay",
+    Option("--half-life", type=DURATION,
+           help="Time after which a document that was learned before weighs half, such as 30d, 12h or 4w. Needs "
+           "--elapsed."),
+    Option("--elapsed", type=DURATION,
+           help="Time since the model learned last, such as 7d. Needs --half-life."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """How a command runs.
+
+    jobs         number of threads
+    quiet        whether to print only results and errors
+    no_progress  whether to show no progress bar
+    """
+
+    jobs: int = 0
+    quiet: bool = False
+    no_progress: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.jobs:
+            object.__setattr__(self, "jobs", available_cpus())
+
+
+def _log_details(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    """Print what the library logs on standard error."""
+    if is_wanted and not ctx.resilient_parsing:
+        from nbtext.features.kernel import kernel_name
+
+        logging.basicConfig(level=logging.INFO, format="nbtext: %(message)s")
+        logging.getLogger("nbtext").info("kernel: %s", kernel_name())
+
+
+RUN_STAGE = stage(
+    "run", RunSettings, "Running",
+    Option("-j", "--jobs", type=click.IntRange(1, MAX_JOBS), metavar="N", default_help="all cores",
+           help="Number of threads."),
+    Option("-q", "--quiet", is_flag=True, default=None, help="Print only results and errors."),
+    Option("--no-progress", is_flag=True, default=None, help="Show no progress bar."),
+)  # fmt: skip
+VERBOSE = Option("-v", "--verbose", is_flag=True, expose_value=False, callback=_log_details, title="Running",
+                 help="Log details, such as whether the compiled kernel is used.")  # fmt: skip
+DEBUG = Option("--debug", is_flag=True, expose_value=False, title="Running", help="Show the traceback of an error.")
+
+SOURCES = click.Argument(["sources"], metavar="SOURCE...", nargs=-1, required=True, type=SOURCE)
+MODEL_FILE = Option("-m", "--model-file", "model", type=MODEL, required=True,
+                    help="Model file; - is standard input.")  # fmt: skip
+
+
+def model_parts(kind: FileType = MODEL) -> tuple[click.Argument, Option]:
+    """MODEL as the first argument, or as -m."""
+    argument = click.Argument(["model"], metavar="MODEL", type=kind, required=False)
+    return argument, Option("-m", "--model-file", MODEL_OPTION, type=kind, help="Model file, instead of MODEL.")
+
+
+MODEL_PARTS = model_parts()
+REWRITTEN_MODEL_PARTS = model_parts(REWRITTEN_MODEL)
+REWRITTEN_OUTPUT = Option("-o", "--output", type=MODEL_OUTPUT,
+                          help="File to write instead of MODEL; - is standard output.")  # fmt: skip
+NEW_MODEL = Option("-o", "--output", type=MODEL_OUTPUT, help="Model file to write; - is standard output.")
+BINARY_OUTPUT = Option("-o", "--output", type=OUTPUT, help="File to write; - is standard output.")
+REPORT = Option("--report", type=OUTPUT,
+                help="Write an HTML page with charts, too. Needs nbtext[report].")  # fmt: skip
+
+
+def refuse_for_matrix() -> None:
+    """Raise SettingsError if options of texts, or of a cluster that counts them, were given for a matrix."""
+    because = "SOURCE is a matrix, which has its features already"
+    refuse(FEATURE_STAGE, INPUT_STAGE, CLUSTER_STAGE, because=because, but=("input_format",))
+
+
+def result_options(formats: tuple[str, ...], piped: str = "tsv") -> tuple[Option, Option]:
+    """Where a result goes, and its format.
+
+    piped  the format by default if a program reads the result
+    """
+    return (
+        Option("-o", "--output", type=OUTPUT, default="-", default_help="standard output",
+               help="File to write. Its suffix, such as .jsonl, implies the format."),
+        Option("--to", "output_format", type=click.Choice(formats), metavar="FORMAT",
+               default_help=f"table on a terminal, else {piped}", help="Output format."),
+    )  # fmt: skip

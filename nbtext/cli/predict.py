@@ -1,115 +1,110 @@
-"""`nbtext predict`: a reliable filter, one record for each document."""
+"""`nbtext predict`: one record for each document."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from nbtext.cli.clustering import answer_by_workers
-from nbtext.cli.files import OUTPUT
-from nbtext.cli.options import StagedCommand, collected, option
-from nbtext.cli.running import form_or_default, is_watched, jobs_or_all, reading, result_file
-from nbtext.cli.shared_options import (
-    cluster_options,
-    decision_options,
-    form_option,
-    model_option,
-    reading_options,
-    run_options,
-    sources,
+from nbtext.cli.command import Option, command
+from nbtext.cli.options import (
+    CLUSTER_STAGE,
+    DEBUG,
+    DECISION_STAGE,
+    INPUT_STAGE,
+    MODEL_FILE,
+    RUN_STAGE,
+    SOURCES,
+    VERBOSE,
+    RunSettings,
+    result_options,
 )
-from nbtext.cluster.settings import ClusterSettings
-from nbtext.documents.settings import ReadingSettings
+from nbtext.cli.running import is_watched, open_documents, open_workers, result_file, result_format
 from nbtext.errors import SettingsError
-from nbtext.model.settings import DecisionSettings
+from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
+    from nbtext.cluster.settings import ClusterSettings
+    from nbtext.documents.settings import ReadingSettings
     from nbtext.documents.source import Source
-    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.fitted_model import FittedModel
     from nbtext.model.predictor import Predictions
+    from nbtext.model.settings import DecisionSettings
 
 
-@click.command(
-    cls=StagedCommand,
-    epilog="Example: nbtext predict corpora/letters/test -m letters.joblib --to jsonl\n\n"
-    "Streams: memory holds the model and a few batches of documents.",
-)
-@sources
-@model_option
-@option(
-    "-o",
-    "--output",
-    default="-",
-    type=OUTPUT,
-    help="The file to write; - is standard output; with --cluster also a folder, for a file from each piece of SOURCE."
-    "  [default: -]",
-)
-@option("--resume", is_flag=True, help="Go on after the last whole record of FILE (jsonl or tsv), if there is any.")
-@option(
-    "--rank",
-    type=click.Choice(["uncertainty"]),
-    help="Put the documents first whose label would teach most: those of which the model is least sure, "
-    "by the entropy of all labels' probabilities. "
-    "Memory holds all answers.",
-)
-@form_option
-@decision_options
-@reading_options
-@cluster_options
-@run_options
+@command(
+    SOURCES,
+    MODEL_FILE,
+    *result_options(OUTPUT_FORMATS),
+    Option("--resume", is_flag=True,
+           help="Continue the file of an interrupted run (tsv or jsonl). Its records are first checked to be "
+           "predictions of the same model, documents and options."),
+    Option("--rank", type=click.Choice(["uncertainty"]), metavar="NAME",
+           help="Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
+           "probabilities first: their labels would teach the model most. Memory holds all predictions."),
+    DECISION_STAGE,
+    INPUT_STAGE,
+    CLUSTER_STAGE,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    common="-m -o --to --resume --min-probability --coverage --explain --input-format --text-field -j",
+    example="nbtext predict corpora/letters/test -m letters.joblib --to jsonl",
+    notes="With --cluster, -o may be a directory: each shard of SOURCE is then written to a file of its own.\n\n"
+    "Memory holds the model and a few batches of documents.",
+)  # fmt: skip
 def predict(
     sources: tuple[str, ...],
     model: str,
     output: str,
-    form: str | None,
-    jobs: int | None,
-    quiet: bool,
-    no_progress: bool,
-    **options: Any,
+    output_format: str | None,
+    resume: bool,
+    rank: str | None,
+    decisions: DecisionSettings,
+    reading: ReadingSettings,
+    cluster: ClusterSettings,
+    run: RunSettings,
 ) -> None:
-    """Label texts with a model: one record for each document, in their order.
+    """Predict the labels of documents, and print one record for each, in order.
 
-    A document that cannot be read, or holds no token, gets its record too: an empty label, and the reason;
-    so does one about which the model is less sure than --min-probability asks for.
+    A document without a prediction has a record, too, with an empty label and the reason: it cannot be read, it has no
+    token, or its probability is below --min-probability.
     """
+    from dataclasses import replace
+
     from nbtext.artifact.model import load_model
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.records import write_predictions
 
-    settings, decisions = collected(ReadingSettings, options), collected(DecisionSettings, options)
-    if decisions.explain is not None and form not in ("json", "jsonl"):
-        raise SettingsError("words are shown in jsonl and json only", where="--explain", hint="give --to jsonl")
-    if collected(ClusterSettings, options).cluster is not None:
-        running = {"form": form, "jobs": jobs, "quiet": quiet, "no_progress": no_progress}
-        answer_by_workers(sources, model, output, options | running)
+    chosen = result_format(output_format, output, OUTPUT_FORMATS)
+    if decisions.explain is not None and chosen not in ("json", "jsonl"):
+        raise SettingsError("contributions are written as jsonl or json only", where="--explain", hint="add --to jsonl")
+    if resume and rank is not None:
+        raise SettingsError("ranked records are written all at once, at the end", where="--resume", hint="leave it out")
+    if resume and chosen not in ("jsonl", "tsv"):
+        raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="add --to jsonl")
+    if cluster.cluster is not None:
+        if resume or rank is not None:
+            where = "--resume" if resume else "--rank"
+            raise SettingsError("a cluster does not support it", where=where, hint="leave out --cluster")
+        _predict_on_cluster(sources, model, output, chosen, decisions, reading, cluster, run)
         return
-    trained = load_model(model)
-    no_progress |= is_watched(output) and options["rank"] is None
-    with reading(sources, settings, quiet=quiet, no_progress=no_progress, input_unit=trained.fitted.input_unit) as (
-        source,
-        on_batch,
+    fitted = load_model(model).fitted
+    run = replace(run, no_progress=run.no_progress or (is_watched(output) and rank is None))
+    with (
+        open_documents(sources, reading, run, input_unit=fitted.input_unit) as (source, on_batch),
+        _open_output(source, output, chosen, fitted, decisions, resume=resume) as (rest, file),
     ):
-        form = form_or_default(form, output)
-        if options["resume"] and options["rank"] is not None:
-            raise SettingsError("what is ranked comes at the end, all at once", where="--resume", hint="leave it out")
-        with (
-            _resumed(source, output, form, trained, decisions)
-            if options["resume"]
-            else _begun(source, output, form) as (rest, file)
-        ):
-            predictions = predict_source(
-                trained.fitted, rest, jobs=jobs_or_all(jobs), decisions=decisions, on_batch=on_batch
-            )
-            if options["rank"] is not None:
-                predictions = _ranked(predictions)
-            write_predictions(predictions, file, output_format=form, with_sets=decisions.coverage is not None)
+        predictions = predict_source(fitted, rest, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        if rank is not None:
+            predictions = _rank(predictions)
+        write_predictions(predictions, file, output_format=chosen, with_sets=decisions.coverage is not None)
 
 
-def _ranked(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
-    """All of them at the end, those of which the model is least sure first."""
+def _rank(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
+    """All predictions in one batch, the most uncertain ones first."""
     from nbtext.model.source_prediction import rank_by_uncertainty
 
     ranked = rank_by_uncertainty(predictions)
@@ -117,26 +112,52 @@ def _ranked(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
 
 
 @contextmanager
-def _begun(source: Source, output: str, form: str) -> Iterator[tuple[Source, BinaryIO]]:
-    """All documents, and a file that is written whole or not at all."""
-    with result_file(output, form) as file:
-        yield source, file
-
-
-@contextmanager
-def _resumed(
-    source: Source, output: str, form: str, trained: TrainedModel, decisions: DecisionSettings
+def _open_output(
+    source: Source,
+    output: str,
+    output_format: str,
+    fitted: FittedModel,
+    decisions: DecisionSettings,
+    *,
+    resume: bool,
 ) -> Iterator[tuple[Source, BinaryIO]]:
-    """The documents that have no record in the file yet, and the file."""
+    """The documents that have no record yet, and the file to which their records are written."""
+    if not resume:
+        with result_file(output, output_format) as file:
+            yield source, file
+        return
     from nbtext.documents.source import Remainder
     from nbtext.model.source_prediction import batch_predictor
     from nbtext.output import resumed_output
     from nbtext.report.resumption import WrittenRecords
 
-    if form not in ("jsonl", "tsv"):
-        raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="give --to jsonl")
-
-    predict = batch_predictor(trained.fitted, decisions)
     with resumed_output(output) as file:
-        with_sets = decisions.coverage is not None
-        yield Remainder(source, WrittenRecords(file, predict, form=form, with_sets=with_sets, path=output)), file
+        predict_batch = batch_predictor(fitted, decisions)
+        has_sets = decisions.coverage is not None
+        records = WrittenRecords(file, predict_batch, output_format=output_format, with_sets=has_sets, path=output)
+        yield Remainder(source, records), file
+
+
+def _predict_on_cluster(
+    sources: tuple[str, ...],
+    model: str,
+    output: str,
+    output_format: str,
+    decisions: DecisionSettings,
+    reading: ReadingSettings,
+    cluster: ClusterSettings,
+    run: RunSettings,
+) -> None:
+    """Have the workers of a cluster write the records to a file, or to one file per shard in a directory."""
+    from nbtext.cluster.executor import prediction_task
+
+    if output_format not in ("jsonl", "tsv"):
+        raise SettingsError("a cluster writes jsonl and tsv only", where="--to", hint="add --to jsonl")
+    task = prediction_task(model, decisions, output_format)
+    paths = (*sources, model, output) if output != "-" else (*sources, model)
+    with (
+        open_documents(sources, reading, run) as (source, on_batch),
+        open_workers(paths, cluster, run) as workers,
+    ):
+        if workers is not None:
+            workers.predict(source, task, output, on_batch)

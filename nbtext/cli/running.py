@@ -1,4 +1,4 @@
-"""What every command does around its one job: threads, progress, and notes about what was read."""
+"""What commands do around their work: they open sources, write results and models, and report what they met."""
 
 from __future__ import annotations
 
@@ -6,60 +6,57 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from nbtext.cli.files import named_outputs
+from nbtext.cli.options import RunSettings
 from nbtext.documents.batch import Block
 from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, SettingsError, number_of, printable
-from nbtext.output import STANDARD_OUTPUT
-from nbtext.parallel import available_cpus
+from nbtext.output import STANDARD_OUTPUT, atomic_output, check_output, locked
 
 if TYPE_CHECKING:
+    from nbtext.cluster.executor import Workers
+    from nbtext.cluster.settings import ClusterSettings
     from nbtext.documents.batch import Batch
     from nbtext.documents.settings import ReadingSettings
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.source_counting import OnBatch
     from nbtext.report.terminal import Screen
 
-
-def jobs_or_all(jobs: int | None) -> int:
-    """As many threads as asked for, else as many as there are cores that this process may use."""
-    return jobs if jobs is not None else available_cpus()
+SUFFIXES = {  # of an output file: its format
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".md": "markdown",
+    ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx", ".c": "c", ".js": "js",
+    ".mjs": "js", ".onnx": "onnx",
+}  # fmt: skip
 
 
 def say(sentence: str, *, quiet: bool = False) -> None:
-    """A line for people, on standard error."""
+    """Print a line for people on standard error."""
     if not quiet:
         sys.stderr.write(printable(sentence) + "\n")
 
 
-def output_or_pipe(output: str | None) -> str:
-    """Where a binary result goes: the named file, or standard output where that is no terminal.
-
-    raises  OutputError: the file could not be written; said now, and not when all is done
-    """
-    if output is not None:
-        from nbtext.output import check_output
-
-        check_output(output)
-        return output
-    if sys.stdout.isatty():
-        raise SettingsError("where should the result go?", where="-o", hint="name a file, or pipe it on with -o -")
-    return "-"
-
-
 def is_watched(output: str = "-") -> bool:
-    """Whether results appear on a terminal as they come: they show how far it is, and no bar may run through them."""
+    """Whether results appear on a terminal as they come, so that no progress bar may run through them."""
     return output in STANDARD_OUTPUT and sys.stdout.isatty()
 
 
-def form_or_default(form: str | None, output: str = "-", *, piped: str = "tsv") -> str:
-    """The form asked for, else a table where a person looks at it, and another one for a program."""
-    return form or ("table" if is_watched(output) else piped)
+def format_of(output: str, formats: Sequence[str]) -> str | None:
+    """The format, among some, that the suffix of a file name implies; None if it implies none of them."""
+    found = SUFFIXES.get(os.path.splitext(output)[1].lower())
+    return found if found in formats else None
+
+
+def result_format(given: str | None, output: str, formats: Sequence[str], *, piped: str = "tsv") -> str:
+    """The format of a result: the given one, that of the file name, a table on a terminal, or else `piped`."""
+    if given is None and output.lower().endswith(".html") and "html" not in formats:
+        raise SettingsError("this result is not written as HTML", where="-o", hint="see --to for its formats")
+    return given or format_of(output, formats) or ("table" if is_watched(output) else piped)
 
 
 def screen(output: str = "-") -> Screen:
@@ -70,26 +67,24 @@ def screen(output: str = "-") -> Screen:
     return Screen(shutil.get_terminal_size().columns, is_styled, is_styled and not os.environ.get("NO_COLOR"))
 
 
-def print_result(text: str, form: str) -> None:
-    """A result on standard output, as UTF-8; what cannot be that is spelled out."""
-    with result_file("-", form) as file:
+@contextmanager
+def result_file(output: str, output_format: str) -> Iterator[BinaryIO]:
+    """The file of a result, which is written completely or not at all.
+
+    Data may hold control characters. On a terminal they are written as escapes, as in tables.
+    """
+    with atomic_output(output) as file:
+        yield cast("BinaryIO", _EscapedTerminal(file)) if is_watched(output) and output_format != "table" else file
+
+
+def write_result(text: str, output: str, output_format: str) -> None:
+    """Write a result as UTF-8; what UTF-8 cannot encode is written as escapes."""
+    with result_file(output, output_format) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
-@contextmanager
-def result_file(output: str, form: str) -> Iterator[BinaryIO]:
-    """The file of a result, which is written whole or not at all.
-
-    Data are data, and may hold what a terminal obeys; where they go to one, that is spelled out, as tables do it.
-    """
-    from nbtext.output import atomic_output
-
-    with atomic_output(output) as file:
-        yield cast("BinaryIO", _Harmless(file)) if is_watched(output) and form != "table" else file
-
-
-class _Harmless:
-    """A terminal that is written lines to, and nothing that it would obey."""
+class _EscapedTerminal:
+    """A terminal to which no control characters are written."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -100,43 +95,29 @@ class _Harmless:
         return self._file.write(shown.encode())
 
 
-def size_of(path: str) -> int | None:
-    """The bytes of a file; None of standard input."""
-    return os.path.getsize(path) if path != STANDARD_INPUT else None
+def binary_output(output: str | None) -> str:
+    """Where a binary result goes: the named file, or standard output if that is not a terminal.
 
-
-def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
-    """Whether the one SOURCE is a matrix file, which is learned from as it is."""
-    if len(sources) != 1 or settings.input_format not in (None, "matrix"):
-        return False
-    return settings.input_format == "matrix" or is_matrix(sources[0])
-
-
-def rewrite_model(
-    model: str, output: str | None, change: Callable[[TrainedModel], TrainedModel], *, quiet: bool
-) -> None:
-    """Change the model of a file, and save it: in its place, or where the output goes.
-
-    Meanwhile nobody else can rewrite the file; reading it goes on.
+    raises  OutputError: the file cannot be written, which is found out before the work
     """
-    from nbtext.artifact.model import load_model
-
-    with model_output(output if output is not None or model == "-" else model) as target:
-        save(change(load_model(model)), target, quiet=quiet)
+    if output is not None:
+        check_output(output)
+        return output
+    if sys.stdout.isatty():
+        raise SettingsError("a binary result is not printed on a terminal", where="-o", hint="name a file with -o")
+    return "-"
 
 
 @contextmanager
 def model_output(output: str | None) -> Iterator[str]:
     """Where a model is written to; no other nbtext replaces that file meanwhile."""
-    from nbtext.output import locked
-
-    target = output_or_pipe(output)
+    target = binary_output(output)
     with locked(target):
         yield target
 
 
 def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
-    """Save a model, and say what it has learned."""
+    """Save a model, and print a summary of it."""
     from nbtext.artifact.model import save_model
     from nbtext.report.training import approximated, trained
 
@@ -146,32 +127,52 @@ def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
         say(note, quiet=quiet)
 
 
+def rewrite_model(
+    model: str,
+    output: str | None,
+    sources: tuple[str, ...],
+    reading: ReadingSettings,
+    run: RunSettings,
+    change: Callable[[TrainedModel, Source, OnBatch], TrainedModel],
+) -> None:
+    """Change a model by the documents of some sources; save it in its place, or where the output goes."""
+    from nbtext.artifact.model import load_model
+
+    with model_output(output if output is not None or model == "-" else model) as target:
+        trained = load_model(model)
+        with open_documents(sources, reading, run, input_unit=trained.fitted.input_unit) as (source, on_batch):
+            changed = change(trained, source, on_batch)
+        save(changed, target, quiet=run.quiet)
+
+
+def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
+    """Whether SOURCE is one matrix file."""
+    if len(sources) != 1 or settings.input_format not in (None, "matrix"):
+        return False
+    return settings.input_format == "matrix" or is_matrix(sources[0])
+
+
 def is_model_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
-    """Whether the one SOURCE is a model, whose counts are read again."""
+    """Whether SOURCE is one model file."""
     return len(sources) == 1 and sources[0] != STANDARD_INPUT and not settings.input_format and is_model(sources[0])
 
 
 @contextmanager
-def reading(
-    sources: tuple[str, ...],
-    settings: ReadingSettings,
-    *,
-    quiet: bool,
-    no_progress: bool,
-    outputs: tuple[str, ...] = (),
-    input_unit: str | None = None,
+def open_documents(
+    sources: tuple[str, ...], settings: ReadingSettings, run: RunSettings, *, input_unit: str | None = None
 ) -> Iterator[tuple[Source, OnBatch]]:
-    """The documents of a command, and a callback that shows how far it is; at the end says what was odd about them.
+    """The documents of a command, and a callback that shows the progress.
 
-    outputs     files that the command writes, beside standard output: they are no documents of a directory
-    input_unit  what a document was when the model was trained: it decides where a file of plain text does not tell
+    At the end, a line on standard error tells how many documents were skipped, unreadable or repaired.
+
+    input_unit  how the model was trained: whether a file of plain text is one document, or each of its lines
     """
     from nbtext.report.progress import progress
 
-    source = open_source(sources, replace(settings, input_unit=input_unit), outputs=("-", *outputs))
+    source = open_source(sources, replace(settings, input_unit=input_unit), outputs=named_outputs())
     repaired_documents = repaired_bytes = n_unread = 0
     first_unread: InputError | None = None
-    with progress(source.size, unit=source.unit, is_wanted=not (quiet or no_progress)) as advance:
+    with progress(source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
             nonlocal repaired_documents, repaired_bytes, n_unread, first_unread
@@ -185,12 +186,41 @@ def reading(
 
         yield source, on_batch
     for reason, number in sorted(source.skipped.items()):
-        say(f"skipped: {reason}: {number:,}", quiet=quiet)
+        say(f"skipped: {reason}: {number:,}", quiet=run.quiet)
     if first_unread is not None:
-        say(f"documents that could not be read: {n_unread:,}; one of them: {first_unread}", quiet=quiet)
+        say(f"{number_of(n_unread, 'document')} could not be read; the first is {first_unread}", quiet=run.quiet)
     if repaired_documents:
         say(
             f"replaced {number_of(repaired_bytes, 'invalid byte')} in {number_of(repaired_documents, 'document')}; "
-            "name their --encoding (as cp1252 for Windows), or refuse them with --encoding-errors strict",
-            quiet=quiet,
+            "name the right --encoding (such as cp1252), or refuse such documents with --encoding-errors strict",
+            quiet=run.quiet,
         )
+
+
+@contextmanager
+def open_workers(paths: tuple[str, ...], settings: ClusterSettings, run: RunSettings) -> Iterator[Workers | None]:
+    """The workers of the cluster, which need these paths; None without --cluster."""
+    if settings.cluster is None:
+        yield None
+        return
+    from nbtext.cluster.connection import check_paths, workers
+
+    check_paths(paths, settings)
+    with workers(settings, jobs=run.jobs) as found:
+        yield found
+
+
+def check_report(path: str | None) -> None:
+    """Check, before anything is read, that a page can be written, if one is wanted.
+
+    raises  SettingsError: it would be written to standard output, where the result goes
+            MissingExtra: a library is missing
+            OutputError: the file cannot be written
+    """
+    if path is None:
+        return
+    from nbtext.report.page.rendering import check_page
+
+    if path in STANDARD_OUTPUT:
+        raise SettingsError("the result goes to standard output", where="--report", hint="name a file")
+    check_page("--report", path)

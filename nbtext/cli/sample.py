@@ -1,48 +1,42 @@
-"""`nbtext sample`: documents that a model makes up."""
+"""`nbtext sample`: documents that a model generates."""
 
 from __future__ import annotations
 
 import click
 
 from nbtext.cli import completion
-from nbtext.cli.files import OUTPUT
-from nbtext.cli.options import StagedCommand, option
-from nbtext.cli.running import form_or_default, result_file
-from nbtext.cli.shared_options import debug_option, form_option_or, model_option
+from nbtext.cli.command import Option, command
+from nbtext.cli.options import DEBUG, MODEL_PARTS, result_options
+from nbtext.cli.running import result_file, result_format
+from nbtext.report.records import OUTPUT_FORMATS
 
-MOST_DOCUMENTS = 2**62
-MOST_WORDS = 10_000_000  # of a document, which is in memory as a whole
+MAX_DOCUMENTS = 2**62
+MAX_WORDS = 10_000_000  # of a document, which is in memory as a whole
 
 
-@click.command(
-    cls=StagedCommand,
-    epilog="Example: nbtext sample -m letters.joblib --label trash -n 3 --length 20\n\n"
-    "Memory holds the model, and the probabilities of the words in a few labels.",
-)
-@model_option
-@option(
-    "--label",
-    shell_complete=completion.labels,
-    help="Draw documents of this label.  [default: each one's label is drawn from the prior]",
-)
-@option("-n", "--number", type=click.IntRange(1, MOST_DOCUMENTS), default=1, help="How many documents.  [default: 1]")
-@option(
-    "--length",
-    type=click.IntRange(1, MOST_WORDS),
-    metavar="N",
-    help="Words of each document of a multinomial model.  [default: as many as the label's have on average]",
-)
-@option("--seed", type=click.IntRange(min=0), default=1, help="The same one draws the same documents.  [default: 1]")
-@option("-o", "--output", default="-", type=OUTPUT, help="The file to write; - is standard output.  [default: -]")
-@form_option_or("jsonl, which train reads")
-@debug_option
+@command(
+    *MODEL_PARTS,
+    Option("--label", shell_complete=completion.labels, metavar="LABEL", default_help="drawn from the prior",
+           help="Label of all documents."),
+    Option("-n", "--number", type=click.IntRange(1, MAX_DOCUMENTS), metavar="N", default=1, default_help="1",
+           help="Number of documents."),
+    Option("--length", type=click.IntRange(1, MAX_WORDS), metavar="N", default_help="the mean length of the label",
+           help="multinomial: number of words of each document."),
+    Option("--seed", type=click.IntRange(min=0), metavar="N", default=1, default_help="1",
+           help="Random seed. The same seed generates the same documents."),
+    *result_options(OUTPUT_FORMATS, "jsonl, which train reads"),
+    DEBUG,
+    common="-m --label -n --length --seed -o --to",
+    example="nbtext sample letters.joblib --label trash -n 3 --length 20",
+    notes="Memory holds the model, and the probabilities of the words in a few labels.",
+)  # fmt: skip
 def sample(
-    model: str, label: str | None, number: int, length: int | None, seed: int, output: str, form: str | None
+    model: str, label: str | None, number: int, length: int | None, seed: int, output: str, output_format: str | None
 ) -> None:
-    """Draw documents from a model, by its own story of how they come about.
+    """Generate documents from a model.
 
-    A multinomial model draws words from the label's bag, with replacement; a bernoulli model tosses a coin for each
-    word; a categorical one draws how often each occurs. Models without such a story are refused.
+    A multinomial model draws words from the distribution of the label. A bernoulli model draws for each word whether it
+    occurs, a categorical model how often it occurs. Other models cannot generate documents.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.generation import generate_documents
@@ -50,6 +44,6 @@ def sample(
 
     trained = load_model(model)
     documents = generate_documents(trained, number, label=label, length=length, seed=seed)
-    form = form_or_default(form, output, piped="jsonl")
-    with result_file(output, form) as file:
-        write_samples(documents, file, output_format=form, fields=trained.fitted.feature_settings.fields)
+    chosen = result_format(output_format, output, OUTPUT_FORMATS, piped="jsonl")
+    with result_file(output, chosen) as file:
+        write_samples(documents, file, output_format=chosen, fields=trained.fitted.feature_settings.fields)

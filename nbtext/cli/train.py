@@ -1,98 +1,229 @@
-"""`nbtext train`: texts in, a model out."""
+"""`nbtext train`: train a model on labeled documents."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import click
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.cli.clustering import workers_if_wanted
-from nbtext.cli.files import MODEL_OUTPUT
-from nbtext.cli.options import StagedCommand, collected, given, refuse_for_matrix, refuse_given
-from nbtext.cli.running import is_matrix_alone, is_model_alone, jobs_or_all, model_output, reading, save
-from nbtext.cli.searching import looked_for
-from nbtext.cli.shared_options import (
-    cluster_options,
-    feature_options,
-    reading_options,
-    run_options,
-    searching_options,
-    sources,
-    written_option,
+from nbtext.cli.command import Deferred, Option, command, refuse
+from nbtext.cli.files import SOURCE
+from nbtext.cli.options import (
+    CLUSTER_STAGE,
+    DEBUG,
+    FEATURE_STAGE,
+    INPUT_STAGE,
+    NEW_MODEL,
+    RUN_STAGE,
+    SEARCH_STAGE,
+    SEARCHED_MODEL_STAGE,
+    SOURCES,
+    UNLABELED_STAGE,
+    VERBOSE,
+    RunSettings,
+    refuse_for_matrix,
 )
-from nbtext.cli.unlabeled import learned_from_both, unlabeled_options, wants_unlabeled
-from nbtext.cluster.settings import ClusterSettings
-from nbtext.documents.settings import ReadingSettings
+from nbtext.cli.running import (
+    is_matrix_alone,
+    is_model_alone,
+    model_output,
+    open_documents,
+    open_workers,
+    save,
+    say,
+    screen,
+)
+from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import SEARCHES, SearchSettings
-from nbtext.features.settings import FeatureSettings
+from nbtext.evaluation.settings import SEARCHES
 
 if TYPE_CHECKING:
+    from nbtext.cluster.settings import ClusterSettings
+    from nbtext.documents.settings import ReadingSettings
+    from nbtext.evaluation.settings import SearchSettings
+    from nbtext.features.settings import FeatureSettings
+    from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.settings import UnlabeledSettings
 
 
-@click.command(
-    cls=StagedCommand,
-    epilog="Example: nbtext train corpora/letters/train -o letters.joblib\n\n"
-    "Memory grows with the vocabulary and the labels, not with the corpus; with TF-IDF weights, and for categorical "
-    "and gaussian models, with the corpus too. For --em it holds 20 bytes for each distinct word of an unlabeled "
-    "document.",
-)
-@sources
-@written_option(MODEL_OUTPUT)
-@reading_options
-@feature_options
-@searching_options
-@cluster_options
-@unlabeled_options
-@run_options
+@command(
+    SOURCES,
+    NEW_MODEL,
+    INPUT_STAGE,
+    FEATURE_STAGE,
+    SEARCHED_MODEL_STAGE,
+    SEARCH_STAGE,
+    Option("--unlabeled", type=SOURCE, multiple=True, title="Unlabeled documents",
+           help="Documents to learn from without their labels; may be repeated. Needs --em or --marginals."),
+    UNLABELED_STAGE,
+    CLUSTER_STAGE,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    deferred=(SEARCHED_MODEL_STAGE, FEATURE_STAGE),
+    common="-o --input-format --text-field --label-field --ngrams --stop-words --weighting --model --smoothing",
+    example="nbtext train corpora/letters/train -o letters.joblib",
+    notes="Memory grows with the vocabulary and the labels, but not with the corpus. With TF-IDF weights, and for "
+    "categorical, gaussian and linear models, it grows with the corpus, too. --em holds 20 bytes for each distinct "
+    "word of an unlabeled document.",
+)  # fmt: skip
 def train(
     sources: tuple[str, ...],
     output: str | None,
-    jobs: int | None,
-    quiet: bool,
-    no_progress: bool,
-    **options: Any,
+    unlabeled: tuple[str, ...],
+    reading: ReadingSettings,
+    features: Deferred[FeatureSettings],
+    modelling: Deferred[ModelSettings],
+    searching: SearchSettings,
+    semi_supervised: UnlabeledSettings,
+    cluster: ClusterSettings,
+    run: RunSettings,
 ) -> None:
-    """Learn labels from texts, and save the model.
+    """Train a model on labeled documents, and save it.
 
-    SOURCE may also be a model, whose counts are read again without any text.
+    SOURCE may also be a model file. Its counts are then fitted again, with other options of the group Model and without
+    any text.
     """
     with model_output(output) as target:
-        trained = _trained(sources, options | {"jobs": jobs, "quiet": quiet, "no_progress": no_progress})
-        save(trained, target, quiet=quiet)
+        job = _Training(sources, reading, features, modelling, run)
+        if modelling.given.get("model") not in SEARCHES:
+            refuse(SEARCH_STAGE, because="it limits the search of --model auto and --model best")
+        if _learns_unlabeled(semi_supervised, unlabeled):
+            trained = job.learn_unlabeled(unlabeled, semi_supervised, cluster)
+        elif is_model_alone(sources, reading):
+            trained = job.refit()
+        else:
+            trained = job.fit(searching, cluster)
+        save(trained, target, quiet=run.quiet)
 
 
-def _trained(sources: tuple[str, ...], options: dict[str, Any]) -> TrainedModel:
-    from nbtext.artifact.model import load_model
-    from nbtext.documents.matrix import load_matrix
-    from nbtext.model.fitting import train_on_source
-    from nbtext.model.growth import refit
-    from nbtext.model.matrices import train_on_matrix
+def _learns_unlabeled(settings: UnlabeledSettings, unlabeled: tuple[str, ...]) -> bool:
+    """Whether unlabeled documents are learned from.
 
-    jobs, quiet, no_progress = options["jobs"], options["quiet"], options["no_progress"]
-    settings = collected(ReadingSettings, options)
-    if options["model"] not in SEARCHES:
-        refuse_given(SearchSettings, options=options, because="only --model auto and best look for one")
-    if wants_unlabeled(options):
-        return learned_from_both(sources, options)
-    if is_model_alone(sources, settings):
-        records = (FeatureSettings, ReadingSettings, ClusterSettings)
-        refuse_given(*records, options=options, because="a model is no text, and has its features already")
-        if options["model"] in SEARCHES:
-            hint = "name a model, or train on the texts"
-            raise SettingsError("the texts would be needed, and a model keeps none", where="--model", hint=hint)
-        return refit(load_model(sources[0]), given(ModelSettings, options))
-    if options["model"] in SEARCHES:
-        features, modelling = looked_for(sources, jobs_or_all(jobs), options)
-    else:
-        features, modelling = collected(FeatureSettings, options), collected(ModelSettings, options)
-    if is_matrix_alone(sources, settings):
-        refuse_for_matrix(options)
-        return train_on_matrix(load_matrix(sources[0]), modelling)
-    with (
-        reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch),
-        workers_if_wanted(sources, options) as workers,
-    ):
-        return train_on_source(source, features, modelling, jobs=jobs_or_all(jobs), on_batch=on_batch, executor=workers)
+    raises  SettingsError: there are documents without a method, or a method without documents
+    """
+    if settings.option is not None and not unlabeled:
+        raise SettingsError("there are no unlabeled documents", where=settings.option, hint="give --unlabeled SOURCE")
+    if settings.option is None and unlabeled:
+        raise SettingsError("no method is given", where="--unlabeled", hint="add --em 10 or --marginals")
+    return settings.option is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Training:
+    """The ways to a model from the sources of a command."""
+
+    sources: tuple[str, ...]
+    reading: ReadingSettings
+    features: Deferred[FeatureSettings]
+    modelling: Deferred[ModelSettings]
+    run: RunSettings
+
+    @property
+    def _model(self) -> str:
+        return str(self.modelling.given.get("model", ModelSettings().model))
+
+    def fit(self, searching: SearchSettings, cluster: ClusterSettings) -> TrainedModel:
+        """Fit a model to documents or a matrix."""
+        from nbtext.documents.matrix import load_matrix
+        from nbtext.model.fitting import train_on_source
+        from nbtext.model.matrices import train_on_matrix
+
+        if self._model in SEARCHES:
+            features, modelling = self._search(searching)
+        else:
+            features, modelling = self.features.settings(), self.modelling.settings()
+        if is_matrix_alone(self.sources, self.reading):
+            refuse_for_matrix()
+            return train_on_matrix(load_matrix(self.sources[0]), modelling)
+        with (
+            open_documents(self.sources, self.reading, self.run) as (source, on_batch),
+            open_workers(self.sources, cluster, self.run) as workers,
+        ):
+            return train_on_source(source, features, modelling, jobs=self.run.jobs, on_batch=on_batch, executor=workers)
+
+    def refit(self) -> TrainedModel:
+        """Fit another model to the counts of a model."""
+        from nbtext.artifact.model import load_model
+        from nbtext.model.growth import refit
+
+        because = "SOURCE is a model, which has its features already"
+        refuse(FEATURE_STAGE, INPUT_STAGE, CLUSTER_STAGE, because=because)
+        if self._model in SEARCHES:
+            hint = "name a model, or train on the documents"
+            raise SettingsError("a search needs the documents, which SOURCE lacks", where="--model", hint=hint)
+        return refit(load_model(self.sources[0]), self.modelling.given)
+
+    def learn_unlabeled(
+        self, unlabeled: tuple[str, ...], settings: UnlabeledSettings, cluster: ClusterSettings
+    ) -> TrainedModel:
+        """Fit a model to labeled and unlabeled documents."""
+        from nbtext.model.semi_supervised import (
+            Listener,
+            check_semi_supervised,
+            count_unlabeled,
+            train_on_source_with_unlabeled,
+        )
+        from nbtext.report.training import tried
+
+        self._check_unlabeled(unlabeled, cluster)
+        quiet, jobs = self.run.quiet, self.run.jobs
+        features, modelling = self.features.settings(), self.modelling.settings()
+        check_semi_supervised(features, modelling, settings)
+        listener = Listener(
+            lambda name, choice: say(tried(name, choice), quiet=quiet),
+            lambda step, found: say(f"step {step}: log-likelihood {found:,.1f}", quiet=quiet),
+        )
+        with open_documents(unlabeled, self.reading, self.run) as (source, on_batch):
+            others = count_unlabeled(source, features, settings, jobs=jobs, on_batch=on_batch)
+        with open_documents(self.sources, self.reading, self.run) as (source, on_batch):
+            trained = train_on_source_with_unlabeled(
+                source, others, features, modelling, settings, listener=listener, jobs=jobs, on_batch=on_batch
+            )
+        if trained.fitted.unlabeled is None:
+            say("the unlabeled documents do not help: the model is trained without them", quiet=quiet)
+        return trained
+
+    def _check_unlabeled(self, unlabeled: tuple[str, ...], cluster: ClusterSettings) -> None:
+        where = "--unlabeled"
+        if self._model in SEARCHES:
+            raise SettingsError("a search uses labeled documents only", where=where, hint="name a --model")
+        if cluster.cluster is not None:
+            raise SettingsError("a cluster cannot use unlabeled documents", where=where, hint="leave out --cluster")
+        for path in (*self.sources, *unlabeled):
+            if is_model_alone((path,), self.reading) or is_matrix_alone((path,), self.reading):
+                raise SettingsError(f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled")
+
+    def _search(self, searching: SearchSettings) -> tuple[FeatureSettings, ModelSettings]:
+        """The settings of the most accurate model; prints a table of the candidates."""
+        from time import monotonic
+
+        from nbtext.evaluation.search import list_candidates, search_settings
+        from nbtext.model.corpus_counts import SAMPLE_SIZE
+        from nbtext.model.source_counting import count_source
+        from nbtext.report.search import format_search
+
+        if STANDARD_INPUT in self.sources or is_matrix_alone(self.sources, self.reading):
+            hint = "give files or directories, or name a model"
+            raise SettingsError("the search reads the texts several times", where="--model", hint=hint)
+        quiet = replace(self.run, quiet=True)
+
+        def count(features: FeatureSettings) -> CorpusCounts:
+            with open_documents(self.sources, self.reading, quiet) as (source, on_batch):
+                features = replace(features, fields=source.field_names)
+                return count_source(source, features, jobs=self.run.jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
+
+        candidates = list_candidates(
+            self.features.settings(),
+            self.modelling.settings(model=ModelSettings().model),
+            given={*self.features.given, *self.modelling.given},
+            with_linear=self._model == "best",
+        )
+        stop = monotonic() + searching.budget
+        found = search_settings(candidates, count, has_time=lambda: monotonic() < stop, jobs=self.run.jobs)
+        if not self.run.quiet:
+            sys.stderr.write(format_search(found, screen=screen()))
+        chosen = found.best.candidate
+        return chosen.features, chosen.modelling

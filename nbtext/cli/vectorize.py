@@ -1,56 +1,64 @@
-"""`nbtext vectorize`: texts in, a sparse matrix out."""
+"""`nbtext vectorize`: documents as a sparse matrix."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from nbtext.cli.files import OUTPUT
-from nbtext.cli.options import StagedCommand, collected, option
-from nbtext.cli.running import output_or_pipe, reading
-from nbtext.cli.shared_options import feature_options, reading_options, run_options, sources, written_option
-from nbtext.documents.settings import ReadingSettings
-from nbtext.features.settings import FeatureSettings
+from nbtext.cli.command import Option, command
+from nbtext.cli.options import (
+    BINARY_OUTPUT,
+    DEBUG,
+    FEATURE_STAGE,
+    INPUT_STAGE,
+    RUN_STAGE,
+    SOURCES,
+    VERBOSE,
+    RunSettings,
+)
+from nbtext.cli.running import binary_output, format_of, open_documents
+
+if TYPE_CHECKING:
+    from nbtext.documents.settings import ReadingSettings
+    from nbtext.features.settings import FeatureSettings
+
+MATRIX_FORMATS = ("npz", "svmlight", "mtx")
 
 
-@click.command(
-    cls=StagedCommand,
-    epilog="Example: nbtext vectorize corpora/letters/train --weighting tfidf -o letters.npz\n\n"
-    "Memory holds the matrix: some 12 bytes for each distinct word of each document.",
-)
-@sources
-@written_option(OUTPUT)
-@option(
-    "--to",
-    "form",
-    type=click.Choice(["npz", "svmlight", "mtx"]),
-    default="npz",
-    help="npz holds names, ids, labels and settings as well; svmlight and mtx (Matrix Market) numbers only, "
-    "a label being its place in sorted order.  [default: npz]",
-)
-@reading_options
-@feature_options
-@run_options
+@command(
+    SOURCES,
+    BINARY_OUTPUT,
+    Option("--to", "output_format", type=click.Choice(MATRIX_FORMATS), metavar="FORMAT", default_help="npz",
+           help="Output format. npz holds names, ids, labels and settings, too. svmlight and mtx (Matrix Market) hold "
+           "numbers only; a label is its position in sorted order. The suffix of -o implies the format."),
+    INPUT_STAGE,
+    FEATURE_STAGE,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    common="-o --to --text-field --label-field --weighting --ngrams --stop-words --min-df --max-features",
+    example="nbtext vectorize corpora/letters/train --weighting tfidf -o letters.npz",
+    notes="Memory holds the matrix: about 12 bytes for each distinct word of each document.",
+)  # fmt: skip
 def vectorize(
     sources: tuple[str, ...],
     output: str | None,
-    form: str,
-    quiet: bool,
-    no_progress: bool,
-    **options: Any,
+    output_format: str | None,
+    reading: ReadingSettings,
+    features: FeatureSettings,
+    run: RunSettings,
 ) -> None:
-    """Turn texts into a sparse matrix file.
+    """Convert documents to a sparse matrix, and save it.
 
-    scipy.sparse.load_npz opens the result; nbtext train learns from it.
+    `nbtext train` and scipy.sparse.load_npz read the .npz file.
     """
     from nbtext.model.matrices import vectorize_source
     from nbtext.output import atomic_output
     from nbtext.report.matrices import write_matrix
 
-    target = output_or_pipe(output)
-    settings = collected(ReadingSettings, options)
-    with reading(sources, settings, quiet=quiet, no_progress=no_progress) as (source, on_batch):
-        matrix = vectorize_source(source, collected(FeatureSettings, options), on_batch=on_batch)
+    target = binary_output(output)
+    with open_documents(sources, reading, run) as (source, on_batch):
+        matrix = vectorize_source(source, features, on_batch=on_batch)
     with atomic_output(target) as file:
-        write_matrix(matrix, file, output_format=form)
+        write_matrix(matrix, file, output_format=output_format or format_of(target, MATRIX_FORMATS) or "npz")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nbtext.errors import SettingsError
 
@@ -13,20 +13,8 @@ LOCAL = "local"
 class ClusterSettings:
     """Which cluster does the work, and the size of its shards."""
 
-    cluster: str | None = field(
-        default=None,
-        metadata={
-            "help": "Have the workers of a Dask cluster do the work, which must see the same paths: the address of its "
-            "scheduler, as in tcp://HOST:8786, or `local` for processes here."
-        },
-    )
-    shard_bytes: int | None = field(
-        default=None,
-        metadata={
-            "help": "How large a piece of SOURCE a worker is given, with --cluster.  [default: two for each thread, if "
-            "that makes 16 to 512 MiB]"
-        },
-    )
+    cluster: str | None = None
+    shard_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if self.cluster is not None and self.cluster != LOCAL and "://" not in self.cluster:

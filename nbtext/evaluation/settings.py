@@ -17,24 +17,10 @@ SEARCHES = ("auto", "best")  # values of --model that search: among Naive Bayes 
 class FoldSettings:
     """How documents are split for cross-validation."""
 
-    folds: int | None = field(
-        default=None, metadata={"help": "Judge training itself: by N folds of SOURCE, without a model."}
-    )
-    group_field: str | None = field(
-        default=None,
-        metadata={
-            "help": "The column, JSON key or mail header of what belongs together (a thread, an author): judge each "
-            "group, or with --folds N as many parts, by models of the others."
-        },
-    )
-    order_field: str | None = field(
-        default=None,
-        metadata={
-            "help": "The column, JSON key or mail header of the time (numbers, dates, else text): judge each of "
-            f"--folds N steps by a model of all that was before.  [default: {TIME_STEPS} steps]"
-        },
-    )
-    seed: int = field(default=1, metadata={"help": "How the documents are dealt out to folds."})
+    folds: int | None = None
+    group_field: str | None = None
+    order_field: str | None = None
+    seed: int = 1
 
     @property
     def is_wanted(self) -> bool:
@@ -66,18 +52,9 @@ def models_to_compare() -> tuple[str, ...]:
 class CurveSettings:
     """Models, training set sizes and repetitions of learning curves."""
 
-    models: tuple[str, ...] = field(
-        default=("multinomial", "bernoulli", "complement"),
-        metadata={"help": "The models to compare, by --model's names."},
-    )
-    sizes: tuple[int, ...] | None = field(
-        default=None,
-        metadata={
-            "help": "Documents to learn from, as in 50,100,200; each part holds the ones before it.  "
-            "[default: from 50 on twice as many each time, up to 70 % of them]"
-        },
-    )
-    seeds: int = field(default=5, metadata={"help": "How often to deal the documents out anew."})
+    models: tuple[str, ...] = ("multinomial", "bernoulli", "complement")
+    sizes: tuple[int, ...] | None = None
+    seeds: int = 5
 
     def __post_init__(self) -> None:
         known = models_to_compare()
@@ -98,12 +75,7 @@ class CurveSettings:
 class SearchSettings:
     """Time limit of a model search."""
 
-    budget: float = field(
-        default=120.0,
-        metadata={
-            "help": "auto, best: begin no further trial after so many seconds, as in 30s or 5m; cheap ones come first."
-        },
-    )
+    budget: float = 120.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.budget < math.inf:

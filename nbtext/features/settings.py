@@ -18,71 +18,27 @@ class FeatureSettings:
     """What a feature is (the analyzer), which of them count (the selection), and how much (the weighting)."""
 
     # what a feature is
-    analyzer: str = field(
-        default="word",
-        metadata={
-            "choices": ("word", "char", "char_wb"),
-            "help": "Features of words, of characters, or of characters within words.",
-        },
-    )
-    ngrams: tuple[int, int] = field(
-        default=(1, 1), metadata={"help": "Shortest and longest run of words (or characters) that is a feature: 1,2."}
-    )
-    token_pattern: str | None = field(
-        default=None, metadata={"help": r"A regular expression for a token; the default is (?u)\b\w\w+\b."}
-    )
-    lowercase: bool = field(default=True, metadata={"help": "Ignore the case of letters."})
-    strip_accents: str | None = field(
-        default=None,
-        metadata={
-            "choices": ("unicode", "ascii"),
-            "help": "Take accents off, or everything that is not ASCII afterwards.",
-        },
-    )
-    stop_words: tuple[str, ...] = field(
-        default=(), metadata={"help": "Words to leave out: `english`, or a file with a word a line."}
-    )
-    stem: str | None = field(
-        default=None, metadata={"help": "Reduce words to their stems by Snowball's rules for this language."}
-    )
+    analyzer: str = field(default="word", metadata={"choices": ("word", "char", "char_wb")})
+    ngrams: tuple[int, int] = (1, 1)
+    token_pattern: str | None = None
+    lowercase: bool = True
+    strip_accents: str | None = field(default=None, metadata={"choices": ("unicode", "ascii")})
+    stop_words: tuple[str, ...] = ()
+    stem: str | None = None
     fields: tuple[str, ...] = ()  # the names of the text fields that --separate-fields keeps apart
 
     # which features count
-    min_df: int | float = field(
-        default=1,
-        metadata={"help": "Leave out features in fewer documents: a number, or with a point a share of them."},
-    )
-    max_df: int | float = field(
-        default=1.0,
-        metadata={"help": "Leave out features in more documents: a number, or with a point a share of them."},
-    )
-    max_features: int | None = field(
-        default=None, metadata={"help": "Keep the most frequent only; ties go to the earlier name."}
-    )
-    vocabulary: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "A file with the only features to use, one a line."}
-    )
-    hash_bits: int | None = field(
-        default=None, metadata={"help": "Hash features into 2^N columns instead of keeping a vocabulary."}
-    )
-    select: tuple[str, int] | None = field(
-        default=None,
-        metadata={"help": "Keep the N features that tell most about the label: mi:N (mutual information) or chi2:N."},
-    )
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_features: int | None = None
+    vocabulary: tuple[str, ...] | None = None
+    hash_bits: int | None = None
+    select: tuple[str, int] | None = None
 
     # how much a feature counts
-    tf: str = field(
-        default="count",
-        metadata={"choices": tuple(TERM_FREQUENCIES), "help": "What a count within a document counts for."},
-    )
-    idf: str = field(
-        default="none",
-        metadata={
-            "choices": tuple(INVERSE_DOCUMENT_FREQUENCIES),
-            "help": "What a feature's rarity among documents counts for.",
-        },
-    )
-    norm: str = field(default="none", metadata={"choices": NORMS, "help": "Scale each document to length one."})
+    tf: str = field(default="count", metadata={"choices": tuple(TERM_FREQUENCIES)})
+    idf: str = field(default="none", metadata={"choices": tuple(INVERSE_DOCUMENT_FREQUENCIES)})
+    norm: str = field(default="none", metadata={"choices": NORMS})
 
     def __post_init__(self) -> None:
         self._refuse_vast_numbers()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nbtext.errors import InputError, SettingsError
 
@@ -107,25 +107,12 @@ def _said(labels: set[str]) -> str:
 class DecisionSettings:
     """How sure an answer must be, and of what kind it is."""
 
-    min_probability: float | None = field(
-        default=None, metadata={"help": "Give no label that is less probable than this."}
-    )
-    coverage: float | None = field(
-        default=None,
-        metadata={"help": "Give the smallest set of labels that holds the true one with this frequency, as in 0.95."},
-    )
+    min_probability: float | None = None
+    coverage: float | None = None
 
-    cost: Costs | None = field(
-        default=None,
-        metadata={
-            "help": "Give the label of least expected cost, by a table of true label, predicted label and cost; "
-            "pairs that it lacks cost 0 where they are alike, else 1."
-        },
-    )
+    cost: Costs | None = None
 
-    explain: int | None = field(
-        default=None, metadata={"help": "Add the N words that say most for or against the label, in jsonl and json."}
-    )
+    explain: int | None = None
 
     def __post_init__(self) -> None:
         if self.explain is not None and self.explain < 1:
@@ -141,21 +128,9 @@ class DecisionSettings:
 class UnlabeledSettings:
     """How documents without labels are learned from."""
 
-    em: int | None = field(
-        default=None,
-        metadata={
-            "help": "With --unlabeled: expectation-maximization of N steps at most; 10 is usual. What these documents "
-            "count, and whether they help at all, is tried on labelled ones, held out."
-        },
-    )
+    em: int | None = None
 
-    marginals: bool = field(
-        default=False,
-        metadata={
-            "help": "With --unlabeled, instead of --em: only make the model use each word as often as they do (Lucas "
-            "and Downey 2013), in one pass and without keeping their counts. Tried on labelled ones likewise."
-        },
-    )
+    marginals: bool = False
 
     def __post_init__(self) -> None:
         if self.em is not None and self.em < 1:
@@ -173,17 +148,8 @@ class UnlabeledSettings:
 class FadingSettings:
     """How much less older documents weigh, by how much time has passed: what the clock says is never looked at."""
 
-    half_life: float | None = field(
-        default=None,
-        metadata={
-            "help": "Let what the model knows fade: after so long, as in 30d, 12h or 4w, a document weighs half. "
-            "Needs --elapsed."
-        },
-    )
-    elapsed: float | None = field(
-        default=None,
-        metadata={"help": "With --half-life: how much time has passed since the model learned last, as in 7d."},
-    )
+    half_life: float | None = None
+    elapsed: float | None = None
 
     def __post_init__(self) -> None:
         for name, value, least in (

@@ -22,17 +22,23 @@ class WrittenRecords:
     """
 
     def __init__(
-        self, file: BinaryIO, predict: Callable[[Batch], Predictions], *, form: str, with_sets: bool, path: str
+        self, file: BinaryIO, predict: Callable[[Batch], Predictions], *, output_format: str, with_sets: bool, path: str
     ) -> None:
         """Begin at the start of the file.
 
         file       open for reading and writing, at its start
         predict    predicts the documents of a batch, with the options of this run
-        form       output format: one with a line for each record and without a header
+        output_format  one with a line for each record and without a header
         with_sets  whether the records have a column of label sets
         path       name of the file, for errors
         """
-        self._file, self._predict, self._form, self._with_sets, self._path = file, predict, form, with_sets, path
+        self._file, self._predict, self._output_format, self._with_sets, self._path = (
+            file,
+            predict,
+            output_format,
+            with_sets,
+            path,
+        )
         self._n_lines = 0
         self._end = 0  # offset of the end of the last record that was checked
 
@@ -45,7 +51,7 @@ class WrittenRecords:
         is_last = len(lines) < len(batch) or self._is_at_end()
         rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         for row, line in enumerate(lines):
-            if not line.startswith(record_start(batch.ids[row], self._form)):
+            if not line.startswith(record_start(batch.ids[row], self._output_format)):
                 raise self._error(row, batch.ids[row])
         if (lines or rest) and (self._n_lines == 0 or is_last):
             expected = self._expected(batch)
@@ -77,7 +83,7 @@ class WrittenRecords:
     def _expected(self, batch: Batch) -> list[bytes]:
         """The records of a batch as this run writes them."""
         written = BytesIO()
-        write_predictions([self._predict(batch)], written, output_format=self._form, with_sets=self._with_sets)
+        write_predictions([self._predict(batch)], written, output_format=self._output_format, with_sets=self._with_sets)
         return [line + b"\n" for line in written.getvalue().split(b"\n")[:-1]]
 
     def _error(self, row: int, identity: str) -> NbtextError:

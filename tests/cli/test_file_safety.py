@@ -159,6 +159,23 @@ def test_a_file_of_the_same_kind(nbtext: Any, folder: Path) -> None:
         assert result.status == 0, (command, result.err)
 
 
+@pytest.mark.parametrize("name", ["out.tsv", "out.jsonl", "apple/out.tsv", "apple/out.jsonl"])
+def test_an_output_inside_the_source(nbtext: Any, folder: Path, name: str) -> None:
+    """It is never read as a document, and the next run may replace or continue it."""
+    expected = nbtext("predict", "docs", "-m", "m", "--to", name.partition(".")[2], cwd=folder).out
+    command = ("predict", "docs", "-m", "m", "-o", f"docs/{name}")
+    for options in ([], [], ["--resume"]):
+        result = nbtext(*command, *options, cwd=folder)
+        assert result.status == 0, result.err
+        assert (folder / "docs" / name).read_text() == expected
+    (folder / "docs" / name).write_text(expected[: len(expected) // 2 + 20])
+    assert nbtext(*command, "--resume", cwd=folder).status == 0
+    assert (folder / "docs" / name).read_text() == expected
+    for _ in range(2):
+        assert nbtext("train", "docs", "-q", "-o", "docs/apple/model.joblib", cwd=folder).status == 0
+        assert sum(joblib.load(folder / "docs/apple/model.joblib")["class_documents"]) == 2
+
+
 @pytest.mark.parametrize(
     "command",
     [

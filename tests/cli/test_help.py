@@ -13,7 +13,7 @@ from typing import Any
 import click
 import pytest
 
-from nbtext.cli.help import example_of, notes_of, takes_sources
+from nbtext.cli.command import Command, Option
 from nbtext.cli.main import COMMANDS, cli
 from nbtext.cli.manual import pages
 
@@ -21,9 +21,9 @@ CONTEXT = click.Context(cli, info_name="nbtext")
 NAMES = cli.list_commands(CONTEXT)
 
 
-def command_of(name: str) -> click.Command:
+def command_of(name: str) -> Command:
     command = cli.get_command(CONTEXT, name)
-    assert command is not None
+    assert isinstance(command, Command)
     return command
 
 
@@ -48,7 +48,7 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
 def test_the_example_works(nbtext_alone: Any, folder: Path, name: str, tmp_path: Path) -> None:
     """As it can be copied from the help, by a Python of its own, which finds all that the command imports."""
     shutil.copytree(folder, tmp_path / "here", symlinks=True)
-    program, *arguments = example_of(command_of(name)).split()
+    program, *arguments = command_of(name).example.split()
     assert (program, arguments[0]) == ("nbtext", name)
     result = nbtext_alone(*arguments, cwd=tmp_path / "here")
     assert result.status == 0, result.err
@@ -60,14 +60,113 @@ def test_help(nbtext: Any, name: str) -> None:
     shown, command = nbtext(name, "--help", COLUMNS="80").out, command_of(name)
     lines = {name: line for commands in COMMANDS.values() for name, line in commands.items()}
     assert " ".join(shown.split("\n\n")[1].split()).startswith(lines[name].rstrip("."))
-    assert shown.rstrip().splitlines()[-2:] == ["Example:", f"  {example_of(command)}"]
-    assert ("\nSOURCE:\n" in shown) == takes_sources(command)
+    assert shown.rstrip().splitlines()[-2:] == ["Example:", f"  {command.example}"]
     for parameter in command.get_params(click.Context(command, info_name=name)):
-        if isinstance(parameter, click.Option):
+        if isinstance(parameter, Option):
             assert parameter.help
-            assert max(parameter.opts, key=len) in shown
-    assert "emory" in notes_of(command)
-    assert shown.count("DIR/LABEL/**/FILE") == takes_sources(command)
+            assert parameter.flag in shown
+    assert "emory" in command.notes
+    assert shown.count("DIR/LABEL/**/FILE") == command.takes_sources
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_short_help(nbtext: Any, name: str) -> None:
+    """`-h` has at most 24 lines of options on a terminal of 80 columns, and all of it fits on a screen."""
+    shown = nbtext(name, "-h", COLUMNS="80")
+    assert (shown.status, shown.err) == (0, "")
+    options = shown.out.partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
+    assert 2 <= len(options) <= 24
+    assert len(shown.out.splitlines()) <= 40
+    assert max(map(len, shown.out.splitlines())) <= 82
+    flags = {flag for parameter in command_of(name).params for flag in parameter.opts}
+    assert set(command_of(name).common) <= flags
+    assert f"`nbtext {name} --help` shows all options." in shown.out
+    assert command_of(name).example in shown.out
+
+
+def test_nbtext_alone(nbtext: Any) -> None:
+    """It prints the help, and succeeds."""
+    assert nbtext(COLUMNS="80") == nbtext("--help", COLUMNS="80")
+    assert nbtext().status == 0
+
+
+def test_order_of_commands(nbtext: Any) -> None:
+    """Commands are shown in the order in which people meet them; export does not make models grow."""
+    assert NAMES[:3] == ["train", "predict", "evaluate"]
+    assert list(COMMANDS) == ["Do", "Look", "Grow", "Use elsewhere"]
+    assert list(COMMANDS["Use elsewhere"]) == ["export"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "inspect {}",
+        "sample {}",
+        "export {} --to csv -o -",
+        "update {} t.csv -o x --force",
+        "calibrate {} t.csv -o x --force",
+    ],
+)
+def test_a_model_is_an_argument_or_an_option(nbtext: Any, model: str, tmp_path: Path, command: str) -> None:
+    """MODEL and -m MODEL mean the same in all commands that take one model; without any, the error says so."""
+    (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
+    (tmp_path / "m").write_bytes(Path(model).read_bytes())
+    name, *others = command.split()
+    others.remove("{}")
+    expected = nbtext(name, "m", *others, cwd=tmp_path)
+    assert expected.status == 0, expected.err
+    assert nbtext(name, "-m", "m", *others, cwd=tmp_path) == expected
+    assert nbtext(name, *others, "--model-file", "m", cwd=tmp_path) == expected
+    missing = nbtext(name, cwd=tmp_path)
+    assert (missing.status, missing.out) == (2, "")
+    assert "Missing argument" in missing.err
+
+
+@pytest.mark.parametrize(
+    ("command", "start"),
+    [
+        ("predict t.csv -m m -o x.jsonl", b'{"id"'),
+        ("predict t.csv -m m -o x.json", b"[\n"),
+        ("predict t.csv -m m -o x.csv", b"id,label"),
+        ("predict t.csv -m m -o x.md", b"| id"),
+        ("predict t.csv -m m -o x.tsv", b"t.csv:2\t"),
+        ("predict t.csv -m m -o x", b"t.csv:2\t"),
+        ("predict t.csv -m m -o x.jsonl --to tsv", b"t.csv:2\t"),
+        ("evaluate t.csv -m m -o x.json", b"{"),
+        ("inspect m -o x.json", b"{"),
+        ("diff m m -o x.json", b"{"),
+        ("compare t.csv -m m -m m -o x.json", b"{"),
+        ("explain t.csv -m m -o x.jsonl", b"{"),
+        ("explain t.csv -m m -o x.html", b"<!"),
+        ("sample m -o x.csv", b"label,text"),
+        ("vectorize t.csv -o x.mtx", b"%%MatrixMarket"),
+        ("vectorize t.csv -o x.npz", b"PK"),
+        ("vectorize t.csv -o x", b"PK"),
+        ("export m -o x.mjs", b"export"),
+        ("export m -o x.c", b"/*"),
+        ("export m -o x.csv", b"kind,feature"),
+    ],
+)
+def test_the_suffix_implies_the_format(nbtext: Any, model: str, tmp_path: Path, command: str, start: bytes) -> None:
+    """`-o x.jsonl` writes JSON lines; --to wins, and without either it is as before."""
+    (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
+    (tmp_path / "m").write_bytes(Path(model).read_bytes())
+    result = nbtext(*command.split(), cwd=tmp_path)
+    assert (result.status, result.out) == (0, ""), result.err
+    (output,) = tmp_path.glob("x*")
+    assert output.read_bytes().startswith(start), output.read_bytes()[:50]
+
+
+def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """A page is no result of evaluate, and export must know the format."""
+    (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
+    for command, part in (
+        (f"evaluate t.csv -m {model} -o x.html", "not written as HTML"),
+        (f"export {model} -o x", "--to: the format is not given"),
+    ):
+        result = nbtext(*command.split(), cwd=tmp_path)
+        assert (result.status, result.err.count("\n")) == (2, 1)
+        assert part in result.err
 
 
 def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
@@ -138,7 +237,7 @@ def test_man_pages(tmp_path: Path) -> None:
         for parameter in command_of(name).params:
             if isinstance(parameter, click.Option):
                 assert max(parameter.opts, key=len).replace("-", "\\-") in page
-        assert example_of(command_of(name)).replace("-", "\\-") in page
+        assert command_of(name).example.replace("-", "\\-") in page
         assert not [line for line in page.splitlines() if line.startswith("'")]
     if shutil.which("groff"):
         for name, page in made.items():
