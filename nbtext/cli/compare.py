@@ -114,7 +114,7 @@ def _refuse_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
     for path in filter(is_model, sources):
         given = " ".join(f"-m {each}" for each in (*models, path))
         others = " -m ANOTHER" if len(models) == 0 else ""
-        what = "is a model, but SOURCE is the documents to compare models on"
+        what = "this is a model; SOURCE must be documents"
         raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
 
 

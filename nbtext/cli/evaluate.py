@@ -102,15 +102,11 @@ def evaluate(
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.report.evaluation import format_evaluation
 
-    if [model_file, folding.is_wanted or None, predictions].count(None) != 2:
-        raise SettingsError("give one of -m MODEL, --folds N and --predictions FILE")
-    if not folding.is_wanted:
-        refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="it belongs to cross-validation (--folds)")
     if foreign is not None and model_file is None:
         raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
     check_report(report)
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    subject = _subject(model_file, predictions)
+    subject = _load_subject(model_file, predictions, folding)
     log = _error_log(report, decisions)
 
     def predict(source: Source, on_batch: OnBatch) -> Iterator[Seen]:
@@ -139,17 +135,26 @@ def evaluate(
     check_bars(evaluation, thresholds)
 
 
-def _subject(model: str | None, predictions: str | None) -> TrainedModel | PredictionsFile | None:
-    """What is evaluated: a model, a file of predictions, or (None) models of cross-validation."""
+def _load_subject(
+    model_file: str | None, predictions: str | None, folding: FoldSettings
+) -> TrainedModel | PredictionsFile | None:
+    """Load what is evaluated: a model, a file of predictions, or (None) models of cross-validation.
+
+    raises  SettingsError: none or several of them are given, or options that have no effect
+    """
+    if [model_file, folding.is_wanted or None, predictions].count(None) != 2:
+        raise SettingsError("give one of -m MODEL, --folds N and --predictions FILE")
+    if not folding.is_wanted:
+        refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="it belongs to cross-validation (--folds)")
     if predictions is not None:
         from nbtext.evaluation.predictions_file import PredictionsFile
 
         return PredictionsFile(predictions)
-    if model is None:
+    if model_file is None:
         return None
     from nbtext.artifact.model import load_model
 
-    return load_model(model)
+    return load_model(model_file)
 
 
 def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | None:

@@ -213,9 +213,9 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
         ((*train, *there, "--shard-bytes", "0"), 2, "--shard-bytes: a piece needs a byte", {}),
         (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),
         (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path means another file", {}),
-        ((*ask, *there, "--to", "csv"), 2, "--to: only jsonl and tsv", {}),
-        ((*ask, *there, "--resume"), 2, "--resume: a cluster cannot", {}),
-        ((*ask, *there, "--rank", "uncertainty"), 2, "--rank: a cluster cannot", {}),
+        ((*ask, *there, "--to", "csv"), 2, "--to: a cluster writes jsonl and tsv only", {}),
+        ((*ask, *there, "--resume"), 2, "--resume: a cluster does not support it", {}),
+        ((*ask, *there, "--rank", "uncertainty"), 2, "--rank: a cluster does not support it", {}),
         (("predict", str(texts), "-m", "/no/model", *there), 1, "/no/model: cannot be read", {}),
     ):
         result = nbtext(*arguments, cwd=texts.parent, **environment)

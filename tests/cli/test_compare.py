@@ -127,7 +127,7 @@ def test_forms_of_trained_models(nbtext: Any, letters: Path, rivals: Path, form:
         (["-m", "a.joblib", "-m", "b.joblib", "--sizes", "10"], "--sizes: the models are trained already"),
         (["-m", "a.joblib", "-m", "b.joblib", "--min-df", "2"], "--min-df: the models are trained already"),
         (["-m", "a.joblib", "-m", "b.joblib", "--smoothing", "2"], "--smoothing: the models are trained already"),
-        (["-m", "a.joblib", "-m", "b.joblib", "--test", "x"], "--test: SOURCE is what the models are asked about"),
+        (["-m", "a.joblib", "-m", "b.joblib", "--test", "x"], "--test: the models are tested on SOURCE"),
     ],
 )
 def test_wrong_ways_to_compare(nbtext: Any, letters: Path, rivals: Path, options: list[str], said: str) -> None:
@@ -148,7 +148,7 @@ def test_wrong_ways_to_compare(nbtext: Any, letters: Path, rivals: Path, options
 def test_a_model_in_the_place_of_texts(nbtext: Any, rivals: Path, arguments: list[str], hint: str) -> None:
     """Who forgets -m, or the texts, is told how the command is typed."""
     result = nbtext("compare", *arguments, cwd=rivals)
-    what = "b.joblib: is a trained model, in the place of the texts to ask it about"
+    what = "b.joblib: this is a model; SOURCE must be documents"
     assert (result.status, result.err) == (2, f"nbtext: {what}; {hint}\n")
 
 

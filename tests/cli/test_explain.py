@@ -92,7 +92,7 @@ def test_a_page_or_a_result(nbtext: Any, letters: Path, model: str, tmp_path: Pa
     both = nbtext(*arguments, "--to", "json", cwd=tmp_path)
     assert (both.status, both.err) == (
         2,
-        "nbtext: --html: it is written instead of the result; leave out -o and --to\n",
+        "nbtext: --html: the page is written instead of the result; leave out -o and --to\n",
     )
     (tmp_path / "jinja2.py").write_text("raise ImportError")
     path = f"{tmp_path}:{Path(__file__).parents[2]}"

@@ -55,7 +55,7 @@ def permissions(tmp_path: Path) -> Callable[[], None]:
 
 def writers(letters: Path, model: str) -> list[list[str]]:
     return [
-        ["train", str(letters / "train"), "-q", "-o", "out"],
+        ["train", str(letters / "train"), "-q", "--force", "-o", "out"],
         ["vectorize", str(letters / "train"), "-q", "-o", "out"],
         ["predict", str(letters / "test"), "-m", model, "-q", "--to", "jsonl", "-o", "out"],
     ]
@@ -200,14 +200,16 @@ def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> N
 
 
 def test_two_writers(letters: Path, tmp_path: Path) -> None:
-    """Of two commands that write one file at the same time, one wins: the file is whole, and nothing is beside it."""
+    """Of commands that write one model at the same time, one wins and the others say so; nothing is beside it."""
     commands = [["train", str(letters / half), "-q", "--smoothing", "1", "-o", "out"] for half in ("train", "test")]
     whole = []
     for command in commands:
         assert run(*command, cwd=tmp_path).returncode == 0
         whole.append((tmp_path / "out").read_bytes())
     processes = [subprocess.Popen([*NBTEXT, *command], cwd=tmp_path, env=ENVIRONMENT) for command in (commands * 2)]
-    assert [process.wait(120) for process in processes] == [0] * 4
+    statuses = [process.wait(120) for process in processes]
+    assert 0 in statuses
+    assert set(statuses) <= {0, 1}
     assert (tmp_path / "out").read_bytes() in whole
     assert os.listdir(tmp_path) == ["out"]
 

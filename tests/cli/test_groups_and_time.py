@@ -96,7 +96,7 @@ WRONG = [
     ("evaluate gap.csv --order-field day", 1, "gap.csv:3: the document has no `day`"),
     ("evaluate letters --group-field thread", 2, "001.txt has no fields"),
     ("evaluate letters.jsonl --group-field thread --order-field day", 2, "groups have no order"),
-    ("evaluate letters.jsonl --group-field thread -m m", 2, "give either a model with -m, or --folds"),
+    ("evaluate letters.jsonl --group-field thread -m m", 2, "give one of -m MODEL, --folds N"),
     ("evaluate letters.jsonl --group-field label --folds 7", 2, "7 folds of 6 groups"),
     ("evaluate same.jsonl --order-field day", 2, "all documents are of one time"),
     ("evaluate letters.jsonl --order-field  --folds 3", 2, "--order-field"),

@@ -244,4 +244,4 @@ def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_
 def test_every_command_is_in_the_help(nbtext: Any) -> None:
     """Those that make other models of models are listed in the group Grow."""
     shown = nbtext("--help").out.partition("Grow:")[2].strip("\n").partition("\n\n")[0]
-    assert re.findall(r"^  (\w+)  ", shown, re.MULTILINE) == ["update", "forget", "merge", "calibrate", "export"]
+    assert re.findall(r"^  (\w+)  ", shown, re.MULTILINE) == ["update", "forget", "merge", "calibrate"]

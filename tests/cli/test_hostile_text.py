@@ -109,7 +109,7 @@ def test_hostile_json_has_its_answer(nbtext: Any, model: str, tmp_path: Path, or
     path = os.pathsep.join((str(tmp_path), str(Path(__file__).parents[2])))
     result = nbtext("predict", "t.jsonl", "-m", model, "--to", "jsonl", cwd=tmp_path, PYTHONPATH=path)
     assert (result.status, result.err.count("\n")) == (0, 1)
-    assert result.err.startswith("documents that could not be read: 5; one of them: t.jsonl:")
+    assert result.err.startswith("5 documents could not be read; the first is t.jsonl:")
     records = [json.loads(line) for line in result.out.splitlines()]
     assert len(records) == len(JSON_LINES)
     for record, (line, reason) in zip(records, JSON_LINES, strict=True):

@@ -81,15 +81,15 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, 
     [
         (
             ["--model", "nbsvm"],
-            "nbtext: nbsvm looks at whole documents here, and the model keeps counts only; train it on",
+            "nbtext: nbsvm needs whole documents here, and the model keeps counts only; train it on",
         ),
-        (["--model", "categorical"], "nbtext: categorical looks at whole documents here"),
-        (["--ngrams", "1,2"], "nbtext: --ngrams: a model is no text, and has its features already; leave it out"),
-        (["--weighting", "binary"], "nbtext: --weighting: a model is no text, and has its features already"),
-        (["--text-field", "body"], "nbtext: --text-field: a model is no text, and has its features already"),
+        (["--model", "categorical"], "nbtext: categorical needs whole documents here"),
+        (["--ngrams", "1,2"], "nbtext: --ngrams: SOURCE is a model, which has its features already; leave it out"),
+        (["--weighting", "binary"], "nbtext: --weighting: SOURCE is a model, which has its features already"),
+        (["--text-field", "body"], "nbtext: --text-field: SOURCE is a model, which has its features already"),
         (
             ["--optimize", "macro_f1"],
-            "nbtext: the model has kept no documents to optimize by; train with",
+            "nbtext: the model retains no documents to optimize by; train with",
         ),
         (["--smoothing", "-1"], "nbtext: --smoothing: -1.0 is not 0 or from 1e-100 to 1e+100"),
     ],
@@ -107,7 +107,7 @@ def test_a_search_needs_the_texts(nbtext: Any, model: str, search: str) -> None:
     """A model keeps none to try others on."""
     result = nbtext("train", model, "--model", search, "-o", "-")
     assert result.status == 2
-    assert result.err.startswith("nbtext: --model: the texts would be needed, and a model keeps none; name a model")
+    assert result.err.startswith("nbtext: --model: a search needs the documents, which SOURCE lacks; name a model")
 
 
 @pytest.mark.parametrize("command", ["predict", "train -o -", "evaluate"])
@@ -119,4 +119,4 @@ def test_a_model_is_no_text(nbtext: Any, letters: Path, model: str, command: str
     piped = nbtext(name, "-", *options, input=Path(model).read_bytes())
     for result in (among, piped):
         assert result.status == 1
-        assert ": is a model, not text; -m takes a model; train reads one's counts again" in result.err
+        assert ": is a model, not text; -m takes a model; train refits one where it is the only SOURCE" in result.err

@@ -53,9 +53,12 @@ def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["-"], "nbtext: --model: the texts are read several times, which this cannot be; give files or folders"),
-        (["x.jsonl", "--budget", "soon"], "nbtext: Invalid value for '--budget': 'soon' is no time; write 30s or 5m"),
-        (["x.jsonl", "--budget", "-3s"], "nbtext: --budget: -3.0 is no time; write 30s or 5m"),
+        (["-"], "nbtext: --model: the search reads the texts several times; give files or directories"),
+        (
+            ["x.jsonl", "--budget", "soon"],
+            "nbtext: Invalid value for '--budget': 'soon' is not a time; write 30s or 5m",
+        ),
+        (["x.jsonl", "--budget", "-3s"], "nbtext: --budget: -3.0 is not a time; write 30s or 5m"),
     ],
 )
 def test_what_cannot_be_searched(nbtext: Any, tmp_path: Path, arguments: list[str], says: str) -> None:

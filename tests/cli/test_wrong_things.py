@@ -148,7 +148,7 @@ def test_documents_that_cannot_be_read_are_said(nbtext: Any, model: str) -> None
     lines = b'{"txt": "a"}\n{"text": "parking"}\n[1]\n'
     result = nbtext("predict", "-", "-m", model, "--input-format", "jsonl", input=lines)
     assert (result.status, result.out.splitlines()[0], result.out.count("\n")) == (0, "1\t\t", 3)
-    assert result.err.startswith("documents that could not be read: 2; one of them: ")
+    assert result.err.startswith("2 documents could not be read; the first is ")
     assert "`text`" in result.err
     assert nbtext("predict", "-", "-m", model, "-q", input=lines).err == ""
 
