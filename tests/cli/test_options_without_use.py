@@ -9,8 +9,8 @@ import pytest
 
 WITHOUT_USE = [
     ("train texts.tsv --budget 5s -o m", "--budget: it limits the search of --model auto and --model best"),
-    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: there are no workers to give pieces to; give --cluster"),
-    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: there are no workers to give pieces to"),
+    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: has no use without a cluster; give --cluster"),
+    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: has no use without a cluster"),
     (
         "predict texts.tsv -m MODEL --explain 3 --cluster local",
         "--explain: contributions are written as jsonl or json only",
