@@ -279,7 +279,7 @@ class TextClassifier:
     def predict(self, X: Iterable[str]) -> NDArray[Any]:
         """Return the label of each text, shape (n_documents,)."""
         log_posterior = self._log_posterior(X)
-        return np.asarray(self._label_values[self.fitted_.choice.decided(log_posterior)])
+        return np.asarray(self._label_values[self.fitted_.calibration.decide(log_posterior)])
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return the probability of each label, shape (n_documents, n_classes), in the order of `classes_`."""
@@ -294,7 +294,7 @@ class TextClassifier:
 
         Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one.
         """
-        values, offsets = self._log_posterior(X), self.fitted_.choice.shift
+        values, offsets = self._log_posterior(X), self.fitted_.calibration.decision_offsets
         values = (values if offsets is None else values + offsets)[:, self._order]
         return np.asarray(values[:, 1] - values[:, 0] if values.shape[1] == 2 else values)
 

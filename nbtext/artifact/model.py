@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from nbtext import __version__
 from nbtext.artifact import audit
 from nbtext.artifact.audit import MAX_NUMBER
-from nbtext.artifact.record import choice_of, narrowed, sample_of, sample_record, unlabeled_of, unlabeled_record
+from nbtext.artifact.record import (
+    calibration_of,
+    estimate_of,
+    hyperparameters_of,
+    narrowed,
+    sample_of,
+    sample_record,
+    unlabeled_of,
+    unlabeled_record,
+)
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
 from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics, log_prior
 from nbtext.bayes.scorer import LinearScorer
@@ -36,7 +45,8 @@ ROUNDING = 1 + 1e-9  # counts that have decayed are rounded
 Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "label_type", "class_documents",
-    "vocabulary", "statistics", "selected", "weighting", "scorer", "choice", "sample",
+    "vocabulary", "statistics", "selected", "weighting", "scorer",
+    "hyperparameters", "calibration", "estimate", "approximate", "sample",
     "unlabeled", "input_unit",
 )  # fmt: skip
 
@@ -82,7 +92,10 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
                 "base": scorer.base,
                 "base_scale": scorer.base_scale,
             },
-            "choice": asdict(reading.choice),
+            "hyperparameters": asdict(reading.hyperparameters),
+            "calibration": asdict(reading.calibration),
+            "estimate": None if reading.estimate is None else asdict(reading.estimate),
+            "approximate": reading.approximate,
             "sample": sample_record(tally, model.fitted.model_settings.keep_sample),
             "unlabeled": unlabeled_record(reading.unlabeled),
             "input_unit": reading.input_unit,
@@ -209,11 +222,13 @@ def _reading(
         base_scale,
         derivation,
     )
-    weighting, choice = _weighting(record, scorer.n_features), choice_of(record, n_classes)
+    weighting, calibration = _weighting(record, scorer.n_features), calibration_of(record, n_classes)
+    approximate = tuple(audit.texts(record, "approximate", distinct=True))
     unlabeled = unlabeled_of(record, n_classes)
     return FittedModel(
         labels, features, modelling, selected, None, weighting, scorer, _log_prior(record, modelling, unlabeled),
-        choice, unlabeled, _label_type(record, labels), _input_unit(record),
+        hyperparameters_of(record), calibration, estimate_of(record, n_classes), unlabeled, approximate,
+        _label_type(record, labels), _input_unit(record),
     )  # fmt: skip
 
 

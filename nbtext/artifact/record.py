@@ -10,98 +10,79 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.artifact import audit
-from nbtext.bayes.calibration import LARGEST, Calibration
+from nbtext.bayes.calibration import LARGEST, Calibration, TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.confusion import MOST_PAIRS, Confused
 from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
-from nbtext.bayes.smoothing import Choice, LeaveOneOutEstimate
+from nbtext.bayes.smoothing import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.unlabeled import METHODS, Unlabeled
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts
 
 Record = dict[str, Any]
-CHOICE_KEYS = (
-    "smoothing",
-    "calibration",
-    "expectation",
-    "outlier_threshold",
-    "likelihoods",
-    "nonconformity",
-    "prior_adjustment",
-    "shift",
-    "C",
-    "is_converged",
-    "approximate",
-)
 
 
-def choice_of(record: Record, n_classes: int) -> Choice:
-    """The smoothing, calibration and expectation in the record, each of them possible."""
-    audit.section(record, "choice", CHOICE_KEYS)
-    calibration = threshold = None
-    if audit.optional(record, "choice.calibration", dict) is not None:
-        audit.section(record, "choice.calibration", ("a", "b", "noise"))
-        calibration = Calibration(
-            audit.number(record, "choice.calibration.a", least=1e-100, most=1e100),  # has the unit of the scores
-            audit.number(record, "choice.calibration.b", least=-LARGEST, most=LARGEST),
+def hyperparameters_of(record: Record) -> Hyperparameters:
+    """The hyperparameters in the record."""
+    audit.section(record, "hyperparameters", tuple(field.name for field in fields(Hyperparameters)))
+    C = None
+    if audit.optional(record, "hyperparameters.C", float) is not None:
+        C = audit.number(record, "hyperparameters.C", least=0)
+    is_converged = audit.require(record, "hyperparameters.is_converged", bool)
+    return Hyperparameters(audit.number(record, "hyperparameters.smoothing", least=0), C, is_converged)
+
+
+def calibration_of(record: Record, n_classes: int) -> Calibration:
+    """The calibration in the record, each part of it possible."""
+    audit.section(record, "calibration", tuple(field.name for field in fields(Calibration)))
+    temperature = threshold = None
+    if audit.optional(record, "calibration.temperature", dict) is not None:
+        audit.section(record, "calibration.temperature", ("a", "b", "noise"))
+        temperature = TemperatureScaling(
+            audit.number(record, "calibration.temperature.a", least=1e-100, most=1e100),  # has the unit of the scores
+            audit.number(record, "calibration.temperature.b", least=-LARGEST, most=LARGEST),
             _noise(record),
         )
-    if audit.optional(record, "choice.outlier_threshold", float) is not None:
-        threshold = audit.number(record, "choice.outlier_threshold")
-    smoothing = audit.number(record, "choice.smoothing", least=0)
-    likelihoods, nonconformity = _quantiles(record, "choice.likelihoods"), _quantiles(record, "choice.nonconformity")
-    prior_adjustment, shift = (
-        _shift(record, "choice.prior_adjustment", n_classes),
-        _shift(record, "choice.shift", n_classes),
-    )
-    C = None
-    if audit.optional(record, "choice.C", float) is not None:
-        C = audit.number(record, "choice.C", least=0)
-    approximate = tuple(audit.texts(record, "choice.approximate", distinct=True))
-    expectation = _expectation(record, n_classes)
-    return Choice(
-        smoothing,
-        calibration,
-        expectation,
+    if audit.optional(record, "calibration.outlier_threshold", float) is not None:
+        threshold = audit.number(record, "calibration.outlier_threshold")
+    return Calibration(
+        temperature,
+        _offsets(record, "calibration.prior_adjustment", n_classes),
+        _offsets(record, "calibration.decision_offsets", n_classes),
+        _quantiles(record, "calibration.nonconformity"),
+        _quantiles(record, "calibration.likelihoods"),
         threshold,
-        likelihoods,
-        nonconformity,
-        prior_adjustment,
-        shift,
-        C,
-        audit.require(record, "choice.is_converged", bool),
-        approximate,
     )
 
 
 def _noise(record: Record) -> float:
-    noise = audit.number(record, "choice.calibration.noise", least=0, most=1 / (1 + exp(-LARGEST)))
+    noise = audit.number(record, "calibration.temperature.noise", least=0, most=1 / (1 + exp(-LARGEST)))
     if 0 < noise < exp(-LARGEST) / 2:
         raise audit.wrong(
-            "choice.calibration.noise", f"should be 0 or at least {exp(-LARGEST) / 2:g}, and is {noise:g}"
+            "calibration.temperature.noise", f"should be 0 or at least {exp(-LARGEST) / 2:g}, and is {noise:g}"
         )
     return noise
 
 
-def _expectation(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
-    if audit.optional(record, "choice.expectation", dict) is None:
+def estimate_of(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
+    if audit.optional(record, "estimate", dict) is None:
         return None
     keys = tuple(field.name for field in fields(LeaveOneOutEstimate))
-    audit.section(record, "choice.expectation", keys)
-    documents = audit.whole_number(record, "choice.expectation.documents")
-    pairs = audit.require(record, "choice.expectation.confused", tuple)
+    audit.section(record, "estimate", keys)
+    documents = audit.whole_number(record, "estimate.documents")
+    pairs = audit.require(record, "estimate.confused", tuple)
     confused = tuple(_confused(pair, n_classes) for pair in pairs)
     are_distinct = len({(pair.first, pair.second) for pair in confused}) == len(confused)
     if not are_distinct or len(confused) > MOST_PAIRS or sum(pair.together for pair in confused) > documents:
-        raise audit.wrong("choice.expectation.confused", "should be a few pairs of labels, of the documents left out")
+        raise audit.wrong("estimate.confused", "should be a few pairs of labels, of the documents left out")
     return LeaveOneOutEstimate(
         documents,
-        audit.number(record, "choice.expectation.accuracy", least=0, most=1),
-        audit.number(record, "choice.expectation.log_loss", least=0),
+        audit.number(record, "estimate.accuracy", least=0, most=1),
+        audit.number(record, "estimate.log_loss", least=0),
         confused,
-        audit.whole_number(record, "choice.expectation.duplicates"),
-        audit.whole_number(record, "choice.expectation.unjudged"),
+        audit.whole_number(record, "estimate.duplicates"),
+        audit.whole_number(record, "estimate.unjudged"),
     )
 
 
@@ -114,7 +95,7 @@ def _confused(pair: Any, n_classes: int) -> Confused:
     return Confused(first, second, *ways)
 
 
-def _shift(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:
+def _offsets(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:
     return None if audit.optional(record, key, np.ndarray) is None else audit.real_numbers(record, key, n_classes)
 
 

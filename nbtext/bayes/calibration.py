@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.newton import minimize
+from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.errors import ModelError
 
@@ -22,7 +23,7 @@ LARGEST = 30.0  # of |log a|, |b| and |logit noise|: beyond, probabilities are 0
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class TemperatureScaling:
     """T(L) = a · L^b: the scores of a document of L known tokens are divided by T(L) before they are normalized.
 
     Naive Bayes treats tokens as independent, so its log-odds grow too fast with the length of a document. Dividing by
@@ -52,9 +53,39 @@ class Calibration:
         return np.asarray(np.logaddexp(cooled + np.log1p(-self.noise), np.log(self.noise / scores.shape[1])))
 
 
-def fit_calibration(
-    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32], *, near: Calibration | None = None
-) -> Calibration:
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """What is fitted to leave-one-out scores, and turns scores into probabilities and decisions.
+
+    temperature        None: scores are normalized as they are
+    prior_adjustment   (n_classes,), added to log-probabilities, which are normalized again
+    decision_offsets   (n_classes,), added to log-probabilities for the decision only
+    nonconformity      of the true labels of left-out documents, for prediction sets
+    likelihoods        of left-out documents, log p(x) per token in nats, for outliers
+    outlier_threshold  the likelihood below which a document is an outlier
+    """
+
+    temperature: TemperatureScaling | None = None
+    prior_adjustment: Floats | None = None
+    decision_offsets: Floats | None = None
+    nonconformity: Quantiles | None = None
+    likelihoods: Quantiles | None = None
+    outlier_threshold: float | None = None
+
+    def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
+        """Log-probabilities of documents with these numbers of known tokens, shape (n_documents, n_classes)."""
+        scaled = log_posterior(scores) if self.temperature is None else self.temperature.log_posterior(scores, lengths)
+        return scaled if self.prior_adjustment is None else log_posterior(scaled + self.prior_adjustment)
+
+    def decide(self, log_posterior: Floats) -> NDArray[np.int64]:
+        """The class to predict for each document: the most probable one, after the decision offsets."""
+        values = log_posterior if self.decision_offsets is None else log_posterior + self.decision_offsets
+        return values.argmax(axis=1) if len(values) else np.zeros(0, dtype=np.int64)
+
+
+def fit_temperature(
+    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32], *, near: TemperatureScaling | None = None
+) -> TemperatureScaling:
     """Fit the temperature and the label-noise rate by log-loss on documents that the model has not seen.
 
     The loss is that of (1 − noise) · softmax(scores / T) + noise / K, with a weak prior of (log a, b, logit noise): the
@@ -87,10 +118,12 @@ def fit_calibration(
         temperature = [np.log(near.a), near.b][: problem.n_lengths]
         start = np.array([*temperature, np.log(near.noise) - np.log1p(-near.noise)])
     at = minimize(problem.evaluate, start, bound=LARGEST)
-    return Calibration(float(np.exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1])))
+    return TemperatureScaling(float(np.exp(at[0])), 0.0 if lengths is None else float(at[1]), float(_sigmoid(at[-1])))
 
 
-def fit_scaled_calibration(scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32]) -> Calibration:
+def fit_scaled_temperature(
+    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32]
+) -> TemperatureScaling:
     """Fit the calibration of scores that are not in nats.
 
     They are divided first by what a token (or a document, without lengths) contributes on average, because the prior
@@ -98,7 +131,7 @@ def fit_scaled_calibration(scores: Floats, lengths: NDArray[Any] | None, classes
     """
     told = scores.max(axis=1) - scores.mean(axis=1)
     unit = float(told.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0
-    fitted = fit_calibration(scores / unit, lengths, classes)
+    fitted = fit_temperature(scores / unit, lengths, classes)
     return replace(fitted, a=fitted.a * unit)
 
 

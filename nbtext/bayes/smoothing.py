@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.calibration import Calibration, fit_calibration, fit_scaled_calibration
+from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled_temperature, fit_temperature
 from nbtext.bayes.confusion import Confused, most_confused
 from nbtext.bayes.decision_offsets import fit_decision_offsets
 from nbtext.bayes.leave_one_out import LeaveOneOut
@@ -17,7 +17,6 @@ from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.prediction_sets import STRANGEST, own_nonconformity
 from nbtext.bayes.quantiles import Quantiles
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.scorer import log_posterior as normalized
 from nbtext.parallel import parallel_calls
 
 LAPLACE = 1.0  # where there is nothing to choose by
@@ -50,68 +49,83 @@ class LeaveOneOutEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A smoothing with what leave-one-out says of it; None where no document could be left out."""
+class Hyperparameters:
+    """What is selected before a model is fitted.
+
+    smoothing     of the event model
+    C             inverse regularization strength of a linear model; None for an event model
+    is_converged  whether the solver of a linear model met its tolerance with this C
+    """
 
     smoothing: float
-    calibration: Calibration | None = None
-    expectation: LeaveOneOutEstimate | None = None
-    outlier_threshold: float | None = None  # log-likelihood per token, in nats
-    likelihoods: Quantiles | None = None  # log-likelihoods per token, of left-out documents
-    nonconformity: Quantiles | None = None  # of the true labels, as `coverage` defines it
-    prior_adjustment: Floats | None = (
-        None  # (n_classes,), added to the log-probabilities before they are normalised again
+    C: float | None = None
+    is_converged: bool = True
+
+
+class Selection(NamedTuple):
+    """Hyperparameters, and what was fitted to left-out (or held-out) documents with them."""
+
+    hyperparameters: Hyperparameters
+    calibration: Calibration = Calibration()
+    estimate: LeaveOneOutEstimate | None = None  # None: no document could be left out
+
+
+def judge(
+    selection: Selection,
+    scores: Floats,
+    lengths: NDArray[Any] | None,
+    classes: NDArray[Any],
+    *,
+    n_unjudged: int = 0,
+    n_duplicates: int = 0,
+    optimize: str | None = None,
+) -> Selection:
+    """Fit decision offsets and nonconformity scores to left-out documents, and estimate how good predictions are.
+
+    Parameters
+    ----------
+    selection : hyperparameters, and the temperature if one is fitted
+    scores : (n_documents, n_classes), of documents that the model has not seen; one document at least
+    lengths : (n_documents,), known tokens; None where they are not known
+    classes : (n_documents,), the true classes
+    n_unjudged : documents that are the only ones of their label; for prediction sets their labels conform least
+    n_duplicates : how many of the documents repeat another one
+    optimize : the metric that decision offsets, or for `log_loss` a prior adjustment, shall optimize
+    """
+    calibration = selection.calibration
+    if optimize is not None:
+        offsets = fit_decision_offsets(calibration.log_posterior(scores, lengths), classes, optimize)
+        if optimize == "log_loss":
+            calibration = replace(calibration, prior_adjustment=offsets)
+        else:
+            calibration = replace(calibration, decision_offsets=offsets)
+    log_posterior = calibration.log_posterior(scores, lengths)
+    predicted = calibration.decide(log_posterior)
+    loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
+    accuracy, confused = float((predicted == classes).mean()), most_confused(classes, predicted)
+    own = np.concatenate((own_nonconformity(np.exp(log_posterior), classes), np.full(n_unjudged, STRANGEST)))
+    return Selection(
+        selection.hyperparameters,
+        replace(calibration, nonconformity=Quantiles.of(own)),
+        LeaveOneOutEstimate(len(classes), accuracy, loss, confused, n_duplicates, n_unjudged),
     )
-    shift: Floats | None = None  # (n_classes,), added to the log-probabilities only where the largest is taken
-    C: float | None = None  # inverse regularization strength of a linear model, chosen or given
-    is_converged: bool = True  # whether the solver of a linear model met its tolerance
-    approximate: tuple[str, ...] = ()  # which of these were fitted to other documents than training would fit them to
 
-    def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
-        """Log-probabilities of documents of these many known tokens, shape (n_documents, n_classes)."""
-        found = normalized(scores) if self.calibration is None else self.calibration.log_posterior(scores, lengths)
-        return found if self.prior_adjustment is None else normalized(found + self.prior_adjustment)
 
-    def decided(self, log_posterior: Floats) -> NDArray[np.int64]:
-        """The class to answer for each document: the most probable one, or what serves the metric to optimize."""
-        shifted = log_posterior if self.shift is None else log_posterior + self.shift
-        return shifted.argmax(axis=1) if len(shifted) else np.zeros(0, dtype=np.int64)
+def add_likelihoods(selection: Selection, scores: Floats, lengths: NDArray[Any]) -> Selection:
+    """The selection with the distribution of log p(x) per token of left-out documents.
 
-    def judged_by(
-        self,
-        scores: Floats,
-        lengths: NDArray[Any] | None,
-        classes: NDArray[Any],
-        *,
-        n_unjudged: int = 0,
-        n_duplicates: int = 0,
-        optimize: str | None = None,
-    ) -> Choice:
-        """The same with what left-out documents tell: decision offsets, the estimate, and nonconformity scores.
-
-        n_unjudged  documents that are the only ones of their label; for prediction sets their labels conform least
-        """
-        choice = self if optimize is None else self.optimized(scores, lengths, classes, optimize)
-        log_posterior = choice.log_posterior(scores, lengths)
-        answers = choice.decided(log_posterior)
-        loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
-        accuracy, confused = float((answers == classes).mean()), most_confused(classes, answers)
-        others = np.full(n_unjudged, STRANGEST)
-        return replace(
-            choice,
-            expectation=LeaveOneOutEstimate(len(classes), accuracy, loss, confused, n_duplicates, n_unjudged),
-            nonconformity=Quantiles.of(np.concatenate((own_nonconformity(np.exp(log_posterior), classes), others))),
-        )
-
-    def optimized(self, scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[Any], metric: str) -> Choice:
-        """The same with the prior adjustment or decision offsets that optimize a metric on left-out documents."""
-        found = fit_decision_offsets(self.log_posterior(scores, lengths), classes, metric)
-        return replace(self, prior_adjustment=found) if metric == "log_loss" else replace(self, shift=found)
+    scores  (n_documents, n_classes), log p(x, k), out-of-vocabulary features included
+    """
+    likelihoods = typical(scores, lengths)
+    if likelihoods is None:
+        return selection
+    calibration = replace(selection.calibration, likelihoods=likelihoods, outlier_threshold=threshold(likelihoods))
+    return selection._replace(calibration=calibration)
 
 
 def select_smoothing(
     corpus: LeaveOneOut, smoothing: float | None, *, calibrate: bool, optimize: str | None = None
-) -> Choice:
+) -> Selection:
     """The smoothing with the least calibrated log-loss (or the given one), its calibration and estimate.
 
     Before calibration, log-loss measures overconfidence more than how well labels are told apart, and would select too
@@ -122,28 +136,25 @@ def select_smoothing(
     corpus = corpus.complete().first(max(1, MOST_SCORES // max(1, n_classes)))
     judged = corpus.judged()
     if len(judged.documents) == 0 or n_classes < 2:
-        return Choice(LAPLACE if smoothing is None else smoothing)
+        return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
     best, near = _search(judged) if smoothing is None else (smoothing, None)
     (scores,) = judged.scores(best)
-    is_likelihood = judged.model.is_generative and judged.documents.is_counted
-    likelihoods = typical(scores, judged.documents.lengths) if is_likelihood else None
-    scores, classes = judged.ignore_hapaxes(scores, best), judged.documents.classes
+    known, classes = judged.ignore_hapaxes(scores, best), judged.documents.classes
     lengths = judged.n_known if judged.documents.has_lengths else None
-    choice = Choice(best, _calibrate(judged, scores, near) if calibrate else None)
-    choice = choice.judged_by(
-        scores, lengths, classes,
+    temperature = _calibrate(judged, known, near) if calibrate else None
+    selection = judge(
+        Selection(Hyperparameters(best), Calibration(temperature)), known, lengths, classes,
         n_unjudged=len(corpus.documents) - len(classes), n_duplicates=corpus.duplicates.n_duplicates, optimize=optimize,
     )  # fmt: skip
-    if likelihoods is None:
-        return choice
-    return replace(choice, outlier_threshold=threshold(likelihoods), likelihoods=likelihoods)
+    is_likelihood = judged.model.is_generative and judged.documents.is_counted
+    return add_likelihoods(selection, scores, judged.documents.lengths) if is_likelihood else selection
 
 
-def _search(judged: LeaveOneOut) -> tuple[float, Calibration]:
+def _search(judged: LeaveOneOut) -> tuple[float, TemperatureScaling]:
     """The smoothing with the least calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
     searched = judged.first(SEARCH_SIZE)
-    losses: dict[float, tuple[float, Calibration]] = {}
-    near: Calibration | None = None
+    losses: dict[float, tuple[float, TemperatureScaling]] = {}
+    near: TemperatureScaling | None = None
     lowest, highest = DECADES
     exponents = np.arange(lowest, highest + 1, REFINEMENTS[0]).tolist()
     for step in REFINEMENTS:
@@ -160,8 +171,8 @@ def _search(judged: LeaveOneOut) -> tuple[float, Calibration]:
 
 
 def _score_smoothing(
-    corpus: LeaveOneOut, scores: Floats, smoothing: float, near: Calibration | None
-) -> tuple[float, Calibration]:
+    corpus: LeaveOneOut, scores: Floats, smoothing: float, near: TemperatureScaling | None
+) -> tuple[float, TemperatureScaling]:
     """The calibrated log-loss of leave-one-out scores, and the calibration."""
     scores = corpus.ignore_hapaxes(scores, smoothing)
     calibration = _calibrate(corpus, scores, near)
@@ -170,9 +181,9 @@ def _score_smoothing(
     return float(-log_posterior[np.arange(len(scores)), corpus.documents.classes].mean()), calibration
 
 
-def _calibrate(corpus: LeaveOneOut, scores: Floats, near: Calibration | None) -> Calibration:
+def _calibrate(corpus: LeaveOneOut, scores: Floats, near: TemperatureScaling | None) -> TemperatureScaling:
     """Fit the calibration; scores that are not in nats are scaled first, as the temperature's prior is in nats."""
     lengths = corpus.n_known if corpus.documents.has_lengths else None
     if corpus.model.is_in_nats:
-        return fit_calibration(scores, lengths, corpus.documents.classes, near=near)
-    return fit_scaled_calibration(scores, lengths, corpus.documents.classes)
+        return fit_temperature(scores, lengths, corpus.documents.classes, near=near)
+    return fit_scaled_temperature(scores, lengths, corpus.documents.classes)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.calibration import Calibration, fit_calibration
+from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_temperature
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.expectation import Mixture, OnStep
-from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.smoothing import Choice
+from nbtext.bayes.smoothing import Hyperparameters, Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, join_duplicates
 from nbtext.parallel import parallel_calls
 
@@ -43,18 +42,18 @@ class Trial:
     """A way to learn, and what held-out documents say of it.
 
     complete, known  (n_judged, n_classes), scores by all features, and by those that other documents hold too
-    choice           calibrated, with what to expect
+    selection        calibrated, with its estimate
     """
 
     way: Way
     complete: Floats
     known: Floats
-    choice: Choice
+    selection: Selection
 
     @property
     def loss(self) -> float:
         """The log-loss to expect; infinite where there is nothing to judge by."""
-        return self.choice.expectation.log_loss if self.choice.expectation is not None else math.inf
+        return self.selection.estimate.log_loss if self.selection.estimate is not None else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +124,9 @@ class HeldOut:
         )
         return [self._trial(way, [(part, next(answers)) for part in parts], optimize) for way in ways]
 
-    def choice(self, trial: Trial, *, optimize: str | None) -> Choice:
-        """The same choice, of a model that is not calibrated."""
-        return self._choice(trial.way.smoothing, trial.complete, trial.known, None, optimize)
+    def select_uncalibrated(self, trial: Trial, *, optimize: str | None) -> Selection:
+        """The same selection without a temperature."""
+        return self._select(trial.way.smoothing, trial.complete, trial.known, None, optimize)
 
     def _of_part(self, part: NDArray[np.int64], way: Way) -> Floats:
         held_out = self.sample.take(part)
@@ -143,8 +142,8 @@ class HeldOut:
             scores[:, part] = answer
         complete, known = scores[:, self.judged]
         n_known, classes = self._n_known, self.sample.classes[self.judged]
-        calibration = fit_calibration(known, n_known, classes) if len(classes) else None
-        return Trial(way, complete, known, self._choice(way.smoothing, complete, known, calibration, optimize))
+        calibration = fit_temperature(known, n_known, classes) if len(classes) else None
+        return Trial(way, complete, known, self._select(way.smoothing, complete, known, calibration, optimize))
 
     @property
     def _n_known(self) -> Floats:
@@ -152,16 +151,20 @@ class HeldOut:
         n_hapax = self.sample.sum_features(self.is_alone)
         return np.asarray(self.lengths - n_hapax)[self.judged]
 
-    def _choice(
-        self, smoothing: float, complete: Floats, known: Floats, calibration: Calibration | None, optimize: str | None
-    ) -> Choice:
+    def _select(
+        self,
+        smoothing: float,
+        complete: Floats,
+        known: Floats,
+        temperature: TemperatureScaling | None,
+        optimize: str | None,
+    ) -> Selection:
         classes = self.sample.classes[self.judged]
-        choice = Choice(smoothing, calibration)
+        selection = Selection(Hyperparameters(smoothing), Calibration(temperature))
         if len(classes) == 0:
-            return choice
-        n_unjudged = len(self.sample) - len(classes)
-        choice = choice.judged_by(known, self._n_known, classes, n_unjudged=n_unjudged, optimize=optimize)
-        likelihoods = typical(complete, self.lengths[self.judged])
-        if likelihoods is None:
-            return choice
-        return replace(choice, outlier_threshold=threshold(likelihoods), likelihoods=likelihoods)
+            return selection
+        selection = judge(
+            selection, known, self._n_known, classes,
+            n_unjudged=len(self.sample) - len(classes), optimize=optimize,
+        )  # fmt: skip
+        return add_likelihoods(selection, complete, self.lengths[self.judged])

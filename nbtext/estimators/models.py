@@ -87,7 +87,7 @@ class MatrixClassifier:
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each sample, shape (n_samples,)."""
         log_probabilities = self.predict_log_proba(X)
-        return np.asarray(self.classes_[self.fitted_.choice.decided(log_probabilities)])
+        return np.asarray(self.classes_[self.fitted_.calibration.decide(log_probabilities)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each label, shape (n_samples, n_classes), in the order of `classes_`."""

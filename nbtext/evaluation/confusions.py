@@ -115,7 +115,7 @@ class _Weigher:
         return tuple(MisleadingWord(word, seen[word], sums[word] / n) for word in strongest[:MOST_WORDS]), everyday / n
 
     def _temperature(self, n_known: int) -> float:
-        calibration = self._model.fitted.choice.calibration
+        calibration = self._model.fitted.calibration.temperature
         return float(calibration.temperature(np.array([n_known]))[0]) if calibration is not None else 1.0
 
 

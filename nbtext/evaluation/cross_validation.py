@@ -97,8 +97,10 @@ def tried(
         held_out = held_out.restrict(reading.columns, training.statistics.n_features)
     for part in held_out.split(max(1, MOST_PROBABILITIES // len(training.labels))):
         found = reading.log_probabilities(part)
-        answers = _predictions(found, reading.choice.decided(found), training.labels, [labels[k] for k in part.classes])
-        yield apply_decisions(answers, reading.choice, decisions)
+        answers = _predictions(
+            found, reading.calibration.decide(found), training.labels, [labels[k] for k in part.classes]
+        )
+        yield apply_decisions(answers, reading.calibration, decisions)
 
 
 def _predictions(

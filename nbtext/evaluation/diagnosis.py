@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.bootstrap import intervals
 from nbtext.evaluation.confusions import Pair, confused_pairs, side_by_side
@@ -85,7 +85,7 @@ class Trust:
     """Whether answers are right as often as their probabilities say, and what a threshold would do."""
 
     before: tuple[tuple[ReliabilityBin, ...], float] | None  # without calibration: reliability, and its error
-    calibration: Calibration | None
+    calibration: TemperatureScaling | None
     trade_off: tuple[AnsweredPart, ...]
     targets: tuple[Target, ...]
 
@@ -123,17 +123,17 @@ def diagnosed(
     seed                   of the bootstrap
     """
     outcomes, labels = witness.outcomes(evaluation.labels), _most_frequent(evaluation)
-    choice = model.fitted.choice if model is not None else None
+    calibration = model.fitted.calibration if model is not None else None
     return Diagnosis(
         evaluation=evaluation,
         intervals=intervals(outcomes, seed=seed),
         confusions=_confusions(witness, outcomes, labels, model),
-        trust=_trust(witness, outcomes, choice.calibration if choice is not None else None),
+        trust=_trust(witness, outcomes, calibration.temperature if calibration is not None else None),
         curves=_curves(witness, outcomes, labels, model) if has_all_probabilities else None,
         mistakes=_mistakes(witness, model) if model is not None else (),
         outliers=_outliers(witness, outcomes),
         telling=_telling(labels, model) if model is not None else None,
-        knows_coverage=choice is not None and choice.nonconformity is not None,
+        knows_coverage=calibration is not None and calibration.nonconformity is not None,
         has_names=witness.listed.numbers.total() > 0,
         has_texts=witness.has_texts,
     )
@@ -163,7 +163,7 @@ def _confusions(
     )
 
 
-def _trust(witness: ErrorLog, outcomes: Outcomes, calibration: Calibration | None) -> Trust:
+def _trust(witness: ErrorLog, outcomes: Outcomes, calibration: TemperatureScaling | None) -> Trust:
     trade_off = TradeOff.of(outcomes)
     targets = tuple(Target(wanted, trade_off.at_accuracy(wanted)) for wanted in TARGETS)
     before = witness.before_calibration if calibration is not None else None
@@ -188,7 +188,7 @@ def _curves(witness: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], mode
     true = outcomes.true[::step]
     places = {label: place for place, label in enumerate(outcomes.labels)}
     curves = tuple(label_curve(label, probabilities[:, places[label]], true == places[label]) for label in labels)
-    nonconformity = model.fitted.choice.nonconformity if model is not None else None
+    nonconformity = model.fitted.calibration.nonconformity if model is not None else None
     columns = np.array([places[label] for label in (model.fitted.labels if model is not None else outcomes.labels)])
     own = np.full(len(places), -1)
     own[columns] = np.arange(len(columns))

@@ -195,7 +195,7 @@ def _sample_alone(corpus: CorpusCounts) -> CorpusCounts:
 
 def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result | None:
     """Estimate by exact leave-one-out; None if every label has a single document."""
-    estimate = fit_model(corpus, candidate.features, candidate.modelling, jobs=jobs).choice.expectation
+    estimate = fit_model(corpus, candidate.features, candidate.modelling, jobs=jobs).estimate
     return Result(candidate, estimate.accuracy, estimate.log_loss) if estimate is not None else None
 
 

@@ -45,7 +45,7 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     """
     names = named_features(model).terms
     check_analyzer(model)
-    settings, choice = model.feature_settings, model.choice
+    settings, calibration = model.feature_settings, model.calibration
     scorer, weighting = model.scorer, model.weighting
     if settings.analyzer != "word":
         raise ModelError("features of characters cannot be exported to C", hint="use --to js")
@@ -71,7 +71,7 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     for name, numbers in (
         ("bias", scorer.bias), ("by_default", scorer.default), ("base", scorer.base), ("base_scale", scorer.base_scale),
         ("deltas", scorer.deltas), ("idf", weighting.idf),
-        ("prior_adjustment", choice.prior_adjustment), ("shift", choice.shift),
+        ("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets),
     ):  # fmt: skip
         yield _table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
     for name, places in (("starts", scorer.indptr), ("classes", scorer.classes)):

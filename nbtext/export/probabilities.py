@@ -14,12 +14,12 @@ def probabilities_of(model: FittedModel) -> dict[str, Any]:
     answer is the label with the largest log r + shift. Where nothing is calibrated a is 1, b and noise are 0;
     prior_adjustment and shift are None where there is none.
     """
-    choice = model.choice
-    found = choice.calibration
+    calibration = model.calibration
+    found = calibration.temperature
     return {
         "a": 1.0 if found is None else found.a,
         "b": 0.0 if found is None else found.b,
         "noise": 0.0 if found is None else found.noise,
-        "prior_adjustment": None if choice.prior_adjustment is None else choice.prior_adjustment.tolist(),
-        "shift": None if choice.shift is None else choice.shift.tolist(),
+        "prior_adjustment": None if calibration.prior_adjustment is None else calibration.prior_adjustment.tolist(),
+        "shift": None if calibration.decision_offsets is None else calibration.decision_offsets.tolist(),
     }

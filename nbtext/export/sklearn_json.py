@@ -101,11 +101,11 @@ def _estimator(model: FittedModel) -> Step:
 
 
 def _check_smoothed(model: FittedModel) -> None:
-    if model.choice.smoothing == 0:
+    if model.hyperparameters.smoothing == 0:
         raise ModelError("scikit-learn has no Bernoulli model without smoothing", hint="train with --smoothing 1e-10")
 
 
 def _bayes(model: FittedModel, name: str, params: dict[str, Any], **attributes: Any) -> Step:
     """A step of scikit-learn's naive Bayes."""
-    params = {"alpha": model.choice.smoothing, **params}
+    params = {"alpha": model.hyperparameters.smoothing, **params}
     return _step(name, params, class_log_prior_=model.log_prior, **attributes)

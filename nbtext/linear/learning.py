@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.calibration import fit_scaled_calibration
+from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, LinearSettings, ModelSettings
-from nbtext.bayes.smoothing import Choice
+from nbtext.bayes.smoothing import Hyperparameters, Selection, judge
 from nbtext.errors import ConvergenceWarning
 from nbtext.linear.logistic import fit_logistic
 from nbtext.linear.nbsvm import fit_nbsvm
@@ -53,7 +52,7 @@ class Learned(NamedTuple):
     """A linear model, and its hyperparameters, calibration and estimate."""
 
     scorer: LinearScorer
-    choice: Choice
+    selection: Selection
 
 
 def learn(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *, jobs: int = 1) -> Learned:
@@ -92,19 +91,19 @@ def learn(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *,
         what = f"{settings.model} did not converge: the solver stopped after its maximum of passes"
         warnings.warn(f"{what}; scale large values down, or use a smaller C", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if settings.model == "nbsvm" else 0.0
-    choice = Choice(smoothing, C=C, is_converged=is_converged)
+    selection = Selection(Hyperparameters(smoothing, C, is_converged))
     if not has_folds:
-        return Learned(scorer, choice)
+        return Learned(scorer, selection)
     if scores is None:
         scores = _held_out_scores(data, folds, C, settings, start=solutions, jobs=jobs)
     classes, lengths = data.classes[held_out], lengths[held_out]
     if settings.calibrate:
-        choice = replace(choice, calibration=fit_scaled_calibration(scores, lengths, classes))
-    choice = choice.judged_by(
-        scores, lengths, classes, n_unjudged=len(data) - len(held_out),
+        selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
+    selection = judge(
+        selection, scores, lengths, classes, n_unjudged=len(data) - len(held_out),
         n_duplicates=0 if data.hashes is None else len(data) - len(np.unique(data.hashes)), optimize=settings.optimize,
     )  # fmt: skip
-    return Learned(scorer, choice)
+    return Learned(scorer, selection)
 
 
 def stratified_folds(
@@ -178,7 +177,7 @@ def _select_strength(
         solver = SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, settings.seed, is_rough=True)
         _, solutions = FITTERS[settings.model](data, every, solver, settings=settings, start=start, jobs=jobs)
         scores = _held_out_scores(data, folds, C, settings, start=solutions, jobs=jobs)
-        log_posterior = fit_scaled_calibration(scores, lengths, classes).log_posterior(scores, lengths)
+        log_posterior = fit_scaled_temperature(scores, lengths, classes).log_posterior(scores, lengths)
         return -float(log_posterior[np.arange(len(classes)), classes].mean()), scores, solutions
 
     best = float(np.log10(DEFAULT_C))

@@ -175,7 +175,7 @@ class Explainer:
         )
         if predictions.labels[row] is None:
             return explanation
-        model, choice = self.model, self.model.choice
+        model, calibration = self.model, self.model.calibration
         posterior = self._predictor.log_posterior(scores)[row]
         evidence, n_known = scores.scores[row], scores.n_known[row : row + 1]
         chosen = pair[0] if pair[0] is not None else int(predictions.chosen[row])
@@ -188,9 +188,9 @@ class Explainer:
             return float(values[chosen] - values[other])
 
         temperature, noise, calibrated = 1.0, 0.0, evidence
-        if choice.calibration is not None:
-            temperature, noise = float(choice.calibration.temperature(n_known)[0]), choice.calibration.noise
-            calibrated = choice.calibration.log_posterior(evidence[None, :], n_known)[0]
+        if calibration.temperature is not None:
+            temperature, noise = float(calibration.temperature.temperature(n_known)[0]), calibration.temperature.noise
+            calibrated = calibration.temperature.log_posterior(evidence[None, :], n_known)[0]
         scaled = log_odds(evidence) / temperature
         prior = log_odds(model.log_prior) if model.model_settings.model in EVENT_MODELS else 0.0
         terms = LogOddsTerms(
@@ -198,7 +198,9 @@ class Explainer:
             absent=model.scorer.bias_of(chosen) - model.scorer.bias_of(other) - prior,
             temperature=scaled - log_odds(evidence),
             noise=log_odds(calibrated) - scaled if noise else 0.0,
-            prior_adjustment=log_odds(choice.prior_adjustment) if choice.prior_adjustment is not None else 0.0,
+            prior_adjustment=log_odds(calibration.prior_adjustment)
+            if calibration.prior_adjustment is not None
+            else 0.0,
         )
         return replace(
             explanation,

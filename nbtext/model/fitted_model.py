@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Choice
+from nbtext.bayes.smoothing import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.errors import SettingsError
 from nbtext.features.document_counts import DocumentCounts
@@ -57,10 +58,16 @@ class FittedModel:
         Computes log P(document, class), the prior included.
     log_prior : (n_classes,)
         Natural logarithm of each class's prior probability.
-    choice
-        The smoothing, and the leave-one-out results.
+    hyperparameters
+        The smoothing or C.
+    calibration
+        Turns scores into probabilities and decisions.
+    estimate
+        The leave-one-out estimate for new documents; None if no document could be left out.
     unlabeled
         How the model learned from unlabeled documents; None: it did not.
+    approximate
+        What was fitted to other documents than training would fit it to.
     label_type : {"str", "int", "float", "bool"}
         The type of the labels when they were given.
     input_unit : {"file", "line", "row"}, optional
@@ -75,8 +82,11 @@ class FittedModel:
     weighting: Weighting
     scorer: LinearScorer
     log_prior: Floats
-    choice: Choice
+    hyperparameters: Hyperparameters
+    calibration: Calibration
+    estimate: LeaveOneOutEstimate | None
     unlabeled: Unlabeled | None = None
+    approximate: tuple[str, ...] = ()
     label_type: str = "str"
     input_unit: str | None = None
 
@@ -90,7 +100,7 @@ class FittedModel:
         weights = self.weighting.weights(documents.indptr, documents.indices, documents.counts)
         scores = self.scorer.scores(documents.indptr, documents.indices, weights)
         lengths = documents.lengths if documents.has_lengths else documents.totals
-        return self.choice.log_posterior(scores, lengths)
+        return self.calibration.log_posterior(scores, lengths)
 
     def class_of(self, label: str) -> int:
         """Return the number of a label's class.

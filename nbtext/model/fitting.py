@@ -12,7 +12,7 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_pr
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Choice, select_smoothing
+from nbtext.bayes.smoothing import Selection, select_smoothing
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, selected_columns
@@ -104,13 +104,13 @@ def fit_model(
     modelling: ModelSettings,
     *,
     jobs: int = 1,
-    choice: Choice | None = None,
+    selection: Selection | None = None,
     is_new: NDArray[np.bool_] | None = None,
 ) -> FittedModel:
     """Fit a model to counts.
 
     jobs    threads, for discriminative models
-    choice  the smoothing and calibration where they are chosen already
+    selection  the smoothing and calibration if they are selected already
     is_new  (n_sampled,), which documents of the sample are not among those counted, if any
     raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
     """
@@ -132,16 +132,16 @@ def fit_model(
         _check_complete(statistics, sample)
         statistics = event_model.sufficient_statistics(statistics, sample, n_values=modelling.values)
     prior = modelling.effective_prior
-    if choice is None:
+    if selection is None:
         left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
-        choice = select_smoothing(
+        selection = select_smoothing(
             left_out, modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize
         )
-    scorer = event_model.compile(statistics, smoothing=choice.smoothing)
+    scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
         counts.labels, features, modelling, counts.vocabulary, columns,
-        weighting, scorer.with_prior(log_priors), log_priors, choice,
+        weighting, scorer.with_prior(log_priors), log_priors, *selection,
     )  # fmt: skip
 
 
@@ -175,7 +175,7 @@ def _learned(
     log_priors = log_prior(statistics.class_documents, modelling.effective_prior)
     return FittedModel(
         counts.labels, features, modelling, counts.vocabulary, columns,
-        weighting, learned.scorer, log_priors, learned.choice,
+        weighting, learned.scorer, log_priors, *learned.selection,
     )  # fmt: skip
 
 

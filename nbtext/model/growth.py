@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import LAPLACE, Choice
+from nbtext.bayes.smoothing import LAPLACE, Hyperparameters, Selection
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -192,16 +192,17 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         raise ModelError(f"{settings.model} needs whole documents here, and the model keeps counts only", hint=hint)
     if len(counts.sample):
         return trained_model(_keep_input(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
-    choice = _transfer_choice(model.fitted, counts.labels)
-    smoothing = settings.smoothing if settings.smoothing is not None else choice.smoothing
+    selection = _transfer_selection(model.fitted, counts.labels)
+    earlier = selection.hyperparameters.smoothing
+    smoothing = settings.smoothing if settings.smoothing is not None else earlier
     is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None) and not is_semi_supervised
-    if not is_alike or smoothing != choice.smoothing:
+    if not is_alike or smoothing != earlier:
         if settings.optimize is not None:
             hint = "train with --keep-sample, or on the texts"
             raise ModelError("the model retains no documents to optimize by", hint=hint)
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
-        choice = Choice(smoothing if has_smoothing else LAPLACE)
-    fitted = fit_model(counts, features, settings, jobs=jobs, choice=choice)
+        selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
+    fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
     fitted = _mark_approximate(fitted, _fitted_to_documents(settings))
     return trained_model(_keep_input(fitted, model.fitted), counts)
 
@@ -304,9 +305,9 @@ def _format_setting(value: object) -> str:
 
 def _size(model: TrainedModel) -> tuple[float, ...]:
     """Return the sort key of the model whose smoothing a merged model keeps: most documents, then the largest."""
-    choice = model.fitted.choice
-    slope = (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else (0.0, 0.0)
-    return model.counts.statistics.n_documents, choice.smoothing, *slope
+    temperature = model.fitted.calibration.temperature
+    slope = (temperature.a, temperature.b) if temperature is not None else (0.0, 0.0)
+    return model.counts.statistics.n_documents, model.fitted.hyperparameters.smoothing, *slope
 
 
 def _count(
@@ -329,8 +330,8 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     approximate = () if counts.has_own_sample else _fitted_to_documents(settings)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
-    choice = _transfer_choice(earlier.fitted, counts.labels) if approximate and is_too_small else None
-    fitted = fit_model(counts, features, settings, jobs=jobs, choice=choice)
+    selection = _transfer_selection(earlier.fitted, counts.labels) if approximate and is_too_small else None
+    fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
     return trained_model(_keep_input(_mark_approximate(fitted, approximate), model.fitted), counts)
 
 
@@ -344,19 +345,19 @@ def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
 
 
 def _mark_approximate(fitted: FittedModel, approximate: tuple[str, ...]) -> FittedModel:
-    return replace(fitted, choice=replace(fitted.choice, approximate=approximate))
+    return replace(fitted, approximate=approximate)
 
 
 def _fitted_to_documents(settings: ModelSettings) -> tuple[str, ...]:
     """Return what of a model depends on the documents that leave-one-out scored."""
     smoothing = ("smoothing",) if settings.smoothing is None else ()
     calibration = ("calibration",) if settings.calibrate else ()
-    shift = ("shift",) if settings.optimize is not None else ()
-    return (*smoothing, *calibration, *shift, "outlier_threshold", "nonconformity")
+    offsets = ("decision_offsets",) if settings.optimize is not None else ()
+    return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
 
 
-def _transfer_choice(earlier: FittedModel, labels: tuple[str, ...]) -> Choice:
-    """Return the choice of an earlier model for other labels; a new label gets offsets of 0."""
+def _transfer_selection(earlier: FittedModel, labels: tuple[str, ...]) -> Selection:
+    """Return hyperparameters and calibration of an earlier model for other labels; a new label gets offsets of 0."""
     places = {label: k for k, label in enumerate(earlier.labels)}
 
     def align(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -364,8 +365,13 @@ def _transfer_choice(earlier: FittedModel, labels: tuple[str, ...]) -> Choice:
             return None
         return np.array([values[places[label]] if label in places else 0.0 for label in labels])
 
-    choice = earlier.choice
-    return replace(choice, expectation=None, prior_adjustment=align(choice.prior_adjustment), shift=align(choice.shift))
+    calibration = earlier.calibration
+    aligned = replace(
+        calibration,
+        prior_adjustment=align(calibration.prior_adjustment),
+        decision_offsets=align(calibration.decision_offsets),
+    )
+    return Selection(earlier.hyperparameters, aligned)
 
 
 def _align_sample(counts: CorpusCounts, known: CorpusCounts) -> DocumentCounts:

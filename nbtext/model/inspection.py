@@ -123,8 +123,9 @@ def inspect(
     raises      SettingsError: the model does not know a label
     """
     by = by or ("z" if model.fitted.model_settings.model in EVENT_MODELS else "log-odds")
-    inspector, choice = Inspector(model, names), model.fitted.choice
-    statistics, expected = inspector.statistics, choice.expectation
+    inspector, fitted = Inspector(model, names), model.fitted
+    hyperparameters, temperature = fitted.hyperparameters, fitted.calibration.temperature
+    statistics, expected = inspector.statistics, fitted.estimate
     priors = _priors(model)
     chosen = [model.fitted.class_of(label) for label in labels] or range(len(model.fitted.labels))
     return Inspection(
@@ -133,16 +134,16 @@ def inspect(
         len(model.fitted.labels),
         statistics.n_features,
         statistics.class_occurrences.sum().item(),
-        choice.smoothing if choice.C is None else None,
-        choice.C,
-        choice.is_converged if choice.C is not None else None,
+        hyperparameters.smoothing if hyperparameters.C is None else None,
+        hyperparameters.C,
+        hyperparameters.is_converged if hyperparameters.C is not None else None,
         _chosen_by(model),
-        (choice.calibration.a, choice.calibration.b) if choice.calibration is not None else None,
+        (temperature.a, temperature.b) if temperature is not None else None,
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
         _confused(model, chosen),
-        choice.outlier_threshold,
+        fitted.calibration.outlier_threshold,
         model.fitted.unlabeled,
-        choice.approximate,
+        fitted.approximate,
         changed_settings(model),
         model.fitted.feature_settings.hash_bits is None or names is not None,
         by,
@@ -171,7 +172,7 @@ def _chosen_by(model: TrainedModel) -> str:
         return "folds" if modelling.C == AUTO else "default" if is_default else "given"
     if modelling.smoothing is not None:
         return "given"
-    is_fixed = EVENT_MODELS[modelling.model].smoothing or model.fitted.choice.expectation is None
+    is_fixed = EVENT_MODELS[modelling.model].smoothing or model.fitted.estimate is None
     return "default" if is_fixed else "leave-one-out"
 
 
@@ -198,7 +199,7 @@ def _label(
 
 def _confused(model: TrainedModel, chosen: Sequence[int]) -> tuple[ConfusedView, ...]:
     """The pairs of labels that are confused most, one of them at least a chosen one."""
-    expected, labels = model.fitted.choice.expectation, model.fitted.labels
+    expected, labels = model.fitted.estimate, model.fitted.labels
     return tuple(
         ConfusedView(labels[pair.first], labels[pair.second], pair.first_as_second, pair.second_as_first)
         for pair in (expected.confused if expected is not None else ())

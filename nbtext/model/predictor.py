@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unknown_tokens
 from nbtext.bayes.prediction_sets import nonconformity
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.smoothing import Choice
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.features.counting import counter
@@ -125,7 +125,7 @@ class Predictor:
 
     def log_posterior(self, scores: Scores) -> Floats:
         """Return calibrated log-probabilities, shape (n_documents, n_classes)."""
-        return self.model.choice.log_posterior(scores.scores, scores.n_known)
+        return self.model.calibration.log_posterior(scores.scores, scores.n_known)
 
     def predict_batch(
         self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE, scores: Scores | None = None
@@ -141,7 +141,7 @@ class Predictor:
         note_too_long(batch, self._counter)
         model, n_tokens, n_known = self.model, scores.n_tokens, scores.n_known
         log_posterior = self.log_posterior(scores)
-        probabilities, chosen = np.exp(log_posterior), model.choice.decided(log_posterior)
+        probabilities, chosen = np.exp(log_posterior), model.calibration.decide(log_posterior)
         labels: list[str | None] = [model.labels[k] for k in chosen.tolist()]
         reasons: list[str | None] = [None] * len(batch)
         for row in np.flatnonzero(n_tokens == 0).tolist():
@@ -155,28 +155,30 @@ class Predictor:
             batch.ids, labels, model.labels, probabilities, known, unflagged, reasons, batch.labels, chosen
         )
         self._add_likelihoods(predictions, scores)
-        return apply_decisions(predictions, model.choice, decisions)
+        return apply_decisions(predictions, model.calibration, decisions)
 
     def _add_likelihoods(self, predictions: Predictions, scores: Scores) -> None:
         """Add each document's likelihood, its typicality, and whether it is an outlier."""
-        choice = self.model.choice
-        if choice.likelihoods is None:
+        calibration = self.model.calibration
+        if calibration.likelihoods is None:
             return
         n_unknown = scores.n_tokens - scores.n_known
         complete = with_unknown_tokens(scores.scores, self.model.scorer.default, n_unknown)
         likelihoods = log_likelihood_per_token(complete, scores.n_tokens)
-        predictions.likelihoods, predictions.typicality = likelihoods, typicality(likelihoods, choice.likelihoods)
-        threshold = choice.outlier_threshold
+        predictions.likelihoods, predictions.typicality = likelihoods, typicality(likelihoods, calibration.likelihoods)
+        threshold = calibration.outlier_threshold
         if threshold is not None:
             predictions.outliers = [None if math.isnan(each) else each < threshold for each in likelihoods.tolist()]
 
 
-def apply_decisions(predictions: Predictions, choice: Choice | None, settings: DecisionSettings) -> Predictions:
+def apply_decisions(
+    predictions: Predictions, calibration: Calibration | None, settings: DecisionSettings
+) -> Predictions:
     """Return the predictions with prediction sets, least-cost labels and abstentions, as the settings ask.
 
     Parameters
     ----------
-    choice
+    calibration
         Of the model that made the predictions; None if it is not known.
 
     Raises
@@ -187,7 +189,7 @@ def apply_decisions(predictions: Predictions, choice: Choice | None, settings: D
     if settings.cost is not None:
         predictions = _minimize_cost(predictions, settings.cost)
     if settings.coverage is not None:
-        predictions = _add_sets(predictions, choice, settings.coverage)
+        predictions = _add_sets(predictions, calibration, settings.coverage)
     if settings.min_probability is not None:
         best, least = predictions.best, settings.min_probability
         reasons = {
@@ -238,20 +240,20 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
     return _abstain(replace(predictions, labels=labels, decided=chosen), reasons)
 
 
-def _add_sets(predictions: Predictions, choice: Choice | None, coverage: float) -> Predictions:
+def _add_sets(predictions: Predictions, calibration: Calibration | None, coverage: float) -> Predictions:
     """Return the predictions with prediction sets; a document that could not be read has an empty set.
 
     A set holds the labels whose nonconformity is at most the quantile that covers the true label with this frequency.
     Where that is no label at all, the model abstains.
     """
-    if choice is None or choice.nonconformity is None:
+    if calibration is None or calibration.nonconformity is None:
         hint = "train it on several documents of each label"
         raise SettingsError("the model has no nonconformity scores", where="--coverage", hint=hint)
     if len(predictions) == 0:
         return replace(predictions, label_sets=[])
     is_read = ~np.isnan(predictions.probabilities[:, 0])
     probabilities = np.where(is_read[:, None], predictions.probabilities, 1.0)
-    belongs = (nonconformity(probabilities) <= choice.nonconformity.upper_bound(coverage)) & is_read[:, None]
+    belongs = (nonconformity(probabilities) <= calibration.nonconformity.upper_bound(coverage)) & is_read[:, None]
     order = np.argsort(-probabilities, axis=1, kind="stable")
     kept = np.take_along_axis(belongs, order, axis=1)
     rows = zip(order.tolist(), kept.tolist(), strict=True)

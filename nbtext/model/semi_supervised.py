@@ -17,7 +17,7 @@ from nbtext.bayes.expectation import ExpectationMaximization, OnStep
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.marginals import FeatureMarginals
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Choice, select_smoothing
+from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Selection, select_smoothing
 from nbtext.bayes.unlabeled import HeldOut, Trial, Unlabeled, Way
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
@@ -45,7 +45,7 @@ class Listener:
     on_step   of a step's number, and the log-likelihood after it
     """
 
-    on_trial: Callable[[str, Choice], None] = lambda name, choice: None
+    on_trial: Callable[[str, Selection], None] = lambda name, selection: None
     on_step: OnStep = lambda step, log_likelihood: None
 
 
@@ -130,12 +130,12 @@ def train_with_unlabeled(
     """
     check_semi_supervised(features, modelling, settings)
     listener = listener or Listener()
-    alone = fit_model(labeled, features, replace(modelling, calibrate=True), jobs=jobs).choice
+    alone = fit_model(labeled, features, replace(modelling, calibrate=True), jobs=jobs)
     pair = pair_counts(labeled, unlabeled, features, modelling)
     learner = _Learner(pair, features, modelling, settings, listener, jobs)
-    if alone.expectation is None:
-        listener.on_trial("labeled documents alone", alone)
-    fitted = learner.fit(alone.smoothing) if alone.expectation is not None else None
+    if alone.estimate is None:
+        listener.on_trial("labeled documents alone", Selection(alone.hyperparameters))
+    fitted = learner.fit(alone.hyperparameters.smoothing) if alone.estimate is not None else None
     if fitted is None:
         return train_on_counts(labeled, features, modelling, jobs=jobs)
     return trained_model(fitted, labeled if features.vocabulary is not None else pair.counts)
@@ -244,9 +244,9 @@ class _Learner:
         best = self._best_marginals() if self.settings.marginals else self._best_em()
         if best.loss >= alone.loss:
             return None
-        choice = best.choice
+        selection = best.selection
         if not self.modelling.calibrate:
-            choice = self._held_out.choice(best, optimize=self.modelling.optimize)
+            selection = self._held_out.select_uncalibrated(best, optimize=self.modelling.optimize)
         found = best.way.fit(self.pair.statistics, jobs=self.jobs, on_step=self.listener.on_step)
         method = "marginals" if self.settings.marginals else "em"
         how = Unlabeled(
@@ -256,7 +256,7 @@ class _Learner:
         features = vocabulary.restricted(columns) if vocabulary is not None and columns is not None else vocabulary
         return FittedModel(
             self.pair.counts.labels, self.features, self.modelling, features, columns,
-            self.pair.weighting, found.scorer, found.log_prior, choice, how,
+            self.pair.weighting, found.scorer, found.log_prior, *selection, how,
         )  # fmt: skip
 
     def _best_em(self) -> Trial:
@@ -283,7 +283,7 @@ class _Learner:
         """What held-out documents say of each of these."""
         trials = held_out.tried(*ways, optimize=self.modelling.optimize)
         for trial in trials:
-            self.listener.on_trial(trial.way.name, trial.choice)
+            self.listener.on_trial(trial.way.name, trial.selection)
         return trials
 
     def _smoothing(self) -> float:
@@ -294,7 +294,7 @@ class _Learner:
         n_hapax = count_hapaxes(statistics, sample) if self.pair.is_alone[0].any() else None
         model, prior = self.modelling.event_model, self.modelling.effective_prior
         left_out = LeaveOneOut(statistics, sample, n_hapax, model, prior, self.jobs)
-        return select_smoothing(left_out, None, calibrate=True).smoothing
+        return select_smoothing(left_out, None, calibrate=True).hyperparameters.smoothing
 
     @cached_property
     def _held_out(self) -> HeldOut:

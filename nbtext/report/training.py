@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import starmap
 
-from nbtext.bayes.smoothing import Choice
+from nbtext.bayes.smoothing import Selection
 from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.errors import number_of
 from nbtext.model.fitted_model import TrainedModel
 
-FITTED = ("calibration", "nonconformity", "shift")  # to documents, by any model that was asked to
+FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, by any model that was asked to
 
 
 def trained(model: TrainedModel) -> str:
@@ -18,16 +18,16 @@ def trained(model: TrainedModel) -> str:
     n_features = reading.scorer.n_features
     counted = (statistics.n_documents, "document"), (len(model.fitted.labels), "label"), (n_features, "feature")
     found = f"{model.fitted.model_settings.model}: {', '.join(starmap(number_of, counted))}; "
-    choice = reading.choice
-    found += f"smoothing {choice.smoothing:.4g}" if choice.C is None else f"C {choice.C:.4g}"
-    expected = reading.choice.expectation
+    chosen = reading.hyperparameters
+    found += f"smoothing {chosen.smoothing:.4g}" if chosen.C is None else f"C {chosen.C:.4g}"
+    expected = reading.estimate
     if len(model.fitted.labels) == 1:
         return f"{found}; with one label, every text will be given it"
     if expected is None and choice.C is not None and not model.fitted.model_settings.calibrate:
         return f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
     if expected is None:
         return found
-    is_left_out = choice.C is None and reading.unlabeled is None
+    is_left_out = chosen.C is None and reading.unlabeled is None
     judge = "leave-one-out" if is_left_out else f"{model.fitted.model_settings.folds} folds"
     if expected.documents < statistics.n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"
@@ -47,9 +47,9 @@ def learned_from(unlabeled: Unlabeled) -> str:
     )
 
 
-def tried(name: str, choice: Choice) -> str:
+def tried(name: str, selection: Selection) -> str:
     """What is expected of a way to learn."""
-    named, expected = f"{name}, smoothing {choice.smoothing:.4g}", choice.expectation
+    named, expected = f"{name}, smoothing {selection.hyperparameters.smoothing:.4g}", selection.estimate
     if expected is None:
         return f"{named}: nothing to expect; a label needs two documents to be judged by"
     return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
@@ -57,15 +57,21 @@ def tried(name: str, choice: Choice) -> str:
 
 def approximated(model: TrainedModel) -> str | None:
     """What of the model was fitted to other documents than it has learned by now, and what to do; None: nothing."""
-    approximate = model.fitted.choice.approximate
+    approximate = model.fitted.approximate
     if not approximate:
         return None
-    choice = model.fitted.choice
-    found = {name: getattr(choice, name) for name in approximate}
-    found["shift"] = choice.shift if choice.prior_adjustment is None else choice.prior_adjustment
+    calibration = model.fitted.calibration
+    offsets = calibration.decision_offsets
+    found = {
+        "smoothing": model.fitted.hyperparameters.smoothing,
+        "calibration": calibration.temperature,
+        "decision_offsets": offsets if calibration.prior_adjustment is None else calibration.prior_adjustment,
+        "outlier_threshold": calibration.outlier_threshold,
+        "nonconformity": calibration.nonconformity,
+    }
     there = [name for name in approximate if found[name] is not None]
     missing = [name for name in approximate if found[name] is None and name in FITTED]
-    seen = choice.expectation
+    seen = model.fitted.estimate
     whose = "as before" if seen is None else f"by {number_of(seen.documents, 'document')} that its sample still has"
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
     said += [f"not fitted, for want of documents: {', '.join(missing)}"] if missing else []

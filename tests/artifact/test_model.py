@@ -121,21 +121,26 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ),
     ("vocabulary", set_at("vocabulary", "offsets", value=np.array([0, 5], dtype=np.uint8))),
     ("vocabulary", set_at("vocabulary", "blob", value=np.zeros(3, dtype=np.uint8))),
-    ("choice.calibration.a", set_at("choice", "calibration", value={"a": 0.0, "b": 1.0, "noise": 0.0})),
-    ("choice.calibration.b", set_at("choice", "calibration", value={"a": 1.0, "b": -1000.0, "noise": 0.0})),
-    ("choice.calibration.noise", set_at("choice", "calibration", value={"a": 1.0, "b": 1.0, "noise": 5e-324})),
-    ("choice.calibration.noise", set_at("choice", "calibration", value={"a": 1.0, "b": 1.0, "noise": 1.0})),
-    ("choice.nonconformity.points", set_at("choice", "nonconformity", value={"points": np.zeros(3), "numbers": 2})),
+    ("calibration.temperature.a", set_at("calibration", "temperature", value={"a": 0.0, "b": 1.0, "noise": 0.0})),
+    ("calibration.temperature.b", set_at("calibration", "temperature", value={"a": 1.0, "b": -1000.0, "noise": 0.0})),
     (
-        "choice.nonconformity.points",
-        set_at("choice", "nonconformity", value={"points": np.array([1.0, 0.0]), "numbers": 2}),
+        "calibration.temperature.noise",
+        set_at("calibration", "temperature", value={"a": 1.0, "b": 1.0, "noise": 5e-324}),
+    ),
+    ("calibration.temperature.noise", set_at("calibration", "temperature", value={"a": 1.0, "b": 1.0, "noise": 1.0})),
+    (
+        "calibration.nonconformity.points",
+        set_at("calibration", "nonconformity", value={"points": np.zeros(3), "numbers": 2}),
+    ),
+    (
+        "calibration.nonconformity.points",
+        set_at("calibration", "nonconformity", value={"points": np.array([1.0, 0.0]), "numbers": 2}),
     ),
     *(
         (
             key,
             set_at(
-                "choice",
-                "expectation",
+                "estimate",
                 value={
                     "documents": 6,
                     "accuracy": 0.5,
@@ -147,9 +152,9 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
             ),
         )
         for key, wrong in (
-            ("choice.expectation.confused", [pair(0, 1)]),
-            ("choice.expectation.confused", (pair(0, 1), pair(0, 1))),
-            ("choice.expectation.confused", (pair(0, 1, documents=7),)),
+            ("estimate.confused", [pair(0, 1)]),
+            ("estimate.confused", (pair(0, 1), pair(0, 1))),
+            ("estimate.confused", (pair(0, 1, documents=7),)),
             ("confused.first", (pair(2, 3),)),
             ("confused.second", (pair(1, 1),)),
             ("confused.second", (pair(0, 3),)),
@@ -157,7 +162,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
             ("confused", (0,)),
         )
     ),
-    ("choice.smoothing", set_at("choice", "smoothing", value=float("inf"))),
+    ("hyperparameters.smoothing", set_at("hyperparameters", "smoothing", value=float("inf"))),
     ("weighting.tf", set_at("weighting", "tf", value="loud")),
 ]
 

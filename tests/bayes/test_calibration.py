@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from nbtext.bayes.calibration import PRIOR_DEVIATION, PRIOR_MEAN, Calibration, fit_calibration
+from nbtext.bayes.calibration import PRIOR_DEVIATION, PRIOR_MEAN, TemperatureScaling, fit_temperature
 from nbtext.bayes.scorer import log_posterior
 
 
@@ -31,7 +31,7 @@ def with_odd_labels(
 
 def test_recovers_the_temperature() -> None:
     """Labels drawn at T(L) = 0.5 · L^0.8 give about that temperature back."""
-    found = fit_calibration(*overconfident(20_000, 0.5, 0.8))
+    found = fit_temperature(*overconfident(20_000, 0.5, 0.8))
     assert abs(np.log(found.a / 0.5)) < 0.2
     assert abs(found.b - 0.8) < 0.03
 
@@ -43,11 +43,11 @@ def test_finds_the_minimum(share: float) -> None:
 
     def loss(at: np.ndarray) -> float:
         noise = float(1 / (1 + np.exp(-at[2])))
-        log_posterior = Calibration(float(np.exp(at[0])), float(at[1]), noise).log_posterior(scores, lengths)
+        log_posterior = TemperatureScaling(float(np.exp(at[0])), float(at[1]), noise).log_posterior(scores, lengths)
         prior = (((at - PRIOR_MEAN) / PRIOR_DEVIATION) ** 2).sum() / 2
         return float((prior - log_posterior[np.arange(len(classes)), classes].sum()) / len(classes))
 
-    found = fit_calibration(scores, lengths, classes)
+    found = fit_temperature(scores, lengths, classes)
     best = minimize(
         loss, np.array([0.0, 0.0, -4.0]), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 2000}
     )
@@ -56,24 +56,24 @@ def test_finds_the_minimum(share: float) -> None:
 
 def test_odd_labels_do_not_make_all_others_doubtful() -> None:
     """Where one label in twenty was drawn by chance, that share is found, and the temperature is that of the others."""
-    found = fit_calibration(*with_odd_labels(overconfident(20_000, 0.5, 0.8), 0.05))
+    found = fit_temperature(*with_odd_labels(overconfident(20_000, 0.5, 0.8), 0.05))
     assert found.noise == pytest.approx(0.05, abs=0.01)
     assert abs(np.log(found.a / 0.5)) < 0.2
     assert abs(found.b - 0.8) < 0.04
-    assert fit_calibration(*overconfident(20_000, 0.5, 0.8)).noise < 0.006
+    assert fit_temperature(*overconfident(20_000, 0.5, 0.8)).noise < 0.006
 
 
 def test_documents_of_one_length_say_nothing_of_others() -> None:
     """Where all documents are 60 words long and twice too sure, one of 5 words is not thought much surer or less."""
     scores, lengths, classes = overconfident(4000, 2.0, 0.0)
-    found = fit_calibration(scores, np.full_like(lengths, 60), classes)
+    found = fit_temperature(scores, np.full_like(lengths, 60), classes)
     assert found.temperature(np.array([60]))[0] == pytest.approx(2, rel=0.1)
     assert 1 <= found.temperature(np.array([5]))[0] <= 2
 
 
 def test_two_documents_do_not_make_certainty() -> None:
     """Two documents that were told apart are no reason to believe anything with 99.9 %."""
-    found = fit_calibration(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2, 2]), np.array([1, 0], dtype=np.int32))
+    found = fit_temperature(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2, 2]), np.array([1, 0], dtype=np.int32))
     assert np.exp(found.log_posterior(np.array([[0.0, 1.0]]), np.array([2])))[0, 1] < 0.999
 
 
@@ -86,5 +86,5 @@ def test_extremes_are_finite() -> None:
         (np.array([[1e6, 0.0], [0.0, 1e6]]), [0, 1]),
     ):
         lengths = np.full(len(classes), 10)
-        found = fit_calibration(scores, lengths, np.array(classes, dtype=np.int32))
+        found = fit_temperature(scores, lengths, np.array(classes, dtype=np.int32))
         assert np.isfinite(found.log_posterior(scores, lengths)).all()

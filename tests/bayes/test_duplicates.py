@@ -167,7 +167,7 @@ def test_a_doubled_corpus_is_no_better() -> None:
     twice = TextClassifier().fit(
         (TEXTS * 3 + ["red", "yellow", "ripe"]) * 2, [*LABELS * 3, "banana", "apple", "banana"] * 2
     )
-    (first, second) = (each.fitted_.choice.expectation for each in (once, twice))
+    (first, second) = (each.fitted_.estimate for each in (once, twice))
     assert first is not None
     assert second is not None
     assert second.accuracy == first.accuracy < 1

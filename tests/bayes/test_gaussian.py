@@ -138,5 +138,5 @@ def test_too_many_labels_for_the_features(monkeypatch: pytest.MonkeyPatch) -> No
 def test_smoothing_is_the_floor() -> None:
     """Without --smoothing the floor of variances is 1e-9 of the largest, not searched for; else what is given."""
     texts, labels = ["a word", "word word", "one two", "two two three"], ["x", "x", "y", "y"]
-    assert TextClassifier(model="gaussian").fit(texts, labels).fitted_.choice.smoothing == 1e-9
-    assert TextClassifier(model="gaussian", smoothing=0.1).fit(texts, labels).fitted_.choice.smoothing == 0.1
+    assert TextClassifier(model="gaussian").fit(texts, labels).fitted_.hyperparameters.smoothing == 1e-9
+    assert TextClassifier(model="gaussian", smoothing=0.1).fit(texts, labels).fitted_.hyperparameters.smoothing == 0.1

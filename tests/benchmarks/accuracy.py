@@ -266,7 +266,7 @@ def leave_one_out_rows() -> Iterator[Row]:
         figures = []
         for split in random_splits(documents()):
             classifier = trained(split, WORDS)
-            expectation = classifier.fitted_.choice.expectation
+            expectation = classifier.fitted_.estimate
             foretold = expectation.accuracy if expectation is not None else float("nan")
             figures.append((foretold, *judged_sets(classifier, split.test)))
         foretold, measured, coverage, size = np.mean(figures, axis=0).tolist()

@@ -64,7 +64,7 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         assert "nbtext calibrate" in result.err
         assert "--keep-sample" in result.err
         found, whole = (joblib.load(tmp_path / f"{each}.joblib") for each in (name, "ab"))
-        assert found["choice"]["approximate"] == ("smoothing", "calibration", "outlier_threshold", "nonconformity")
+        assert found["approximate"] == ("smoothing", "calibration", "outlier_threshold", "nonconformity")
         assert bytes(found["statistics"]["occurrences"]) == bytes(whole["statistics"]["occurrences"])
     calibrated = nbtext("calibrate", "u.joblib", str(letters), "--input-format", "dirs", cwd=tmp_path)
     assert calibrated.status == 1  # the folders train and test are no labels of the model

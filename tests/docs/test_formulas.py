@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.bayes.categorical import compile_categorical, count_values
 from nbtext.bayes.class_statistics import count_classes, log_prior
 from nbtext.bayes.complement import compile_complement
@@ -164,7 +164,7 @@ def test_calibration() -> None:
     s, L, a, b, noise = random.normal(size=(N, K)), X.sum(axis=1), 0.8, 0.3, 0.05
     z = s / (a * L**b)[:, None]
     expected = (1 - noise) * np.exp(z) / np.exp(z).sum(axis=1, keepdims=True) + noise / K
-    equal(np.exp(Calibration(a, b, noise).log_posterior(s, L)), expected)
+    equal(np.exp(TemperatureScaling(a, b, noise).log_posterior(s, L)), expected)
 
 
 def test_outliers() -> None:

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
 
 from nbtext import TextClassifier
-from nbtext.bayes.calibration import fit_calibration
+from nbtext.bayes.calibration import fit_temperature
 from nbtext.bayes.decision_offsets import fit_decision_offsets
 from nbtext.errors import ModelError
 from nbtext.estimators import GaussianNB, MultinomialNB
@@ -24,7 +24,7 @@ def test_fractions_are_calibrated_like_counts(factor: float) -> None:
     pixels, digits = load_digits(return_X_y=True)
     is_test = np.random.default_rng(1).random(len(digits)) < 0.3
     model = MultinomialNB().fit(pixels[~is_test] * factor, digits[~is_test])
-    expected = model.fitted_.choice.expectation
+    expected = model.fitted_.estimate
     assert expected is not None
     found = log_loss(digits[is_test], model.predict_proba(pixels[is_test] * factor))
     assert abs(found - expected.log_loss) < 0.06
@@ -39,7 +39,7 @@ def test_the_order_of_rows_does_not_matter(estimator: Any, factor: float) -> Non
     rows, labels = random.poisson(0.4, (300, 20)) * factor, random.integers(0, 3, 300)
     order = random.permutation(300)
     first, second = estimator().fit(rows, labels), estimator().fit(rows[order], labels[order])
-    assert first.fitted_.choice.smoothing == second.fitted_.choice.smoothing
+    assert first.fitted_.hyperparameters.smoothing == second.fitted_.hyperparameters.smoothing
     np.testing.assert_allclose(first.predict_proba(rows), second.predict_proba(rows), rtol=1e-9)
 
 
@@ -50,12 +50,12 @@ def test_texts_and_their_matrix_have_the_same_smoothing() -> None:
     texts = [" ".join(random.choice(words[k * 10 :], random.integers(3, 20))) for k in range(3) for _ in range(400)]
     labels = [str(k) for k in range(3) for _ in range(400)]
     matrix = CountVectorizer(token_pattern=r"(?u)\b\w\w+\b").fit_transform(texts)
-    of_matrix = MultinomialNB().fit(csr_array(matrix), labels).fitted_.choice
-    of_texts = TextClassifier().fit(texts, labels).fitted_.choice
-    assert of_texts.expectation is not None
-    assert of_matrix.expectation is not None
-    assert of_matrix.expectation.documents == of_texts.expectation.documents
-    assert of_matrix.smoothing == pytest.approx(of_texts.smoothing, rel=0.8)
+    of_matrix = MultinomialNB().fit(csr_array(matrix), labels).fitted_
+    of_texts = TextClassifier().fit(texts, labels).fitted_
+    assert of_texts.estimate is not None
+    assert of_matrix.estimate is not None
+    assert of_matrix.estimate.documents == of_texts.estimate.documents
+    assert of_matrix.hyperparameters.smoothing == pytest.approx(of_texts.hyperparameters.smoothing, rel=0.8)
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e308])
@@ -64,7 +64,7 @@ def test_huge_scores_end(scale: float) -> None:
     scores = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]]) * scale
     classes = np.array([0, 1, 1], dtype=np.int32)
     try:
-        assert np.isfinite(fit_calibration(scores, np.array([3, 2, 1]), classes).a)
+        assert np.isfinite(fit_temperature(scores, np.array([3, 2, 1]), classes).a)
     except ModelError as error:
         assert "finite" in str(error)
 
@@ -75,7 +75,7 @@ def test_scores_that_are_not_finite_are_refused(value: float) -> None:
     scores = np.array([[value, 0.0], [0.0, 1.0], [1.0, 0.0]])
     classes = np.array([0, 1, 0], dtype=np.int32)
     with pytest.raises(ModelError, match="finite"):
-        fit_calibration(scores, np.array([3, 2, 1]), classes)
+        fit_temperature(scores, np.array([3, 2, 1]), classes)
     with pytest.raises(ModelError, match="finite"):
         fit_decision_offsets(scores, classes, "log_loss")
 

@@ -98,8 +98,8 @@ def test_leave_one_out_where_all_have_it() -> None:
     one = search_settings(listed, counted, has_time=lambda: True)
     assert one.estimate == "leave-one-out"
     best = fit_model(counted(one.best.candidate.features), one.best.candidate.features, one.best.candidate.modelling)
-    assert best.choice.expectation is not None
-    assert one.best.accuracy == best.choice.expectation.accuracy
+    assert best.estimate is not None
+    assert one.best.accuracy == best.estimate.accuracy
 
 
 def test_the_budget_ends_the_search() -> None:

@@ -38,7 +38,7 @@ def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict
     assert labels.tolist() == classifier.predict(texts).tolist()
     if classifier.model_settings.optimize is None:
         assert pipeline.predict(texts).tolist() == labels.tolist()
-    if classifier.fitted_.choice.calibration is None:
+    if classifier.fitted_.calibration.temperature is None:
         np.testing.assert_allclose(pipeline.predict_proba(texts), shares, rtol=0, atol=1e-9)
     clone(pipeline)
 

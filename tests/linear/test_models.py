@@ -102,8 +102,8 @@ def test_separable_documents_are_told_apart(options: dict[str, str]) -> None:
     learned = learn(data, np.ones(60), ModelSettings(**options))
     assert learned.scorer.weights()[:, :3].argmax(axis=0).tolist() == [0, 1, 2]
     assert (scores_of(learned.scorer, data).argmax(axis=1) == data.classes).mean() > 0.85
-    assert learned.choice.expectation is not None
-    assert learned.choice.expectation.accuracy > 0.75
+    assert learned.selection.estimate is not None
+    assert learned.selection.estimate.accuracy > 0.75
 
 
 @MODELS
@@ -157,7 +157,7 @@ def test_documents_learned_twice_are_not_estimated_better(model: str) -> None:
     matrix, classes = (random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2)
     twice = training_data(np.vstack((matrix, matrix)), np.tile(classes, 2))
     twice = replace(twice, hashes=np.tile(np.arange(80, dtype=np.uint64), 2))
-    estimate = learn(twice, np.ones(160), ModelSettings(model=model)).choice.expectation
+    estimate = learn(twice, np.ones(160), ModelSettings(model=model)).selection.estimate
     assert estimate is not None
     assert (estimate.accuracy < 0.7, estimate.duplicates) == (True, 80)
 
@@ -169,17 +169,17 @@ def test_held_out_documents_are_not_learned_from(model: str) -> None:
     data = training_data((random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2))
     learned = learn(data, np.ones(80), ModelSettings(model=model, C=100.0))
     assert (scores_of(learned.scorer, data).argmax(axis=1) == data.classes).all()
-    assert learned.choice.expectation is not None
-    assert learned.choice.expectation.accuracy < 0.7
-    assert learned.choice.expectation.log_loss > 0.6
+    assert learned.selection.estimate is not None
+    assert learned.selection.estimate.accuracy < 0.7
+    assert learned.selection.estimate.log_loss > 0.6
 
 
 @MODELS
 def test_the_strength_is_chosen_by_held_out_loss(model: str) -> None:
     """It is no worse than the usual one."""
     data, lengths = separable(90, seed=2), np.ones(90)
-    chosen = learn(data, lengths, ModelSettings(model=model, C="auto")).choice.expectation
-    usual = learn(data, lengths, ModelSettings(model=model, C=1.0)).choice.expectation
+    chosen = learn(data, lengths, ModelSettings(model=model, C="auto")).selection.estimate
+    usual = learn(data, lengths, ModelSettings(model=model, C=1.0)).selection.estimate
     assert chosen is not None
     assert usual is not None
     assert chosen.log_loss <= usual.log_loss * 1.01
@@ -190,7 +190,11 @@ def test_too_few_documents_are_learned_without_calibration(model: str) -> None:
     """One class, or fewer documents than folds: there is a scorer, and nothing is foretold."""
     for matrix, classes in (([[1.0, 0], [1, 1]], [0, 0]), ([[1.0, 0], [0, 1]], [0, 1])):
         learned = learn(training_data(matrix, classes), np.ones(2), ModelSettings(model=model, C="auto"))
-        assert (learned.choice.C, learned.choice.calibration, learned.choice.expectation) == (1.0, None, None)
+        assert (
+            learned.selection.hyperparameters.C,
+            learned.selection.calibration.temperature,
+            learned.selection.estimate,
+        ) == (1.0, None, None)
         assert np.isfinite(learned.scorer.weights()).all()
 
 
@@ -216,10 +220,10 @@ def test_nothing_that_needs_folds_is_fitted_once(model: str, monkeypatch: pytest
     monkeypatch.setitem(FITTERS, model, counted)
     learned = learn(separable(), np.ones(60), ModelSettings(model=model, calibrate=False))
     assert fits == [1.0]
-    assert (learned.choice.calibration, learned.choice.expectation) == (None, None)
+    assert (learned.selection.calibration.temperature, learned.selection.estimate) == (None, None)
     for options in ({"C": "auto"}, {"optimize": "macro_f1"}):
         settings = ModelSettings(model=model, calibrate=False, **options)  # type: ignore[arg-type]
-        assert learn(separable(), np.ones(60), settings).choice.expectation is not None
+        assert learn(separable(), np.ones(60), settings).selection.estimate is not None
 
 
 @MODELS

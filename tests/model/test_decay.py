@@ -137,8 +137,8 @@ def test_it_can_be_calibrated() -> None:
     """By documents that are asked about as they are: none is left out of counts of unknown weight."""
     old = [("apple pear", "a"), ("plum plum", "b"), ("apple", "a"), ("plum fig", "b")]
     faded = learn(TextClassifier().fit(*zip(*old, strict=True)), tallied([("fig plum", "b")]), factor=0.5)
-    assert faded.fitted_.choice.approximate
-    choice = calibrate(faded.model_, fitted(old).counts_).fitted.choice
+    assert faded.fitted_.approximate
+    choice = calibrate(faded.model_, fitted(old).counts_).fitted
     assert choice.approximate == ()
-    assert choice.expectation is not None
-    assert choice.expectation.documents == 4
+    assert choice.estimate is not None
+    assert choice.estimate.documents == 4

@@ -133,7 +133,7 @@ def test_the_parts_of_a_thousand_documents_sum_to_the_score(
     explanations = classifier.explain(texts)
     scores, _, n_known = Predictor(classifier.fitted_).score((texts,))
     calibration, places = (
-        classifier.fitted_.choice.calibration,
+        classifier.fitted_.calibration.temperature,
         {label: k for k, label in enumerate(classifier.fitted_.labels)},
     )
     temperatures = calibration.temperature(n_known) if calibration is not None else np.ones(1000)

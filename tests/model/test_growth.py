@@ -128,17 +128,17 @@ def tally_of(documents: Documents, size: int | None) -> CorpusCounts:
 def test_without_a_sample(first: Documents, second: Documents) -> None:
     """Without a sample the counts are exact all the same; smoothing and calibration are carried over, and marked."""
     a = loaded(trained(first, {}))
-    earlier = a.fitted_.choice
+    earlier = a.fitted_
     whole = trained(first + second, {})
     texts, labels = zip(*second, strict=True)
     a.partial_fit(texts, labels)
     np.testing.assert_array_equal(a.counts_.statistics.occurrences, whole.counts_.statistics.occurrences)
     assert a.counts_.vocabulary == whole.counts_.vocabulary
     assert a.fitted_.labels == whole.fitted_.labels
-    assert a.fitted_.choice.smoothing == earlier.smoothing
-    assert a.fitted_.choice.calibration == earlier.calibration
-    assert a.fitted_.choice.expectation is None
-    assert a.fitted_.choice.approximate == ("smoothing", "calibration", "outlier_threshold", "nonconformity")
+    assert a.fitted_.hyperparameters.smoothing == earlier.hyperparameters.smoothing
+    assert a.fitted_.calibration.temperature == earlier.calibration.temperature
+    assert a.fitted_.estimate is None
+    assert a.fitted_.approximate == ("smoothing", "calibration", "outlier_threshold", "nonconformity")
     assert saved(loaded(a)) == saved(a)
 
 
@@ -221,9 +221,9 @@ def test_calibrate(fresh: Documents) -> None:
     before = classifier.counts_
     calibrated = calibrate(classifier.model_, tally_of(fresh, None))
     assert calibrated.counts is before
-    assert calibrated.fitted.choice.expectation is not None
-    assert calibrated.fitted.choice.expectation.documents == len(fresh)
-    assert calibrated.fitted.choice.approximate == ()
+    assert calibrated.fitted.estimate is not None
+    assert calibrated.fitted.estimate.documents == len(fresh)
+    assert calibrated.fitted.approximate == ()
 
 
 def test_calibrate_on_what_was_learned() -> None:

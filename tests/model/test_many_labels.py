@@ -94,9 +94,11 @@ def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatc
 def test_leave_one_out_looks_at_fewer_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     """And says at how many; always the same ones."""
     texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
-    assert TextClassifier().fit(texts, labels).fitted_.choice.expectation.documents == 100
+    assert TextClassifier().fit(texts, labels).fitted_.estimate.documents == 100
     monkeypatch.setattr(smoothing, "MOST_SCORES", 300)
-    choices = [TextClassifier().fit(texts[::step], labels[::step]).fitted_.choice for step in (1, -1)]
-    assert [choice.expectation for choice in choices] == [choices[0].expectation] * 2
-    np.testing.assert_array_equal(choices[0].nonconformity.points, choices[1].nonconformity.points)
-    assert choices[0].expectation.documents == 30
+    choices = [TextClassifier().fit(texts[::step], labels[::step]).fitted_ for step in (1, -1)]
+    assert [fitted.estimate for fitted in choices] == [choices[0].estimate] * 2
+    np.testing.assert_array_equal(
+        choices[0].calibration.nonconformity.points, choices[1].calibration.nonconformity.points
+    )
+    assert choices[0].estimate.documents == 30
