@@ -23,7 +23,7 @@ def trained(model: TrainedModel) -> str:
     expected = reading.estimate
     if len(model.fitted.labels) == 1:
         return f"{found}; with one label, every text will be given it"
-    if expected is None and choice.C is not None and not model.fitted.model_settings.calibrate:
+    if expected is None and chosen.C is not None and not model.fitted.model_settings.calibrate:
         return f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
     if expected is None:
         return found

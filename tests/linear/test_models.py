@@ -112,7 +112,7 @@ def test_threads_change_nothing(model: str) -> None:
     one, three = (learn(separable(), np.ones(60), ModelSettings(model=model, C="auto"), jobs=jobs) for jobs in (1, 3))
     assert one.scorer.deltas.tobytes() == three.scorer.deltas.tobytes()
     assert one.scorer.bias.tobytes() == three.scorer.bias.tobytes()
-    assert repr(one.choice) == repr(three.choice)
+    assert repr(one.selection) == repr(three.selection)
 
 
 @MODELS
@@ -190,11 +190,9 @@ def test_too_few_documents_are_learned_without_calibration(model: str) -> None:
     """One class, or fewer documents than folds: there is a scorer, and nothing is foretold."""
     for matrix, classes in (([[1.0, 0], [1, 1]], [0, 0]), ([[1.0, 0], [0, 1]], [0, 1])):
         learned = learn(training_data(matrix, classes), np.ones(2), ModelSettings(model=model, C="auto"))
-        assert (
-            learned.selection.hyperparameters.C,
-            learned.selection.calibration.temperature,
-            learned.selection.estimate,
-        ) == (1.0, None, None)
+        selection = learned.selection
+        found = selection.hyperparameters.C, selection.calibration.temperature, selection.estimate
+        assert found == (1.0, None, None)
         assert np.isfinite(learned.scorer.weights()).all()
 
 
@@ -231,7 +229,7 @@ def test_a_model_that_does_not_converge_warns(model: str, monkeypatch: pytest.Mo
     """Of a column a thousand times larger than the others, C = 1000 takes more than a pass or two."""
     matrix = np.hstack((separable().matrix.toarray(), np.random.default_rng(1).normal(500, 300, (60, 1))))
     data, settings = training_data(matrix, np.arange(60) % 3), ModelSettings(model=model, C=1000.0, calibrate=False)
-    assert learn(data, np.ones(60), settings).choice.is_converged
+    assert learn(data, np.ones(60), settings).selection.hyperparameters.is_converged
     fitter = FITTERS[model]
 
     def stop_early(data: TrainingData, rows: Any, solver: SolverSettings, **options: Any) -> Any:
@@ -240,7 +238,7 @@ def test_a_model_that_does_not_converge_warns(model: str, monkeypatch: pytest.Mo
     monkeypatch.setitem(FITTERS, model, stop_early)
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         learned = learn(data, np.ones(60), settings)
-    assert not learned.choice.is_converged
+    assert not learned.selection.hyperparameters.is_converged
 
 
 @MODELS
