@@ -4,6 +4,7 @@ python tests/torture [RUNS]      all of them, as a table; RUNS executions of eac
 python tests/torture kills N M   commands killed at N moments each and at every M-th step of writing, as JSON
 python tests/torture flips N     every N-th bit of a small model flipped
 python tests/torture models N M  every N-th hostile model, and M pairs of changes
+python tests/torture races N     every pair of commands that replace a model, N times at once
 python tests/torture texts N     hostile texts, the largest of a thousand times N bytes
 """
 
@@ -21,9 +22,11 @@ from typing import Any
 import artifacts
 import kills
 import models
+import races
 import texts
 
 MOMENTS = 80  # for each command
+RACES = 20  # of each pair
 EVERY_MODEL = 4  # of 20,000
 FUZZ = Path(__file__).parents[1] / "fuzz"
 
@@ -74,6 +77,15 @@ def _kills(folder: Path) -> bool:
     return row("kill points tried", found["points"], "files lost", found["lost"], more)
 
 
+def _races(folder: Path) -> bool:
+    folder.mkdir()
+    found = races.race(folder, RACES)
+    outcomes = ", ".join(f"{name} succeeded {found[name]:,}" for name in ("none", "one", "both"))
+    return row(
+        "races of two writers", found["races"], "changes lost silently", found["lost"] + found["silent"], outcomes
+    )
+
+
 def _texts(folder: Path) -> bool:
     folder.mkdir()
     is_well = True
@@ -109,6 +121,8 @@ def main(what: str = "100000", number: str = "1", every: str = "1") -> int:
             found = artifacts.flipped(folder, int(number))
         elif what == "models":
             found = models.attack(folder, int(number), int(every))
+        elif what == "races":
+            found = races.race(folder, int(number))
         elif what == "texts":
             found = list(texts.fed(folder, int(number)))
         else:

@@ -44,9 +44,9 @@ def killed(folder: Path, n_delays: int, stride: int = 1) -> dict[str, Any]:
     returns  points (moments tried), lost (outputs neither old nor new), left (temporary files that stayed), commands
     """
     figures: dict[str, Any] = {"points": 0, "lost": 0, "left": 0, "old": 0, "new": 0, "commands": []}
-    _run(["train", str(LETTERS / "train"), "-o", "letters.joblib"], folder).check_returncode()
-    _run(["train", str(LETTERS / "test"), "-o", "test.joblib"], folder).check_returncode()
-    known = _run(["--help"], folder).stdout
+    run_nbtext(["train", str(LETTERS / "train"), "-o", "letters.joblib"], folder).check_returncode()
+    run_nbtext(["train", str(LETTERS / "test"), "-o", "test.joblib"], folder).check_returncode()
+    known = run_nbtext(["--help"], folder).stdout
     for number, job in enumerate(JOBS):
         if f" {job.arguments[0]} ".encode() in known:
             figures["commands"].append(job.name)
@@ -59,7 +59,7 @@ def _kill_job(job: Job, folder: Path, n_delays: int, steps: range, figures: dict
     old = (folder / "letters.joblib").read_bytes() if job.output == "old.joblib" else OLD
     output.write_bytes(old)
     start = time.monotonic()
-    _run(job.arguments, folder).check_returncode()
+    run_nbtext(job.arguments, folder).check_returncode()
     seconds = time.monotonic() - start
     new = output.read_bytes()
     before = set(os.listdir(folder))
@@ -77,7 +77,7 @@ def _kill_job(job: Job, folder: Path, n_delays: int, steps: range, figures: dict
 
     output.write_bytes(old)
     for number in range(n_delays):
-        _run(job.arguments, folder, kill_after=1.05 * seconds * (number + 0.5) / n_delays)
+        run_nbtext(job.arguments, folder, kill_after=1.05 * seconds * (number + 0.5) / n_delays)
         judge()
     _kill_at_steps(job, folder, steps, judge)
 
@@ -87,7 +87,7 @@ def _kill_at_steps(job: Job, folder: Path, steps: range, judge: Any) -> None:
         shutil.copy(KILLER, killer)
         for step in steps:
             (Path(killer) / "when").write_text(str(step), encoding="ascii")
-            done = _run(job.arguments, folder, path=Path(killer))
+            done = run_nbtext(job.arguments, folder, path=Path(killer))
             if done.returncode == 0:
                 break
             assert done.returncode == -signal.SIGKILL, done
@@ -96,17 +96,21 @@ def _kill_at_steps(job: Job, folder: Path, steps: range, judge: Any) -> None:
             raise AssertionError("it never ends")
 
 
-def _run(
-    arguments: list[str], folder: Path, *, kill_after: float | None = None, path: Path | None = None
-) -> subprocess.CompletedProcess[bytes]:
+def start_nbtext(arguments: list[str], folder: Path, path: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start a command in a folder; `path` is a further place of modules."""
     command = [sys.executable, "-m", "nbtext", *arguments, *([] if arguments[0].startswith("-") else ["-q"])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, filter(None, (path, TOP))))}
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def run_nbtext(
+    arguments: list[str], folder: Path, *, kill_after: float | None = None, path: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end, or kill it after so many seconds."""
+    with start_nbtext(arguments, folder, path) as process:
         try:
             out, err = process.communicate(timeout=kill_after)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)

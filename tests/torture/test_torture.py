@@ -38,6 +38,14 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
     assert figures["wrong"] == 0
 
 
+def test_no_change_is_lost_in_a_race(tmp_path: Path) -> None:
+    """Of two commands that replace a model at once, each changes it or fails with a message."""
+    figures = measured(tmp_path, "races", "1")
+    assert figures["races"] == 10
+    assert figures["lost"] == figures["silent"] == 0
+    assert figures["one"] + figures["both"] > 0
+
+
 def test_no_hostile_model_gets_through(tmp_path: Path) -> None:
     """Models with extreme numbers, some of those of `make torture`: no command prints NaN, crashes, warns or hangs."""
     figures = measured(tmp_path, "models", "101", "300")
