@@ -28,12 +28,12 @@ class Job(NamedTuple):
 
 
 JOBS = [
-    Job("train", ["train", str(LETTERS / "train"), "-o", "new.joblib"], "new.joblib"),
-    Job("vectorize", ["vectorize", str(LETTERS / "train"), "-o", "new.npz"], "new.npz"),
-    Job("predict", ["predict", str(LETTERS / "test"), "-m", "letters.joblib", "-o", "new.tsv"], "new.tsv"),
-    Job("update", ["update", "letters.joblib", str(LETTERS / "test"), "-o", "new.joblib"], "new.joblib"),
+    Job("train", ["train", str(LETTERS / "train"), "--force", "-o", "new.joblib"], "new.joblib"),
+    Job("vectorize", ["vectorize", str(LETTERS / "train"), "--force", "-o", "new.npz"], "new.npz"),
+    Job("predict", ["predict", str(LETTERS / "test"), "-m", "letters.joblib", "--force", "-o", "new.tsv"], "new.tsv"),
+    Job("update", ["update", "letters.joblib", str(LETTERS / "test"), "--force", "-o", "new.joblib"], "new.joblib"),
     Job("update-in-place", ["update", "old.joblib", str(LETTERS / "test")], "old.joblib"),
-    Job("merge", ["merge", "letters.joblib", "test.joblib", "-o", "new.joblib"], "new.joblib"),
+    Job("merge", ["merge", "letters.joblib", "test.joblib", "--force", "-o", "new.joblib"], "new.joblib"),
 ]
 
 
