@@ -23,6 +23,8 @@ from nbtext.documents.decompression import (
     too_long,
     unpack,
 )
+from nbtext.documents.files import read_files
+from nbtext.documents.formats import HTML_SUFFIXES, content_suffix
 from nbtext.documents.recognition import (
     BINARY,
     HEAD_BYTES,
@@ -41,52 +43,10 @@ BLOCK_FILES = 256
 BLOCK_BYTES = 8 << 20
 UNPACKED_RATIO = 20  # to which a compressed file is expected to unpack
 SAMPLE_STEP = 32  # the size of one file in so many is looked at, to fill blocks
-READ_BYTES = 1 << 20
 TAB_BYTES = 300  # a record of results has a tab among its first bytes
 SPECIAL_BEGINNINGS = MARKS + MAGICS + UNUSUAL_BEGINNINGS
-SPECIAL_SUFFIXES = tuple(SUFFIXES)
+SPECIAL_SUFFIXES = (*SUFFIXES, *HTML_SUFFIXES, ".HTML", ".HTM")
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
-
-
-def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
-    """Return the content of each file, or the system's error: EINVAL for special files, EFBIG above the limit."""
-    return [_read_file(path, limit) for path in paths]
-
-
-try:
-    from nbtext.documents._files import read_files
-except ImportError:  # not compiled
-    read_files = read_files_plainly
-
-
-def _read_file(path: bytes, limit: int) -> bytes | int:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-    except OSError as error:
-        return error.errno or errno.EIO
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            return errno.EINVAL
-        if status.st_size > limit:
-            return errno.EFBIG
-        content = os.read(handle, status.st_size + 1)
-        return content if len(content) == status.st_size else _read_changing(handle, content, limit)
-    except OSError as error:
-        return error.errno or errno.EIO
-    finally:
-        os.close(handle)
-
-
-def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
-    """Return a file whose size is not what the system says."""
-    blocks, size = [content], len(content)
-    while blocks[-1]:
-        blocks.append(os.read(handle, READ_BYTES))
-        size += len(blocks[-1])
-        if size > limit:
-            return errno.EFBIG
-    return b"".join(blocks)
 
 
 @dataclass(slots=True)
@@ -166,6 +126,10 @@ class FileDocuments:
                 skipped.append(row)
             elif row not in batch.problems:
                 text, repaired = self.encoding.decode(content_of(path, content, self.max_document_bytes))
+                if content_suffix(path) in HTML_SUFFIXES:
+                    from nbtext.documents.html import text_of_html
+
+                    text = text_of_html(text)
         except InputError as problem:
             batch.problems[row] = problem.locate(path)
             batch.labels[row] = None
@@ -264,6 +228,12 @@ class Tree:
     labels: list[str | None] = field(default_factory=list)
     in_maildir: list[bool] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+
+    def drop(self, rows: Sequence[bool]) -> None:
+        """Remove some of the files."""
+        self.paths = [path for path, is_dropped in zip(self.paths, rows, strict=True) if not is_dropped]
+        self.labels = [label for label, is_dropped in zip(self.labels, rows, strict=True) if not is_dropped]
+        self.in_maildir = [each for each, is_dropped in zip(self.in_maildir, rows, strict=True) if not is_dropped]
 
 
 @dataclass(slots=True)

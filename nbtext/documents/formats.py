@@ -20,6 +20,7 @@ from nbtext.errors import InputError
 # The possessive quantifiers keep the time linear.
 MBOX_SEPARATOR = rb"From (?:\S[^\s@]*+@\S++\s*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
 TEXT_SUFFIX = ".txt"
+HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 INPUT_UNITS = ("file", "line", "row")  # what one document is
 MODEL_HINT = "-m takes a model; train refits one where it is the only SOURCE; merge joins several"
 
@@ -79,6 +80,7 @@ _records = (
     Format(
         "jsonl", "row", "jsonl:read_jsonl", (".jsonl", ".ndjson", ".json"), rb"\{", is_splittable=True, is_live=True
     ),
+    Format("json", "row", "json_array:read_json_array", (".json",), rb"\[\s*(?:\{|\Z)"),
     Format("csv", "row", "tables:read_csv", (".csv",)),
     Format("tsv", "row", "tables:read_tsv", (".tsv", ".tab")),
     Format(
@@ -94,6 +96,7 @@ _records = (
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), has_fields=False, is_splittable=True, is_live=True),
     Format("mbox", "row", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "file", "mail:read_mbox", (".eml",), is_choice=False),
+    Format("html", "file", "directory:read_whole", HTML_SUFFIXES, has_fields=False, is_choice=False),
     Format("matrix", "row"),
 )
 FORMATS = {record.name: record for record in _records}

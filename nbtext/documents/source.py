@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,9 @@ from nbtext.documents.urls import is_folder, is_url
 from nbtext.errors import InputError, SettingsError
 
 MAX_BYTES = 2**62  # that any reader can count
+ABOUT_FILE = "file about the directory, such as README or LICENSE"
+
+_about = re.compile(r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*")
 
 
 class Reader(Protocol):
@@ -204,6 +208,14 @@ def _list_directory(root: str, settings: ReadingSettings, skipped: Counter[str],
     if wanted not in (None, "dirs", "files"):
         files = zip(tree.paths, tree.labels, strict=True)
         return [Shard("file", (path,), (label,), root=root) for path, label in files]
+    if any(label is not None for label in tree.labels):
+        is_about = [
+            label is None and _about.fullmatch(os.path.basename(path)) is not None
+            for path, label in zip(tree.paths, tree.labels, strict=True)
+        ]
+        if any(is_about):
+            skipped[ABOUT_FILE] += sum(is_about)
+            tree.drop(is_about)
     if wanted == "files":
         tree.labels = [None] * len(tree.paths)
     shards, start = [], 0

@@ -149,3 +149,26 @@ def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> N
     assert "4 documents" in result.err
     assert "skipped: symbolic link to a file that cannot be read: 1" in result.err
     assert len(ids_of(nbtext("predict", "td", "-m", "m.joblib", "--to", "tsv", cwd=fruit))) == 4
+
+
+def test_html_files_are_reduced_to_text(nbtext: Any, fruit: Path) -> None:
+    """Tags, scripts and styles are no words; a page named by itself is one document too."""
+    page = "<!doctype html><title>Plum</title><script>function var</script><p class=x>purple\n<b>plum</b>&amp;co"
+    (fruit / "td/b/page.html").write_text(page)
+    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
+    words = json.loads(nbtext("inspect", "m.joblib", "--to", "json", cwd=fruit).out)
+    assert "plum" in str(words)
+    assert "function" not in str(words)
+    alone = nbtext("predict", "td/b/page.html", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).out
+    assert alone in nbtext("predict", "td", "-m", "m.joblib", "--to", "jsonl", cwd=fruit).out
+
+
+def test_a_readme_of_the_tree_is_skipped(nbtext: Any, fruit: Path) -> None:
+    """A README directly under the directory, beside the folders of labels, is counted and does not stop the run."""
+    (fruit / "td/README.md").write_text("About this corpus.")
+    (fruit / "td/LICENSE").write_text("Free.")
+    (fruit / "td/a/readme.txt").write_text("red apple")
+    result = nbtext("train", "td", "-o", "m.joblib", cwd=fruit)
+    assert result.status == 0, result.err
+    assert "5 documents" in result.err
+    assert "skipped: file about the directory, such as README or LICENSE: 2" in result.err

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.directory import list_tree, read_files, read_files_plainly
+from nbtext.documents.directory import list_tree
+from nbtext.documents.files import read_files, read_files_plainly
 from nbtext.errors import InputError
 
 

@@ -1,0 +1,149 @@
+"""JSON arrays, `[{…}, …]`: each item is a document. Items are read one by one, so that memory stays bounded."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from json import JSONDecodeError
+from typing import Any
+
+from nbtext.documents.batch import Batch, BatchBuilder
+from nbtext.documents.blocks import ReadOptions, read_raw_blocks
+from nbtext.documents.decoding import marked_encoding
+from nbtext.documents.decompression import too_long
+from nbtext.documents.jsonl import add_record, decoder, too_deep
+from nbtext.documents.lines import origin_of
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.streams import ByteStream
+from nbtext.errors import InputError
+
+BLOCK_ITEMS = 1 << 12
+BLOCK_CHARACTERS = 1 << 20
+ARRAY_HINT = "a JSON array is [item, item, ...]; is the file complete?"
+
+_blanks = re.compile(r"[ \t\n\r]*")
+
+
+@dataclass(slots=True)
+class ArrayDocuments:
+    """Documents that are items of a JSON array: value and number of replaced characters of each."""
+
+    items: list[tuple[Any, int]]
+    first_number: int
+    origin: str
+    settings: ReadingSettings
+    size: int
+
+    def batch(self) -> Batch:
+        """Return the items as documents, with ids `FILE:NUMBER`; what is wrong with one is a problem of its row."""
+        builder = BatchBuilder(self.settings)
+        for number, (item, repaired) in enumerate(self.items, self.first_number):
+            place = f"{self.origin}{number}"
+            if isinstance(item, InputError):
+                builder.add_problem(item, place=place)
+            else:
+                add_record(builder, item, self.settings, place=place)
+            builder.batch.repaired_documents += repaired > 0
+            builder.batch.repaired_bytes += repaired
+        return builder.finish()
+
+
+def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayDocuments]:
+    """Yield the items of a JSON array in blocks.
+
+    raises  InputError: the text is no JSON array, or an item has more characters than a document may have
+    """
+    settings, origin = options.settings, origin_of(stream.path)
+    items: list[tuple[Any, int]] = []
+    first_number, n_characters, position = 1, 0, 0
+    for item, length, repaired in _read_items(stream, options):
+        items.append((item, repaired))
+        n_characters += length
+        if len(items) == BLOCK_ITEMS or n_characters >= BLOCK_CHARACTERS:
+            yield ArrayDocuments(items, first_number, origin, settings, stream.position - position)
+            items, first_number, n_characters, position = [], first_number + len(items), 0, stream.position
+    if items:
+        yield ArrayDocuments(items, first_number, origin, settings, stream.position - position)
+
+
+class _Text:
+    """The decoded text of a stream, of which the characters before `at` are no longer needed."""
+
+    def __init__(self, stream: ByteStream, options: ReadOptions) -> None:
+        encoding, mark = marked_encoding(stream.head(), options.encoding)
+        stream.skip(mark)
+        self.path, self.limit = stream.path, options.settings.max_document_bytes
+        self.buffer, self.at, self.line = "", 0, 1
+        self.is_ended = False
+        self._raw_blocks = read_raw_blocks(stream)
+        self._decoder = codecs.getincrementaldecoder(encoding.codec)("strict" if encoding.is_strict else "replace")
+
+    def read_more(self) -> None:
+        """Double the text that is left, so that an item is parsed a few times at most."""
+        self.line += self.buffer.count("\n", 0, self.at)
+        self.buffer, self.at = self.buffer[self.at :], 0
+        blocks, wanted = [self.buffer], max(len(self.buffer), 1)
+        while wanted > 0 and not self.is_ended:
+            raw = next(self._raw_blocks, b"")
+            self.is_ended = not raw
+            try:
+                blocks.append(self._decoder.decode(raw, final=self.is_ended))
+            except UnicodeDecodeError as error:
+                hint = "name the --encoding, or give --encoding-errors replace"
+                raise self.error(f"the bytes are not valid {error.encoding}", hint) from None
+            wanted -= len(blocks[-1])
+        self.buffer = "".join(blocks)
+
+    def skip_blanks(self) -> str:
+        """Return the next character that is not blank, "" at the end."""
+        while True:
+            found = _blanks.match(self.buffer, self.at)
+            self.at = found.end() if found else self.at
+            if self.at < len(self.buffer) or self.is_ended:
+                return self.buffer[self.at : self.at + 1]
+            self.read_more()
+
+    def error(self, what: str, hint: str = ARRAY_HINT) -> InputError:
+        """Return an error at the current line."""
+        line = self.line + self.buffer.count("\n", 0, self.at)
+        return InputError(what, where=f"{origin_of(self.path)}{line}", hint=hint)
+
+
+def _read_items(stream: ByteStream, options: ReadOptions) -> Iterator[tuple[Any, int, int]]:
+    """Yield each item, its length in characters, and how many characters replace invalid bytes in it."""
+    text = _Text(stream, options)
+    if text.skip_blanks() != "[":
+        raise text.error("is no JSON array")
+    separator = text.buffer[text.at]
+    while separator != "]":
+        text.at += 1
+        if text.skip_blanks() == "]" and separator == "[":
+            break
+        yield _read_item(text)
+        separator = text.skip_blanks()
+        if separator not in (",", "]") or not separator:
+            raise text.error("broken JSON: expected a comma or a closing bracket after an item")
+    text.at += 1
+    if text.skip_blanks():
+        raise text.error("broken JSON: there is text after the array")
+
+
+def _read_item(text: _Text) -> tuple[Any, int, int]:
+    while True:
+        try:
+            item, end = decoder.raw_decode(text.buffer, text.at)
+        except RecursionError:
+            raise text.error(too_deep().what, "") from None
+        except JSONDecodeError as error:
+            if text.is_ended:
+                raise text.error(f"broken JSON: {error.msg.removesuffix(' at')}") from None
+        else:
+            if end < len(text.buffer) or text.is_ended:  # else a number may go on
+                length, repaired = end - text.at, text.buffer.count("\ufffd", text.at, end)
+                text.at = end
+                return (item if length <= text.limit else too_long(text.limit)), length, repaired
+        if len(text.buffer) - text.at > text.limit:
+            raise text.error(too_long(text.limit).what, "--max-document-bytes allows more, if the JSON is not broken")
+        text.read_more()
