@@ -31,8 +31,7 @@ from nbtext.report.records import OUTPUT_FORMATS
 if TYPE_CHECKING:
     from nbtext.bayes.settings import ModelSettings
     from nbtext.documents.settings import ReadingSettings
-    from nbtext.evaluation.comparison import SideBySide
-    from nbtext.evaluation.learning_curves import Comparison
+    from nbtext.evaluation.comparison import Comparison
     from nbtext.evaluation.settings import CurveSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
@@ -82,10 +81,9 @@ def compare(
     Without -m, each of --models is trained on growing parts of SOURCE and tested on the rest. The result is the mean
     and the standard deviation of accuracy and log-loss over the random splits.
     """
-    from nbtext.report.comparison_page import curves_page, rivals_page
-    from nbtext.report.curves import format_learning_curves
+    from nbtext.report.comparison import format_comparison, render_comparison_page
+    from nbtext.report.learning_curves import format_learning_curves, render_learning_curves_page
     from nbtext.report.page.rendering import write_page
-    from nbtext.report.rivals import format_side_by_side
 
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     check_report(report)
@@ -98,11 +96,11 @@ def compare(
             raise SettingsError("the models are tested on SOURCE", where="--test", hint="leave it out")
         refuse(CURVE_STAGE, FEATURE_STAGE, MODELS, because="the models are trained already")
         compared = _compare_models(sources, models, reading, run)
-        page = partial(rivals_page, compared, subject=", ".join(sources))
-        text = format_side_by_side(compared, output_format=chosen, screen=screen(output))
+        page = partial(render_comparison_page, compared, subject=", ".join(sources))
+        text = format_comparison(compared, output_format=chosen, screen=screen(output))
     else:
         learned = _compute_curves(sources, test, reading, features, modelling, curves, run)
-        page = partial(curves_page, learned, subject=", ".join(sources))
+        page = partial(render_learning_curves_page, learned, subject=", ".join(sources))
         text = format_learning_curves(learned, output_format=chosen, screen=screen(output))
     if report is not None:
         write_page(report, page())
@@ -125,14 +123,14 @@ def _compare_models(
     from time import thread_time
 
     from nbtext.artifact.model import load_model
-    from nbtext.evaluation.comparison import Contestant, side_by_side
+    from nbtext.evaluation.comparison import Candidate, compare_models
 
     def size(path: str) -> int | None:
         return os.path.getsize(path) if path != STANDARD_INPUT else None
 
-    candidates = [Contestant(path, load_model(path), size(path)) for path in models]
+    candidates = [Candidate(path, load_model(path), size(path)) for path in models]
     with open_documents(sources, reading, run) as (source, on_batch):
-        return side_by_side(candidates, source, clock=thread_time, jobs=run.jobs, on_batch=on_batch)
+        return compare_models(candidates, source, clock=thread_time, jobs=run.jobs, on_batch=on_batch)
 
 
 def _compute_curves(
@@ -145,7 +143,7 @@ def _compute_curves(
     run: RunSettings,
 ) -> Comparison:
     """The learning curves of models."""
-    from nbtext.evaluation.learning_curves import learning_curves
+    from nbtext.evaluation.learning_curves import compute_learning_curves
     from nbtext.model.fitting import check_hashing
     from nbtext.report.progress import track_progress
 
@@ -155,7 +153,7 @@ def _compute_curves(
     corpus, features = _count(sources, reading, features, run)
     others = _count((test,), reading, features, run)[0] if test is not None else None
     is_wanted = not (run.quiet or run.no_progress)
-    return learning_curves(
+    return compute_learning_curves(
         corpus,
         curves,
         features=features,

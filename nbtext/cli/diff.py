@@ -30,7 +30,7 @@ def diff(before: str, after: str, n_features: int, output: str, output_format: s
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.difference import compare_models
-    from nbtext.report.difference import format_difference
+    from nbtext.report.training import format_difference
 
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     found = compare_models(load_model(before), load_model(after), n_features=n_features)

@@ -25,17 +25,16 @@ from nbtext.cli.options import (
 )
 from nbtext.cli.running import check_report, open_documents, result_format, screen, write_result
 from nbtext.errors import SettingsError
-from nbtext.evaluation.thresholds import check_bars, parse_bars
+from nbtext.evaluation.metrics import check_thresholds, parse_thresholds
 from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
     from nbtext.bayes.settings import ModelSettings
     from nbtext.documents.settings import ReadingSettings
     from nbtext.documents.source import Source
-    from nbtext.evaluation.error_log import ErrorLog
+    from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
     from nbtext.evaluation.metrics import Evaluation
     from nbtext.evaluation.predictions_file import PredictionsFile
-    from nbtext.evaluation.seen import Seen
     from nbtext.evaluation.settings import FoldSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.fitted_model import TrainedModel
@@ -57,7 +56,7 @@ MODELS = MODEL_STAGE.without("keep_sample")
     Option("--predictions", type=INPUT,
            help="File of predictions to evaluate instead of a model. They are matched to SOURCE by id."),
     FOLD_STAGE,
-    Option("--fail-under", "thresholds", type=Parsed("METRIC=N,…", parse_bars), default={},
+    Option("--fail-under", "thresholds", type=Parsed("METRIC=N,…", parse_thresholds), default={},
            help="Exit with status 3 if a metric is worse than its threshold, as in accuracy=0.85,macro_f1=0.8."),
     Option("--foreign", type=SOURCE,
            help="Documents of another kind. The AUROC tells how well the typicality separates them from SOURCE."),
@@ -97,8 +96,8 @@ def evaluate(
     Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
     `nbtext train` would train with the same options (--folds, --group-field, --order-field).
     """
-    from nbtext.evaluation import seen
-    from nbtext.evaluation.metrics import Judge
+    from nbtext.evaluation import error_log
+    from nbtext.evaluation.metrics import Evaluator
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.report.evaluation import format_evaluation
 
@@ -109,30 +108,32 @@ def evaluate(
     subject = _load_subject(model_file, predictions, folding)
     log = _error_log(report, decisions)
 
-    def predict(source: Source, on_batch: OnBatch) -> Iterator[Seen]:
+    def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
         if isinstance(subject, TrainedModel):
-            return seen.by_model(subject.fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+            return error_log.predict_by_model(
+                subject.fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch
+            )
         if subject is not None:
-            return seen.by_file(subject, source, decisions)
-        return seen.by_folds(
+            return error_log.predict_from_file(subject, source, decisions)
+        return error_log.predict_by_folds(
             source, folding, features=features.settings(), modelling=modelling.settings(), decisions=decisions,
             jobs=run.jobs, on_batch=on_batch,
         )  # fmt: skip
 
     unit = subject.fitted.input_unit if isinstance(subject, TrainedModel) else None
-    judge = Judge(decisions.cost, with_likelihoods=foreign is not None)
+    evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None)
     reading = replace(reading, mark_field=folding.mark_field)
     with open_documents(sources, reading, run, input_unit=unit) as (source, on_batch):
         predicted = predict(source, on_batch)
-        judge.add_all(log.watching(predicted) if log is not None else (each.predictions for each in predicted))
+        evaluator.add_all(log.record_all(predicted) if log is not None else (each.predictions for each in predicted))
     if foreign is not None:
         with open_documents((foreign,), reading, run, input_unit=unit) as (source, on_batch):
-            judge.add_foreign(each.predictions for each in predict(source, on_batch))
-    evaluation = judge.evaluation()
+            evaluator.add_foreign(each.predictions for each in predict(source, on_batch))
+    evaluation = evaluator.evaluation()
     if report is not None and log is not None:
         _write_report(report, log, evaluation, subject, sources)
     write_result(format_evaluation(evaluation, output_format=chosen, screen=screen(output)), output, chosen)
-    check_bars(evaluation, thresholds)
+    check_thresholds(evaluation, thresholds)
 
 
 def _load_subject(
@@ -173,16 +174,16 @@ def _write_report(
     sources: tuple[str, ...],
 ) -> None:
     """Write the page of an evaluation."""
-    from nbtext.evaluation.diagnosis import diagnosed
+    from nbtext.evaluation.diagnosis import diagnose
     from nbtext.features.occurrences import Locator
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.report.evaluation_page import evaluation_page
+    from nbtext.report.evaluation_page import render_evaluation_page
     from nbtext.report.page.rendering import write_page
 
     trained = subject if isinstance(subject, TrainedModel) else None
     has_all = subject is None or isinstance(subject, TrainedModel) or subject.has_all_probabilities
-    diagnosis = diagnosed(log, evaluation, trained, has_all_probabilities=has_all)
+    diagnosis = diagnose(log, evaluation, trained, has_all_probabilities=has_all)
     names = ", ".join(sources)
     settings = {"SOURCE": names} | {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
     locate = Locator(trained.fitted.feature_settings) if trained is not None else None
-    write_page(path, evaluation_page(diagnosis, subject=names, settings=settings, locate=locate))
+    write_page(path, render_evaluation_page(diagnosis, subject=names, settings=settings, locate=locate))

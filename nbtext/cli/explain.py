@@ -85,11 +85,13 @@ def explain(
         explanations = explain_source(fitted, source, label=label, against=against, jobs=run.jobs, on_batch=on_batch)
         locate = Locator(fitted.feature_settings)
         if chosen == "html":
-            from nbtext.report.explanation_page import explanation_page
+            from nbtext.report.explanation import render_explanation_page
             from nbtext.report.page.rendering import write_page
 
             names = ", ".join(sources)
-            write_page(output, explanation_page(explanations, subject=names, locate=locate, n_features=n_features))
+            write_page(
+                output, render_explanation_page(explanations, subject=names, locate=locate, n_features=n_features)
+            )
             return
         with result_file(output, chosen) as file:
             write_explanations(

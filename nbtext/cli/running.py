@@ -119,11 +119,11 @@ def model_output(output: str | None) -> Iterator[str]:
 def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
     """Save a model, and print a summary of it."""
     from nbtext.artifact.model import save_model
-    from nbtext.report.training import approximated, trained
+    from nbtext.report.training import format_approximation, format_training_summary
 
     save_model(model, target)
-    say(trained(model), quiet=quiet)
-    if note := approximated(model):
+    say(format_training_summary(model), quiet=quiet)
+    if note := format_approximation(model):
         say(note, quiet=quiet)
 
 

@@ -166,14 +166,14 @@ class _Training:
             count_unlabeled,
             train_on_source_with_unlabeled,
         )
-        from nbtext.report.training import tried
+        from nbtext.report.training import format_candidate
 
         self._check_unlabeled(unlabeled, cluster)
         quiet, jobs = self.run.quiet, self.run.jobs
         features, modelling = self.features.settings(), self.modelling.settings()
         check_semi_supervised(features, modelling, settings)
         listener = Listener(
-            lambda name, choice: say(tried(name, choice), quiet=quiet),
+            lambda name, choice: say(format_candidate(name, choice), quiet=quiet),
             lambda step, found: say(f"step {step}: log-likelihood {found:,.1f}", quiet=quiet),
         )
         with open_documents(unlabeled, self.reading, self.run) as (source, on_batch):
@@ -203,7 +203,7 @@ class _Training:
         from nbtext.evaluation.search import list_candidates, search_settings
         from nbtext.model.corpus_counts import SAMPLE_SIZE
         from nbtext.model.source_counting import count_source
-        from nbtext.report.search import format_search
+        from nbtext.report.training import format_search
 
         if STANDARD_INPUT in self.sources or is_matrix_alone(self.sources, self.reading):
             hint = "give files or directories, or name a model"

@@ -1,64 +1,105 @@
-"""By how much the figures of an evaluation could differ on other documents of the same kind."""
+"""Bootstrap confidence intervals: how much a figure may differ on other documents of the same kind."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.scorer import Floats
+from nbtext.evaluation.metrics import Metric, Totals, compute_metrics
 from nbtext.evaluation.outcomes import Outcomes
-from nbtext.evaluation.reliability import N_BINS, bins_of
-from nbtext.evaluation.resampling import Interval, Statistic, bias_corrected, resampled
+from nbtext.evaluation.reliability import Reliability
+
+LEVEL = 0.95
+N_RESAMPLES = 1000
+MOST_DRAWN = 50_000  # documents of one resample; with more, it is an m out of n bootstrap
+
+Statistic = Callable[[NDArray[np.int64]], list[float]]
 
 
-def intervals(outcomes: Outcomes, *, seed: int = 1) -> dict[str, Interval]:
-    """An interval for each figure of an evaluation that is a property of single documents, by its name there."""
-    names, statistic = _figures(outcomes)
-    everything = statistic(np.arange(len(outcomes)))
-    replicates = resampled(len(outcomes), statistic, np.random.default_rng(seed))
-    pairs = zip(names, everything, replicates.T, strict=True)
-    return {name: bias_corrected(value, found) for name, value, found in pairs}
+class Interval(NamedTuple):
+    """A 95 % confidence interval."""
+
+    low: float
+    high: float
 
 
-def _figures(outcomes: Outcomes) -> tuple[tuple[str, ...], Statistic]:
-    """The names of figures, and what computes them of some documents."""
-    names = (
-        "accuracy", "macro_f1", "weighted_f1", "log_loss", "brier_score", "expected_calibration_error", "answered",
-        "accuracy_among_answered",
-    )  # fmt: skip
-    right, is_answered, losses = outcomes.is_right, outcomes.predicted >= 0, outcomes.losses
-    gaps, bins = outcomes.is_sound - outcomes.best, bins_of(outcomes.best)
-    scores = ConfusionScores(outcomes)
-
-    def figures(drawn: NDArray[np.int64]) -> list[float]:
-        accuracy, answered = float(right[drawn].mean()), float(is_answered[drawn].mean())
-        error = np.abs(np.bincount(bins[drawn], gaps[drawn], N_BINS)).sum() / len(drawn)
-        means = (float(losses[drawn].mean()), float(outcomes.squared_errors[drawn].mean()))
-        return [
-            accuracy, *scores.f1(drawn), *means, float(error), answered, accuracy / answered if answered else 0.0
-        ]  # fmt: skip
-
-    return names, figures
-
-
-class ConfusionScores:
-    """Macro and weighted F1 of some documents, by the pairs of labels that there are."""
+class TotalsOf:
+    """Computes the totals of any of the documents; the same document may be drawn several times."""
 
     def __init__(self, outcomes: Outcomes) -> None:
-        n = self._n_labels = len(outcomes.labels)
+        self._outcomes, self._log_losses = outcomes, outcomes.log_losses
+        n = len(outcomes.labels)
         keys = outcomes.true.astype(np.int64) * (n + 1) + outcomes.predicted + 1
-        found, self._pairs = np.unique(keys, return_inverse=True)
+        found, self._cells = np.unique(keys, return_inverse=True)
         self._true, self._predicted = found // (n + 1), found % (n + 1) - 1
 
-    def f1(self, drawn: NDArray[np.int64]) -> tuple[float, float]:
-        numbers = np.bincount(self._pairs[drawn], minlength=len(self._true))
-        support = self._summed(self._true, numbers)
-        both = support + self._summed(self._predicted, numbers)
-        right = self._summed(self._true, numbers * (self._true == self._predicted))
-        f1 = np.divide(2 * right, both, out=np.zeros(self._n_labels), where=both > 0)
-        return float(f1.mean()), float(f1 @ support / len(drawn))
+    def __call__(self, documents: NDArray[np.int64]) -> Totals:
+        reliability = Reliability()
+        reliability.add(self._outcomes.best[documents], self._outcomes.is_chosen_right[documents])
+        return Totals(
+            len(self._outcomes.labels),
+            self._true,
+            self._predicted,
+            np.bincount(self._cells[documents], minlength=len(self._true)),
+            float(self._log_losses[documents].sum()),
+            float(self._outcomes.squared_errors[documents].sum()),
+            reliability,
+        )
 
-    def _summed(self, labels: NDArray[np.int64], numbers: NDArray[Any]) -> NDArray[np.float64]:
-        given = labels >= 0
-        return np.asarray(np.bincount(labels[given], numbers[given], self._n_labels), dtype=np.float64)
+
+def compute_intervals(outcomes: Outcomes, *, seed: int = 1) -> dict[str, Interval]:
+    """Compute an interval for every metric that single documents determine, by its name."""
+    totals_of = TotalsOf(outcomes)
+    values = compute_metrics(totals_of(np.arange(len(outcomes))))
+
+    def statistic(documents: NDArray[np.int64]) -> list[float]:
+        return list(compute_metrics(totals_of(documents)).values())
+
+    replicates = resample(len(outcomes), statistic, np.random.default_rng(seed))
+    pairs = zip(values.items(), replicates.T, strict=True)
+    return {name: bias_corrected(value, found) for (name, value), found in pairs}
+
+
+def metric_values(metrics: tuple[Metric, ...], totals: Totals) -> list[float]:
+    """Compute these metrics, which must have been measured."""
+    values = [metric.compute(totals) for metric in metrics]
+    return [value for value in values if value is not None]
+
+
+def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Floats:
+    """Compute figures of documents drawn with replacement, shape (n_resamples, n_figures).
+
+    Of more than 50,000 documents, 50,000 are drawn, and the distances of the figures from those of all documents are
+    scaled to what they would be of n.
+
+    Parameters
+    ----------
+    n : number of documents
+    statistic : computes figures of the documents at these positions
+
+    Source: Bickel, Götze, van Zwet, Resampling Fewer Than n Observations, 1997.
+    """
+    drawn = min(n, MOST_DRAWN)
+    found = np.array([statistic(random.integers(n, size=drawn)) for _ in range(N_RESAMPLES)])
+    if drawn < n:
+        whole = np.array(statistic(np.arange(n)))
+        found = whole + (found - whole) * np.sqrt(drawn / n)
+    return found
+
+
+def bias_corrected(value: float, replicates: Floats, level: float = LEVEL) -> Interval:
+    """Compute the percentile interval of the replicates, shifted by the bias of their median.
+
+    Source: the BC interval of Efron, Nonparametric Standard Errors and Confidence Intervals, 1981, section 7.
+    """
+    from scipy.special import ndtr, ndtri
+
+    below = (replicates < value).mean() + (replicates == value).mean() / 2
+    bias = ndtri(np.clip(below, 1 / (2 * len(replicates)), 1 - 1 / (2 * len(replicates))))
+    tail = ndtri((1 - level) / 2)
+    low, high = np.quantile(replicates, ndtr(2 * bias + np.array([tail, -tail])))
+    return Interval(float(low), float(high))

@@ -1,4 +1,7 @@
-"""Trained models side by side: asked about the same documents, and whether the better one could be so by chance."""
+"""Comparison of trained models on the same documents: metrics with intervals, and paired tests.
+
+Source: Dietterich, Approximate Statistical Tests for Comparing Supervised Classification Learning Algorithms, 1998.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +16,27 @@ from numpy.typing import NDArray
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
-from nbtext.errors import SettingsError
-from nbtext.evaluation.bootstrap import ConfusionScores
-from nbtext.evaluation.metrics import Judge
-from nbtext.evaluation.outcomes import Outcomes, OutcomesSoFar
-from nbtext.evaluation.resampling import Statistic, bias_corrected, resampled
+from nbtext.errors import InputError, SettingsError
+from nbtext.evaluation.bootstrap import TotalsOf, bias_corrected, metric_values, resample
+from nbtext.evaluation.metrics import COMPARED
+from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.predictor import Predictions, Predictor
 from nbtext.model.source_counting import OnBatch, check_fields
 from nbtext.model.source_prediction import map_batches
 
-FIGURES = ("accuracy", "macro_f1", "log_loss")
 
-
-class Contestant(NamedTuple):
-    """A trained model, and what it is called."""
+class Candidate(NamedTuple):
+    """A trained model to compare; `size` is that of its file in bytes."""
 
     name: str
     model: TrainedModel
-    size: int | None = None  # bytes of its file, where it has one
+    size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number, and where it lies with a confidence of 95 % on other documents of the same kind."""
+class Estimate(NamedTuple):
+    """A figure with its 95 % confidence interval."""
 
     value: float
     low: float
@@ -45,152 +44,142 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a model is worth on the documents that all were asked about."""
+class Result:
+    """The metrics of one model.
+
+    model      its event model or linear model
+    documents  that it was trained on
+    seconds    of one core for all predictions
+    metrics    those of `COMPARED`, by name
+    """
 
     name: str
     model: str
-    learned: int  # documents
+    documents: int
     n_features: int
     size: int | None
-    seconds: float  # that its answers took one core
-    accuracy: Figure
-    macro_f1: Figure
-    log_loss: Figure
+    seconds: float
+    metrics: dict[str, Estimate]
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
-    """Two models: the figures of the second less those of the first."""
+class PairedTest:
+    """Two models on the same documents.
+
+    differences  metrics of the second model minus those of the first, by name
+    only_first   documents that only the first model predicts correctly
+    only_second  documents that only the second model predicts correctly
+    p_value      of McNemar's test
+    """
 
     first: str
     second: str
-    accuracy: Figure
-    macro_f1: Figure
-    log_loss: Figure
-    first_alone: int  # documents that only the first answers right
-    second_alone: int
-    p_value: float  # of McNemar's test
+    differences: dict[str, Estimate]
+    only_first: int
+    only_second: int
+    p_value: float
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide:
-    """Trained models on the same documents."""
+class Comparison:
+    """Trained models on the same documents; `labels` are those of the documents and of all models."""
 
     documents: int
-    labels: tuple[str, ...]  # of the documents and of all models
-    verdicts: tuple[Verdict, ...]
-    duels: tuple[Duel, ...]  # each pair of them
+    labels: tuple[str, ...]
+    results: tuple[Result, ...]
+    tests: tuple[PairedTest, ...]
 
 
-def side_by_side(
-    contestants: Sequence[Contestant],
+def compare_models(
+    candidates: Sequence[Candidate],
     source: Source,
     *,
     clock: Callable[[], float],
     jobs: int = 1,
     seed: int = 1,
     on_batch: OnBatch | None = None,
-) -> SideBySide:
-    """Ask several models about every document of a source, which is read once.
+) -> Comparison:
+    """Predict every document of a source, which is read once, with each model.
 
     Memory holds the models, and a few numbers for each document and model.
 
-    clock   the seconds that the thread has worked
-    seed    of the bootstrap
-    raises  InputError: a document has no label; SettingsError: there are no two models, or they know other text fields
-    """
-    if len(contestants) < 2:
-        raise SettingsError("one model has nothing to be compared with", where="-m", hint="name another one")
-    for contestant in contestants:
-        check_fields(contestant.model.fitted.feature_settings.fields, source.field_names)
-    witnesses = [_Witness() for _ in contestants]
-    predictors = [Predictor(contestant.model.fitted) for contestant in contestants]
+    Parameters
+    ----------
+    clock : returns the seconds that the thread has run
+    seed : of the bootstrap
 
-    def ask(batch: Batch) -> list[tuple[Predictions, float]]:
+    Raises
+    ------
+    InputError : a document has no label, or there is none
+    SettingsError : there is only one model, or a model has other text fields
+    """
+    if len(candidates) < 2:
+        raise SettingsError("a comparison needs at least two models", where="-m", hint="name another one")
+    models = [candidate.model.fitted for candidate in candidates]
+    for model in models:
+        check_fields(model.feature_settings.fields, source.field_names)
+    predictors = list(map(Predictor, models))
+
+    def predict(batch: Batch) -> list[tuple[Predictions, float]]:
         found = []
         for predictor in predictors:
             before = clock()
             found.append((predictor.predict_batch(batch), clock() - before))
         return found
 
-    models = [contestant.model.fitted for contestant in contestants]
     jobs = 1 if any(has_own_pattern(model.feature_settings) for model in models) else jobs
     largest = max(models, key=lambda model: len(model.labels))
-    for answers in map_batches(ask, largest, source, jobs=jobs, on_batch=on_batch):
-        for witness, (predictions, seconds) in zip(witnesses, answers, strict=True):
-            witness.add(predictions, seconds)
-    return _judged(contestants, witnesses, seed)
+    numbers, parts, seconds = LabelNumbers(), [list[Outcomes]() for _ in candidates], np.zeros(len(candidates))
+    for batches in map_batches(predict, largest, source, jobs=jobs, on_batch=on_batch):
+        for k, (predictions, elapsed) in enumerate(batches):
+            seconds[k] += elapsed
+            if len(predictions):
+                parts[k].append(measure(predictions, numbers))
+    if not parts[0]:
+        raise InputError("there is no document to compare on")
+    labels = numbers.sorted()  # of all models: each macro F1 is a mean over the same labels
+    outcomes = [join_outcomes(each, numbers, labels) for each in parts]
+    values, replicates = _bootstrap(outcomes, seed)
+    results = []
+    for k, (name, trained, size) in enumerate(candidates):
+        documents, n_features = trained.counts.statistics.n_documents, trained.fitted.scorer.n_features
+        name_of_model, estimates = trained.fitted.model_settings.model, _estimates(values[k], replicates[:, k])
+        results.append(Result(name, name_of_model, documents, n_features, size, float(seconds[k]), estimates))
+    tests = []
+    for a, b in combinations(range(len(candidates)), 2):
+        only_first = int((outcomes[a].is_correct & ~outcomes[b].is_correct).sum())
+        only_second = int((outcomes[b].is_correct & ~outcomes[a].is_correct).sum())
+        differences = _estimates(values[b] - values[a], replicates[:, b] - replicates[:, a])
+        names = candidates[a].name, candidates[b].name
+        tests.append(PairedTest(*names, differences, only_first, only_second, mcnemar(only_first, only_second)))
+    return Comparison(len(outcomes[0]), labels, tuple(results), tuple(tests))
 
 
-class _Witness:
-    """Notes what a model answers, a few numbers a document."""
+def _bootstrap(outcomes: Sequence[Outcomes], seed: int) -> tuple[Floats, Floats]:
+    """Compute the compared metrics of each model, shape (n_models, n_metrics), and of resamples of the documents, which
+    are the same for all models, shape (n_resamples, n_models, n_metrics).
+    """
+    totals = list(map(TotalsOf, outcomes))
 
-    def __init__(self) -> None:
-        self.judge, self.outcomes, self.seconds = Judge(), OutcomesSoFar(), 0.0
+    def statistic(documents: NDArray[np.int64]) -> list[float]:
+        return [value for totals_of in totals for value in metric_values(COMPARED, totals_of(documents))]
 
-    def add(self, predictions: Predictions, seconds: float) -> None:
-        self.judge.add(predictions)  # refuses documents without a label
-        self.seconds += seconds
-        if len(predictions):
-            self.outcomes.add(predictions, [label for label in predictions.true_labels if label is not None])
-
-
-def _figures_of(outcomes: Outcomes) -> Statistic:
-    """What computes accuracy, macro F1 and log-loss of some of the documents."""
-    right, losses, scores = outcomes.is_right, outcomes.losses, ConfusionScores(outcomes)
-
-    def figures(drawn: NDArray[np.int64]) -> list[float]:
-        macro_f1, _ = scores.f1(drawn)
-        return [float(right[drawn].mean()), macro_f1, float(losses[drawn].mean())]
-
-    return figures
+    n = len(outcomes[0])
+    values = np.reshape(statistic(np.arange(n)), (len(outcomes), len(COMPARED)))
+    return values, resample(n, statistic, np.random.default_rng(seed)).reshape(-1, *values.shape)
 
 
-def _judged(contestants: Sequence[Contestant], witnesses: Sequence[_Witness], seed: int) -> SideBySide:
-    evaluations = [witness.judge.evaluation() for witness in witnesses]
-    pairs = zip(witnesses, evaluations, strict=True)
-    outcomes = [witness.outcomes.joined(evaluation.labels) for witness, evaluation in pairs]
-    figures, n = list(map(_figures_of, outcomes)), evaluations[0].documents
-
-    def statistic(drawn: NDArray[np.int64]) -> list[float]:
-        return [figure for of_model in figures for figure in of_model(drawn)]
-
-    values = np.reshape(statistic(np.arange(n)), (len(outcomes), len(FIGURES)))
-    replicates = resampled(n, statistic, np.random.default_rng(seed)).reshape(-1, *values.shape)
-    verdicts = []
-    for k, (name, model, size) in enumerate(contestants):
-        learned, n_features = model.counts.statistics.n_documents, model.fitted.scorer.n_features
-        about = (name, model.fitted.model_settings.model, learned, n_features, size, witnesses[k].seconds)
-        verdicts.append(Verdict(*about, *_figures(values[k], replicates[:, k])))
-    duels = []
-    for a, b in combinations(range(len(outcomes)), 2):
-        alone = outcomes[a].is_right & ~outcomes[b].is_right, outcomes[b].is_right & ~outcomes[a].is_right
-        first_alone, second_alone = (int(each.sum()) for each in alone)
-        accuracy, macro_f1, log_loss = _figures(values[b] - values[a], replicates[:, b] - replicates[:, a])
-        duels.append(
-            Duel(
-                contestants[a].name, contestants[b].name, accuracy, macro_f1, log_loss,
-                first_alone, second_alone, mcnemar(first_alone, second_alone),
-            )
-        )  # fmt: skip
-    labels = sorted({label for evaluation in evaluations for label in evaluation.labels})
-    return SideBySide(n, tuple(labels), tuple(verdicts), tuple(duels))
+def _estimates(values: Floats, replicates: Floats) -> dict[str, Estimate]:
+    triples = zip(COMPARED, values.tolist(), replicates.T, strict=True)
+    return {metric.name: Estimate(value, *bias_corrected(value, found)) for metric, value, found in triples}
 
 
-def _figures(values: Floats, replicates: Floats) -> list[Figure]:
-    pairs = zip(values.tolist(), replicates.T, strict=True)
-    return [Figure(value, *bias_corrected(value, found)) for value, found in pairs]
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Compute the p-value of McNemar's test: exact by the binomial distribution, and two-sided.
 
-
-def mcnemar(first_alone: int, second_alone: int) -> float:
-    """The probability that two equally good models differ so much in what only one of them answers right, or more.
-
-    Exact at any number, by the binomial distribution, and two-sided.
-
-    source  McNemar, Note on the sampling error of the difference between correlated proportions, 1947
+    Source: McNemar, Note on the sampling error of the difference between correlated proportions, 1947.
     """
     from scipy.special import bdtr
 
-    n = first_alone + second_alone
-    return float(min(1.0, 2 * bdtr(min(first_alone, second_alone), n, 0.5))) if n else 1.0
+    n = only_first + only_second
+    return float(min(1.0, 2 * bdtr(min(only_first, only_second), n, 0.5))) if n else 1.0

@@ -1,4 +1,4 @@
-"""Cross-validation from one reading of the text: each fold is taken out of the counts."""
+"""Cross-validation: the text is read once, and the counts of each fold are subtracted from those of the corpus."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nbtext.parallel import parallel_map
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-CALIBRATED = 4096  # documents of the other folds that a calibration is fitted to, for three numbers ten times over
+N_CALIBRATED = 4096  # training documents that the calibration of a fold's model is fitted to
 
 
 def cross_validate(
@@ -39,47 +39,43 @@ def cross_validate(
     is_forward: bool = False,
     jobs: int = 1,
 ) -> Iterator[Predictions]:
-    """What models trained on the other folds say of each fold, smoothing and calibration chosen by the others alone.
+    """Predict each fold with a model of the other folds.
 
-    With `is_forward` the others are those before it, and the first fold is not judged.
+    Vocabulary, limits, selection, weights, smoothing and calibration come from the other folds alone. The calibration
+    is fitted to at most 4,096 documents; all else is as in training.
 
-    Vocabulary, limits, selection and weights are of the others alone, as if they had been read by themselves. Of more
-    than 4,096 documents, the calibration is fitted to so many; all else is as in training.
-
-    tally  with every document in its sample
-    folds  (n_documents,), the fold of each document of the sample
+    Parameters
+    ----------
+    tally : the corpus, with every document in its sample
+    folds : shape (n_documents,), the fold of each document
+    is_forward : predict each fold with a model of the earlier ones; the first fold is not predicted
     """
     everything = over_vocabulary(tally, features)
-    n_looked_at = _looked_at(features, modelling, decisions)
-    has_own_words = tally.vocabulary is not None and features.vocabulary is None
+    size = sample_size(features, modelling)
+    if size is not None and modelling.optimize is None and decisions.coverage is None:
+        size = min(size, N_CALIBRATED)
+    has_own_vocabulary = tally.vocabulary is not None and features.vocabulary is None
 
     def of_fold(fold: int) -> Iterator[Predictions]:
         is_held_out = folds == fold
-        training = everything.without(folds >= fold if is_forward else is_held_out, sample_size=n_looked_at)
+        training = everything.without(folds >= fold if is_forward else is_held_out, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
-        if has_own_words:
+        if has_own_vocabulary:
             seen = np.flatnonzero(np.diff(training.statistics.indptr))
             training = training.restricted(seen)
             held_out = held_out.restrict(seen, everything.statistics.n_features)
-        return tried(training, held_out, tally.labels, features=features, modelling=modelling, decisions=decisions)
+        return predict_documents(
+            training, held_out, tally.labels, features=features, modelling=modelling, decisions=decisions
+        )
 
     numbers = iter(np.unique(folds).tolist()[is_forward:])
-    if len(folds) * len(tally.labels) > MOST_PROBABILITIES or jobs == 1:  # one after the other, in little memory
+    if len(folds) * len(tally.labels) > MOST_PROBABILITIES or jobs == 1:  # one after the other, to use little memory
         yield from chain.from_iterable(map(of_fold, numbers))
     else:
         yield from chain.from_iterable(parallel_map(lambda fold: list(of_fold(fold)), numbers, jobs=jobs))
 
 
-def _looked_at(features: FeatureSettings, modelling: ModelSettings, decisions: DecisionSettings) -> int | None:
-    """How many documents of the training sample leave-one-out looks at: as many as in training where it takes all of
-    them to decide or to cover, else enough for the smoothing (which is the same) and for a calibration.
-    """
-    size = sample_size(features, modelling)
-    is_plain = modelling.optimize is None and decisions.coverage is None
-    return min(size, CALIBRATED) if size is not None and is_plain else size
-
-
-def tried(
+def predict_documents(
     training: CorpusCounts,
     held_out: DocumentCounts,
     labels: tuple[str, ...],
@@ -88,9 +84,11 @@ def tried(
     modelling: ModelSettings,
     decisions: DecisionSettings = MOST_PROBABLE,
 ) -> Iterator[Predictions]:
-    """What a model of a tally says of other documents over its features.
+    """Train a model on a counted corpus, and predict other documents over the same features.
 
-    labels  what the classes of the other documents are called
+    Parameters
+    ----------
+    labels : the names of the classes of the other documents
     """
     reading = fit_model(training, features, modelling)
     if reading.columns is not None:
@@ -120,9 +118,9 @@ def _predictions(
     )
 
 
-def cross_validated(
+def cross_validate_source(
     source: Source,
-    dealing: FoldSettings,
+    settings: FoldSettings,
     *,
     features: FeatureSettings,
     modelling: ModelSettings,
@@ -130,19 +128,19 @@ def cross_validated(
     jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> Iterator[Predictions]:
-    """Read a source once, deal its documents out to folds, and predict each fold from the others."""
+    """Read a source once, split its documents into folds, and predict each fold with a model of the others."""
     check_hashing(features, modelling)
     features = replace(features, fields=source.field_names)
     tally = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     if decisions.cost is not None:
         decisions.cost.check(tally.labels)
-    folds = assign_folds(tally.sample, dealing)
+    folds = assign_folds(tally.sample, settings)
     yield from cross_validate(
         tally,
         folds,
         features=features,
         modelling=modelling,
         decisions=decisions,
-        is_forward=dealing.order_field is not None,
+        is_forward=settings.order_field is not None,
         jobs=jobs,
     )

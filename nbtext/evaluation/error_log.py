@@ -1,118 +1,269 @@
-"""What a page about an evaluation needs, kept while answers go by: some numbers of each document, and few texts."""
+"""What the page of an evaluation needs, recorded while predictions arrive: numbers of each document, texts of some."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import heapq
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.outcomes import Outcomes, OutcomesSoFar
-from nbtext.evaluation.reliability import Reliability, ReliabilityBin
-from nbtext.evaluation.seen import Seen
-from nbtext.evaluation.shelves import Noted, Shelf, Worst
-from nbtext.evaluation.thinning import Thinned
-from nbtext.model.predictor import Predictions
+from nbtext.errors import SettingsError
+from nbtext.evaluation.label_curves import ThinnedRows
+from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure
+from nbtext.evaluation.reliability import Reliability
+from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.source_counting import OnBatch
+from nbtext.model.source_prediction import map_batches
 
-MOST_PROBABILITIES = 1 << 23  # kept for curves: 64 MiB; of more, those of every second document, fourth, …
-MOST_LISTED = 10_000  # documents that are named, and the surest of their kind
-MOST_STUDIED = 2_000  # wrongly answered documents whose beginning is kept, to see what misled the model
-N_WORST = 25  # of mistakes, and of outliers
-LISTED, STUDIED, WHOLE = 160, 16_384, 200_000  # characters of a text that are kept
+if TYPE_CHECKING:
+    from nbtext.documents.batch import Batch
+    from nbtext.documents.source import Source
+    from nbtext.evaluation.predictions_file import PredictionsFile
+    from nbtext.evaluation.settings import FoldSettings
+    from nbtext.model.fitted_model import FittedModel
+
+MOST_PROBABILITIES = 1 << 23  # kept for curves (64 MiB); of more, those of every second, fourth, ... document
+MOST_LISTED = 10_000  # documents whose names can be looked up
+MOST_STUDIED = 2_000  # documents whose words may explain a confusion
+N_WORST = 25  # mistakes, and outliers, that are shown with their text
+# characters of each text that are kept
+IN_LISTS, FOR_WORDS, IN_FULL = 160, 16_384, 200_000
+
+Cell = tuple[str, str | None]  # true label, predicted label
+
+
+class PredictedBatch(NamedTuple):
+    """Predictions of a batch, with what they were made from where it is known.
+
+    columns  the texts, a list for each text field
+    scores   (n_documents, n_classes), of the model before calibration
+    """
+
+    predictions: Predictions
+    columns: tuple[list[str], ...] | None = None
+    scores: Floats | None = None
+
+
+def predict_by_model(
+    model: FittedModel,
+    source: Source,
+    *,
+    jobs: int,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    on_batch: OnBatch | None = None,
+) -> Iterator[PredictedBatch]:
+    """Predict every document of a source with a trained model, in order, as `predict_source` does."""
+    if decisions.cost is not None:
+        decisions.cost.check(model.labels)
+    predictor = Predictor(model)
+
+    def predict(batch: Batch) -> PredictedBatch:
+        scores = predictor.score_batch(batch)
+        return PredictedBatch(predictor.predict_batch(batch, decisions, scores), batch.columns, scores.scores)
+
+    return map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
+
+
+def predict_from_file(
+    file: PredictionsFile, source: Source, decisions: DecisionSettings = MOST_PROBABLE
+) -> Iterator[PredictedBatch]:
+    """Read the predictions for every document of a source from a file.
+
+    Their labels are final: costs do not change them.
+
+    Raises
+    ------
+    SettingsError : prediction sets are asked for, which need the model
+    """
+    if decisions.coverage is not None:
+        hint = "give it to nbtext predict; its sets are evaluated"
+        raise SettingsError("predictions in a file have their sets already", where="--coverage", hint=hint)
+    decisions = replace(decisions, cost=None)
+    for batch in source.batches():
+        yield PredictedBatch(apply_decisions(file.of(batch), None, decisions), batch.columns)
+
+
+def predict_by_folds(source: Source, folds: FoldSettings, **settings: Any) -> Iterator[PredictedBatch]:
+    """Predict each fold of a source with a model of the others; only counts of documents are kept."""
+    from nbtext.evaluation.cross_validation import cross_validate_source
+
+    return map(PredictedBatch, cross_validate_source(source, folds, **settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A document with its true and its predicted label.
+
+    probability  of the predicted label, or of what it would be
+    texts        of its fields, cut to a length; empty if they were not kept
+    n_missing    characters that were cut off
+    """
+
+    id: str
+    label: str
+    predicted: str | None
+    probability: float
+    texts: tuple[str, ...] = ()
+    n_missing: int = 0
+
+
+Make = Callable[[], Example]
+
+
+class ExamplesByCell:
+    """Keeps the most probable examples of each cell of the confusion matrix, and counts all of them.
+
+    most  examples in all; if there are more, the largest cells keep fewer
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[Cell, list[tuple[float, int, Example]]] = {}
+        self._n_kept = 0
+        self.counts: Counter[Cell] = Counter()
+
+    def add(self, place: int, probability: float, cell: Cell, make: Make) -> None:
+        """Count an example, and keep it for now."""
+        self.counts[cell] += 1
+        self._kept.setdefault(cell, []).append((-probability, place, make()))
+        self._n_kept += 1
+        if self._n_kept > 2 * self._most:
+            self._trim()
+
+    def cells(self) -> dict[Cell, list[Example]]:
+        """Return the examples of each cell, the most probable first."""
+        self._trim()
+        return {cell: [example for *_, example in entries] for cell, entries in self._kept.items()}
+
+    def _trim(self) -> None:
+        if len(self._kept) > self._most:
+            largest = sorted(self._kept, key=lambda cell: (-self.counts[cell], str(cell)))
+            self._kept = {cell: self._kept[cell] for cell in largest[: self._most]}
+        sizes = [len(entries) for entries in self._kept.values()]
+        limits = range(max(sizes, default=0) + 1)
+        limit = bisect_right(limits, self._most, key=lambda limit: sum(min(size, limit) for size in sizes)) - 1
+        for entries in self._kept.values():
+            entries.sort(key=lambda entry: entry[:2])
+            del entries[limit:]
+        self._n_kept = sum(map(len, self._kept.values()))
+
+
+class TopExamples:
+    """Keeps the examples with the highest rank; of equal ones the first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._heap: list[tuple[float, int, Example]] = []
+
+    def add(self, place: int, rank: float, make: Make) -> None:
+        """Keep an example if its rank is high enough."""
+        key = (rank, -place)
+        if len(self._heap) < self._most:
+            heapq.heappush(self._heap, (*key, make()))
+        elif key > self._heap[0][:2]:
+            heapq.heapreplace(self._heap, (*key, make()))
+
+    def ranked(self) -> list[tuple[float, Example]]:
+        """Return the examples with their ranks, the highest first."""
+        return [(rank, example) for rank, _, example in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
 
 
 class ErrorLog:
-    """Keeps what a page about an evaluation needs.
+    """Records outcomes of all documents, and examples of some.
 
-    least  below this probability there was no answer for that reason alone (--min-probability)
+    listed    examples of each cell, for the lists of the confusion matrix
+    studied   wrong ones with enough text to find misleading words
+    mistakes  the wrong ones with the highest probability
+    outliers  those with the lowest typicality
+
+    Parameters
+    ----------
+    least : threshold of `--min-probability` that was applied to the predictions
     """
 
     def __init__(self, *, least: float = 0.0) -> None:
-        self._outcomes = OutcomesSoFar(least=least)
-        self._thinned = Thinned(MOST_PROBABILITIES)
-        self._before: Reliability | None = None
-        self.listed = Shelf(MOST_LISTED)
-        self.studied = Shelf(MOST_STUDIED)
-        self.mistakes, self.outliers = Worst(N_WORST), Worst(N_WORST)
+        self._least = least
+        self._numbers, self._parts = LabelNumbers(), list[Outcomes]()
+        self._probabilities = ThinnedRows(MOST_PROBABILITIES)
+        self.before_calibration: Reliability | None = None
+        self.listed, self.studied = ExamplesByCell(MOST_LISTED), ExamplesByCell(MOST_STUDIED)
+        self.mistakes, self.outliers = TopExamples(N_WORST), TopExamples(N_WORST)
         self.n_documents = 0
         self.has_texts = False
 
-    def watching(self, seen: Iterable[Seen]) -> Iterator[Predictions]:
-        """The answers, each batch as soon as it was noted."""
-        for each in seen:
-            self.add(each)
-            yield each.predictions
+    def record_all(self, batches: Iterable[PredictedBatch]) -> Iterator[Predictions]:
+        """Yield the predictions of each batch after it was recorded."""
+        for batch in batches:
+            self.record(batch)
+            yield batch.predictions
 
-    def add(self, seen: Seen) -> None:
-        """Note these; a batch is passed over in which a document's label is not known, which the judge refuses."""
-        predictions = seen.predictions
-        labels = [label for label in predictions.true_labels if label is not None]
-        if len(labels) < len(predictions) or not labels:
+    def record(self, batch: PredictedBatch) -> None:
+        """Record a batch; InputError if a document has no label."""
+        predictions = batch.predictions
+        if len(predictions) == 0:
             return
-        outcomes, probabilities = self._outcomes.add(predictions, labels)
-        self._thinned.add(probabilities)
-        if seen.scores is not None:
-            self._note_scores(seen.scores, predictions.chosen, outcomes.is_sound)
-        self._note_documents(seen, labels, outcomes.best)
-        self.n_documents += len(labels)
+        outcomes = measure(predictions, self._numbers, least=self._least)
+        self._parts.append(outcomes)
+        rows = np.zeros((len(predictions), len(self._numbers)))
+        unread = np.isnan(predictions.probabilities)
+        rows[:, self._numbers.add(predictions.classes)] = np.where(
+            unread, 1 / len(predictions.classes), predictions.probabilities
+        )
+        self._probabilities.add(rows)
+        if batch.scores is not None:
+            self._record_scores(batch.scores, predictions.chosen, outcomes.is_chosen_right)
+        self._record_examples(batch, outcomes.best)
+        self.n_documents += len(predictions)
 
     def outcomes(self, labels: tuple[str, ...]) -> Outcomes:
-        """What became of each document; `labels` are all that there are, in the order that their places have."""
-        return self._outcomes.joined(labels)
+        """Return the outcomes of all documents; `labels` are all labels, sorted."""
+        return join_outcomes(self._parts, self._numbers, labels)
 
     def probabilities(self, labels: tuple[str, ...]) -> tuple[Floats, int]:
-        """Those of all documents, or of every n-th, shape (n_documents, n_labels), and n."""
-        places, rows = self._outcomes.places_among(labels), self._thinned.rows()
+        """Return the probabilities of every n-th document, shape (n_kept, n_labels), and n."""
+        positions, rows = self._numbers.positions(labels), self._probabilities.rows()
         found = np.zeros((len(rows), len(labels)))
-        found[:, places[: rows.shape[1]]] = rows
-        return found, self._thinned.step
+        found[:, positions[: rows.shape[1]]] = rows
+        return found, self._probabilities.step
 
-    @property
-    def before_calibration(self) -> tuple[tuple[ReliabilityBin, ...], float] | None:
-        """The reliability of the same answers by probabilities as the model has them itself, and their error."""
-        return (self._before.bins(), self._before.error) if self._before is not None else None
+    def _record_scores(self, scores: Floats, chosen: NDArray[np.int64], is_right: NDArray[np.bool_]) -> None:
+        """Record the probability of the same labels without calibration."""
+        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+        self.before_calibration = self.before_calibration or Reliability()
+        best = exponentials[np.arange(len(chosen)), chosen] / exponentials.sum(axis=1)
+        self.before_calibration.add(best, is_right)
 
-    def _note_scores(self, scores: Floats, chosen: NDArray[np.int64], is_sound: NDArray[np.bool_]) -> None:
-        above = scores - scores.max(axis=1, keepdims=True)
-        exponentials = np.exp(above)
-        self._before = self._before or Reliability()
-        self._before.add(exponentials[np.arange(len(chosen)), chosen] / exponentials.sum(axis=1), is_sound)
-
-    def _note_documents(self, seen: Seen, labels: list[str], best: Floats) -> None:
-        """Keep the names of documents, and the texts of some."""
-        predictions = seen.predictions
-        self.has_texts = self.has_texts or seen.columns is not None
-        rows = zip(predictions.ids, labels, predictions.labels, best.tolist(), predictions.outliers, strict=True)
-        for row, (identity, label, answer, probability, is_outlier) in enumerate(rows):
-            if not identity:  # of counts alone
+    def _record_examples(self, batch: PredictedBatch, best: Floats) -> None:
+        predictions, columns = batch.predictions, batch.columns
+        self.has_texts = self.has_texts or columns is not None
+        for row, (identity, label, predicted) in enumerate(
+            zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
+        ):
+            if not identity or label is None:  # counts alone have no names
                 continue
-            document = _Document(seen.columns, row, identity, label, answer, probability)
-            place, cell, is_wrong = self.n_documents + row, (label, answer), answer not in (label, None)
-            self.listed.put(place, probability, cell, partial(document.noted, LISTED if is_wrong else 0))
-            if is_wrong and seen.columns is not None:
-                self.studied.put(place, probability, cell, partial(document.noted, STUDIED))
-                self.mistakes.put(place, probability, partial(document.noted, WHOLE))
-            if is_outlier and predictions.typicality is not None:
-                self.outliers.put(place, -float(predictions.typicality[row]), partial(document.noted, LISTED))
+            place, probability, cell = self.n_documents + row, float(best[row]), (label, predicted)
+            make = partial(_example, columns, row, identity, cell, probability)
+            is_wrong = predicted not in (label, None)
+            self.listed.add(place, probability, cell, partial(make, IN_LISTS if is_wrong else 0))
+            if is_wrong and columns is not None:
+                self.studied.add(place, probability, cell, partial(make, FOR_WORDS))
+                self.mistakes.add(place, probability, partial(make, IN_FULL))
+            if predictions.outliers[row] and predictions.typicality is not None:
+                self.outliers.add(place, -float(predictions.typicality[row]), partial(make, IN_LISTS))
 
 
-class _Document(NamedTuple):
-    """A document where it stands in its batch."""
-
-    columns: tuple[list[str], ...] | None
-    row: int
-    id: str
-    label: str
-    answer: str | None
-    probability: float
-
-    def noted(self, n_characters: int) -> Noted:
-        """With so many characters of each of its texts."""
-        columns = self.columns if self.columns is not None and n_characters else ()
-        texts = tuple(column[self.row] for column in columns)
-        n_missing = sum(max(0, len(text) - n_characters) for text in texts)
-        cut = tuple(text[:n_characters] for text in texts)
-        return Noted(self.id, self.label, self.answer, self.probability, cut, n_missing)
+def _example(
+    columns: tuple[list[str], ...] | None, row: int, identity: str, cell: Cell, probability: float, n_characters: int
+) -> Example:
+    """Make an example with so many characters of each text."""
+    texts = tuple(column[row] for column in columns) if columns is not None and n_characters else ()
+    n_missing = sum(max(0, len(text) - n_characters) for text in texts)
+    return Example(identity, *cell, probability, tuple(text[:n_characters] for text in texts), n_missing)

@@ -1,4 +1,4 @@
-"""How well one label is told from the others at every threshold: precision-recall and ROC curves."""
+"""Precision-recall and ROC curves of single labels."""
 
 from __future__ import annotations
 
@@ -15,93 +15,133 @@ N_POINTS = 60  # of a curve that is drawn
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Documents by the falling probability of a label: what is found down to each threshold.
+    """Documents ranked by a score: true and false positives at each threshold.
 
-    source  Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 8.4
+    thresholds       (n_thresholds,), distinct scores, descending
+    true_positives   (n_thresholds,), positive documents with at least this score
+    false_positives  (n_thresholds,), negative documents with at least this score
+
+    Source: Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 8.4.
     """
 
-    thresholds: Floats  # (n_thresholds,), falling, each once
-    found: NDArray[np.int64]  # documents of the label that are at least so probable
-    false_alarms: NDArray[np.int64]  # other documents that are
+    thresholds: Floats
+    true_positives: NDArray[np.int64]
+    false_positives: NDArray[np.int64]
 
     @classmethod
-    def of(cls, probabilities: Floats, is_own: NDArray[np.bool_]) -> Ranking:
-        """Rank documents, of which some bear the label."""
-        order = np.argsort(-probabilities, kind="stable")
-        ranked = probabilities[order]
-        ends = np.flatnonzero(np.append(np.diff(ranked) != 0, len(ranked) > 0))  # of each run of equal ones
-        found = np.cumsum(is_own[order], dtype=np.int64)[ends]
-        return cls(ranked[ends], found, ends + 1 - found)
+    def of(cls, scores: Floats, is_positive: NDArray[np.bool_]) -> Ranking:
+        """Rank documents by score."""
+        order = np.argsort(-scores, kind="stable")
+        ranked = scores[order]
+        ends = np.flatnonzero(np.append(np.diff(ranked) != 0, len(ranked) > 0))  # of each run of equal scores
+        positives = np.cumsum(is_positive[order], dtype=np.int64)[ends]
+        return cls(ranked[ends], positives, ends + 1 - positives)
 
     @property
     def precision(self) -> Floats:
-        return np.asarray(self.found / (self.found + self.false_alarms))
+        return np.asarray(self.true_positives / (self.true_positives + self.false_positives))
 
     @property
     def recall(self) -> Floats:
-        return _share(self.found)
+        return _share(self.true_positives)
 
     @property
-    def false_alarm_rate(self) -> Floats:
-        return _share(self.false_alarms)
+    def false_positive_rate(self) -> Floats:
+        return _share(self.false_positives)
 
     @property
     def average_precision(self) -> float | None:
-        """The mean of the precision over the documents of the label; None where there are none."""
-        if not self._n_own:
+        """The mean precision over the positive documents; None if there are none."""
+        if not self._n_positive:
             return None
         return float((np.diff(self.recall, prepend=0.0) * self.precision).sum())
 
     @property
-    def area(self) -> float | None:
-        """The area under the ROC curve; None where all documents bear the label, or none."""
-        if not self._n_own or not self.false_alarms[-1]:
+    def auroc(self) -> float | None:
+        """The area under the ROC curve: the probability that a positive document scores above a negative one, ties
+        counting half; None if one kind is missing.
+
+        Source: Hanley and McNeil, The Meaning and Use of the Area under a Receiver Operating Characteristic (ROC)
+        Curve, 1982.
+        """
+        if not self._n_positive or not self.false_positives[-1]:
             return None
-        recall, rate = np.append(0.0, self.recall), np.append(0.0, self.false_alarm_rate)
+        recall, rate = np.append(0.0, self.recall), np.append(0.0, self.false_positive_rate)
         return float((np.diff(rate) * (recall[1:] + recall[:-1]) / 2).sum())
 
     @property
-    def _n_own(self) -> int:
-        return int(self.found[-1]) if len(self.found) else 0
+    def _n_positive(self) -> int:
+        return int(self.true_positives[-1]) if len(self.true_positives) else 0
 
 
 class CurvePoint(NamedTuple):
-    """What there is at one threshold."""
+    """The rates at one threshold."""
 
     threshold: float
     precision: float
     recall: float
-    false_alarm_rate: float
+    false_positive_rate: float
 
 
 @dataclass(frozen=True, slots=True)
 class LabelCurve:
-    """The curves of a label, in as many points as can be told apart in a drawing, and the areas under them."""
+    """The curves of a label, with as many points as a chart can show, and the areas under them.
+
+    points  by descending threshold
+    """
 
     label: str
-    points: tuple[CurvePoint, ...]  # by falling threshold
+    points: tuple[CurvePoint, ...]
     average_precision: float | None
-    area: float | None  # under the ROC curve
+    auroc: float | None
 
 
-def label_curve(label: str, probabilities: Floats, is_own: NDArray[np.bool_]) -> LabelCurve:
-    """The curves of a label from its probability for each document, and whether it bears the label."""
+def compute_label_curve(label: str, probabilities: Floats, is_own: NDArray[np.bool_]) -> LabelCurve:
+    """Compute the curves of a label from its probability for each document, and whether that has the label."""
     ranking = Ranking.of(probabilities, is_own)
-    columns = (ranking.thresholds, ranking.precision, ranking.recall, ranking.false_alarm_rate)
-    drawn = [column[_places(ranking)].tolist() for column in columns]
-    points = tuple(CurvePoint(*row) for row in zip(*drawn, strict=True))
-    return LabelCurve(label, points, ranking.average_precision, ranking.area)
+    along = ranking.recall + ranking.false_positive_rate
+    places = np.zeros(0, dtype=np.int64)
+    if len(along):  # evenly spaced along the curves, with the first and the last threshold
+        steps = np.searchsorted(along, np.linspace(along[0], along[-1], N_POINTS))
+        places = np.unique(np.append(np.minimum(steps, len(along) - 1), (0, len(along) - 1)))
+    columns = (ranking.thresholds, ranking.precision, ranking.recall, ranking.false_positive_rate)
+    points = tuple(CurvePoint(*row) for row in zip(*(column[places].tolist() for column in columns), strict=True))
+    return LabelCurve(label, points, ranking.average_precision, ranking.auroc)
 
 
-def _places(ranking: Ranking) -> NDArray[np.int64]:
-    """Thresholds at even distances along the curves, the first and the last among them."""
-    way = ranking.recall + ranking.false_alarm_rate
-    if not len(way):
-        return np.zeros(0, dtype=np.int64)
-    steps = np.searchsorted(way, np.linspace(way[0], way[-1], N_POINTS))
-    return np.unique(np.append(np.minimum(steps, len(way) - 1), (0, len(way) - 1)))
+def _share(counts: NDArray[np.int64]) -> Floats:
+    """Divide counts by the last one, which is the total; 0 if that is 0."""
+    return np.asarray(counts / max(1, int(counts[-1]) if len(counts) else 1))
 
 
-def _share(numbers: NDArray[np.int64]) -> Floats:
-    """Of the last, which is all; 0 where that is none."""
-    return np.asarray(numbers / max(1, int(numbers[-1]) if len(numbers) else 1))
+class ThinnedRows:
+    """Keeps a bounded number of values: all rows, or every second, fourth, ... of them.
+
+    Later rows may be wider: missing values of earlier ones are 0.
+
+    most  values to keep
+    step  every `step`-th row is kept
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.step = 1
+        self._seen = self._kept = 0
+        self._parts: list[Floats] = []
+
+    def add(self, rows: Floats) -> None:
+        """Add rows, shape (n_rows, width)."""
+        kept = rows[-self._seen % self.step :: self.step].copy()
+        self._seen += len(rows)
+        self._kept += kept.size
+        self._parts.append(kept)
+        while self._kept > self._most and self._seen > self.step:
+            self._parts = [self.rows()[::2]]
+            self._kept = self._parts[0].size
+            self.step *= 2
+
+    def rows(self) -> Floats:
+        """Return the rows that were kept, in order, shape (n_rows, largest width)."""
+        width = max((part.shape[1] for part in self._parts), default=0)
+        padded = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in self._parts]
+        return np.concatenate(padded) if padded else np.zeros((0, 0))

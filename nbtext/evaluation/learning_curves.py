@@ -1,7 +1,7 @@
-"""Learning curves: how good models become as they learn from more documents, from one reading of the text.
+"""Learning curves: metrics of models trained on growing parts of a corpus, which is read once.
 
-source  Ng and Jordan, On Discriminative vs. Generative Classifiers, 2002: the generative model is ahead on few
-        documents, the discriminative one on many
+Source: Ng and Jordan, On Discriminative vs. Generative Classifiers, 2002: a generative model leads on few documents,
+a discriminative one on many.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
-from nbtext.evaluation.cross_validation import tried
-from nbtext.evaluation.metrics import Evaluation, Judge
+from nbtext.evaluation.cross_validation import predict_documents
+from nbtext.evaluation.metrics import CURVES, Evaluation, Evaluator
 from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
@@ -27,117 +27,120 @@ from nbtext.model.fitting import over_vocabulary
 from nbtext.parallel import parallel_map
 
 FIRST_SIZE = 50
-LARGEST_SHARE = 0.7  # of the documents, to learn from; the others judge
+LARGEST_SHARE = 0.7  # of the documents is trained on, the rest is tested on
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a model is worth that has learned from so many documents: a figure for each seed."""
+    """A model trained on `size` documents: the metrics of `CURVES`, each with a value for every seed."""
 
     model: str
     size: int
-    accuracies: tuple[float, ...]
-    log_losses: tuple[float, ...]
+    values: dict[str, tuple[float, ...]]
 
-    @property
-    def accuracy(self) -> float:
-        return fmean(self.accuracies)
+    def mean(self, metric: str) -> float:
+        """Return the mean of a metric over the seeds."""
+        return fmean(self.values[metric])
 
-    @property
-    def accuracy_deviation(self) -> float | None:
-        return _deviation(self.accuracies)
-
-    @property
-    def log_loss(self) -> float:
-        return fmean(self.log_losses)
-
-    @property
-    def log_loss_deviation(self) -> float | None:
-        return _deviation(self.log_losses)
+    def deviation(self, metric: str) -> float | None:
+        """Return the standard deviation of a metric over the seeds; None if there is only one."""
+        return stdev(self.values[metric]) if len(self.values[metric]) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Learning curves of several models over the same documents."""
+class LearningCurves:
+    """Learning curves of several models.
 
-    documents: int  # to learn from and, where none are given, to judge by
-    judged: int  # documents that each model was asked about
+    documents       to train on, and to test on if there are no test documents
+    test_documents  the same for all points of a seed
+    points          by size, then in the order of the models
+    """
+
+    documents: int
+    test_documents: int
     labels: tuple[str, ...]
     seeds: int
-    points: tuple[Point, ...]  # by size, then in the order of the models
+    points: tuple[Point, ...]
 
 
-def _deviation(figures: tuple[float, ...]) -> float | None:
-    """The standard deviation over the seeds; None where there is but one."""
-    return stdev(figures) if len(figures) > 1 else None
-
-
-def learning_curves(
+def compute_learning_curves(
     tally: CorpusCounts,
-    curves: CurveSettings,
+    settings: CurveSettings,
     *,
     features: FeatureSettings,
     modelling: Sequence[ModelSettings],
     test: CorpusCounts | None = None,
     jobs: int = 1,
     track: Callable[[Iterator[list[Evaluation]], int], Iterable[list[Evaluation]]] | None = None,
-) -> Comparison:
-    """Train models on growing parts of a corpus, and judge each by documents that it has not learned from.
+) -> LearningCurves:
+    """Train models on growing parts of a corpus, and test each on documents that are in no part.
 
-    The parts of a seed are nested, and hold each label in its share of the corpus as nearly as can be. Everything is of
-    the part alone: vocabulary, weights, smoothing and calibration are what training on its files would give. A label
-    that is not in the part is one that the model does not know.
+    The parts of a seed are nested and stratified. Vocabulary, weights, smoothing and calibration come from the part
+    alone, as in training on its files. All models and sizes of a seed have the same test documents. The model of a
+    part does not know the labels that the part lacks.
 
-    tally      with every document in its sample
-    modelling  one for each of the models, in their order
-    test       documents to judge by, all in its sample; None: those that no part of a seed holds
-    jobs       number of threads
-    track      shows the progress: gets the results of the parts, and their number, and yields the results
-    raises     SettingsError: a part is larger than the corpus allows; InputError: there is too little to learn from
+    Parameters
+    ----------
+    tally : the corpus, with every document in its sample
+    modelling : settings of the models
+    test : documents to test on, all in its sample; None: those that are in no part
+    jobs : number of threads
+    track : shows the progress; gets the results of the parts and their number, and yields the results
+
+    Raises
+    ------
+    SettingsError : a part is larger than the corpus allows
+    InputError : there are fewer than two documents
     """
     everything = over_vocabulary(tally, features)
     n_documents = len(everything.sample)
-    sizes = _sizes(curves.sizes, n_documents, has_test=test is not None)
-    shown = _common(everything, over_vocabulary(test, features)) if test is not None else None
+    sizes = _sizes(settings.sizes, n_documents, has_test=test is not None)
+    tested = _align(everything, over_vocabulary(test, features)) if test is not None else None
     calls = []
-    for seed in range(1, curves.seeds + 1):
+    for seed in range(1, settings.seeds + 1):
         order = growing_order(everything.sample.classes, seed=seed)
-        for size in sizes:
-            held_out = (
-                shown if shown is not None else _Documents(everything.sample, order[sizes[-1] :], everything.labels)
-            )
-            calls.append(partial(_judged, everything, order[:size], held_out, features, tuple(modelling)))
+        others = tested or _TestDocuments(everything.sample, order[sizes[-1] :], everything.labels)
+        calls += [partial(_evaluate, everything, order[:size], others, features, tuple(modelling)) for size in sizes]
     results = parallel_map(lambda call: call(), calls, jobs=jobs)
-    found = list(track(results, len(calls)) if track is not None else results)
-    n_judged = len(test.sample) if test is not None else n_documents - sizes[-1]
-    return Comparison(n_documents, n_judged, everything.labels, curves.seeds, tuple(_points(found, sizes, curves)))
+    evaluations = list(track(results, len(calls)) if track is not None else results)
+    points = []
+    for place, size in enumerate(sizes):
+        of_size = evaluations[place :: len(sizes)]
+        for number, model in enumerate(settings.models):
+            of_model = [of_seed[number].metrics for of_seed in of_size]
+            values = {metric.name: tuple(metrics[metric.name] for metrics in of_model) for metric in CURVES}
+            points.append(Point(model, size, values))
+    n_test = len(test.sample) if test is not None else n_documents - sizes[-1]
+    return LearningCurves(n_documents, n_test, everything.labels, settings.seeds, tuple(points))
 
 
 def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]:
-    """The documents in an order of which every beginning holds each class in its share, as nearly as can be.
+    """Shuffle documents so that every beginning of the order is stratified.
 
-    classes  (n_documents,)
+    Parameters
+    ----------
+    classes : shape (n_documents,)
     """
     shuffled = np.random.default_rng(seed).permutation(len(classes))
     by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
     sizes = np.bincount(classes)
     ranks = np.arange(len(classes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    # the i-th of n documents of a class comes when i + ½ of n parts of the corpus have been taken
+    # the i-th of the n documents of a class comes after (i + ½) / n of the corpus
     shares = (ranks + 0.5) / np.repeat(sizes, sizes)
     return by_class[np.lexsort((np.argsort(shuffled)[by_class], shares))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Documents:
-    """Documents to judge by: rows of a sample over the features of the whole corpus, and the names of their classes."""
+class _TestDocuments:
+    """Rows of a sample over the features of the whole corpus; `labels` are the names of its classes."""
 
     sample: DocumentCounts
     rows: NDArray[np.int64]
     labels: tuple[str, ...]
 
 
-def _common(everything: CorpusCounts, test: CorpusCounts) -> _Documents:
-    """The documents of another tally over the features of this one; features that only they hold are left out."""
+def _align(everything: CorpusCounts, test: CorpusCounts) -> _TestDocuments:
+    """Map the documents of another corpus to the features of this one, without features that only they have."""
     sample = test.sample
     if everything.vocabulary is not None and test.vocabulary is not None and everything.vocabulary != test.vocabulary:
         places = everything.vocabulary.columns
@@ -145,17 +148,17 @@ def _common(everything: CorpusCounts, test: CorpusCounts) -> _Documents:
         known = np.flatnonzero(goals >= 0)
         sample = sample.restrict(known, test.statistics.n_features)
         sample = sample.renumber(goals[known], np.arange(len(test.labels), dtype=np.int32))
-    return _Documents(sample, np.arange(len(sample)), test.labels)
+    return _TestDocuments(sample, np.arange(len(sample)), test.labels)
 
 
 def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) -> list[int]:
-    """How many documents to learn from, ascending."""
+    """Return the sizes of the parts, ascending."""
     most = n_documents if has_test else n_documents - 1
     if n_documents < 2:
-        raise InputError(f"no learning curve can be made of {number_of(n_documents, 'document')}")
+        raise InputError(f"a learning curve needs at least 2 documents; found {number_of(n_documents, 'document')}")
     if wanted is not None:
         if max(wanted) > most:
-            hint = "leave some to judge by, or name others with --test" if not has_test else ""
+            hint = "leave some to test on, or name others with --test" if not has_test else ""
             raise SettingsError(f"{max(wanted)} of {n_documents} documents are too many", where="--sizes", hint=hint)
         return sorted(set(wanted))
     largest = n_documents if has_test else max(1, int(LARGEST_SHARE * n_documents))
@@ -163,39 +166,40 @@ def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) 
     return [*doubled, largest]
 
 
-def _judged(
+def _evaluate(
     everything: CorpusCounts,
     documents: NDArray[np.int64],
-    held_out: _Documents,
+    others: _TestDocuments,
     features: FeatureSettings,
     modelling: tuple[ModelSettings, ...],
 ) -> list[Evaluation]:
-    """What each model is worth that has learned these documents."""
-    has_own_words = everything.vocabulary is not None and features.vocabulary is None
-    training, columns = part_of(everything, np.sort(documents), has_own_words=has_own_words)
-    others = held_out.sample.take(held_out.rows)
-    if has_own_words:
-        others = others.restrict(columns, everything.statistics.n_features)
-    found = []
+    """Train each model on these documents, and evaluate it on the others."""
+    has_own_vocabulary = everything.vocabulary is not None and features.vocabulary is None
+    training, columns = part_of(everything, np.sort(documents), has_own_vocabulary=has_own_vocabulary)
+    tested = others.sample.take(others.rows)
+    if has_own_vocabulary:
+        tested = tested.restrict(columns, everything.statistics.n_features)
+    evaluations = []
     for settings in modelling:
-        judge = Judge()
-        for predictions in tried(training, others, held_out.labels, features=features, modelling=settings):
-            judge.add(predictions)
-        found.append(judge.evaluation())
-    return found
+        evaluator = Evaluator()
+        evaluator.add_all(predict_documents(training, tested, others.labels, features=features, modelling=settings))
+        evaluations.append(evaluator.evaluation())
+    return evaluations
 
 
 def part_of(
-    everything: CorpusCounts, documents: NDArray[np.int64], *, has_own_words: bool
+    everything: CorpusCounts, documents: NDArray[np.int64], *, has_own_vocabulary: bool
 ) -> tuple[CorpusCounts, NDArray[np.int64]]:
-    """The tally of some documents of the sample alone, and the columns that it has kept.
+    """Count some documents of the sample alone, and return the columns that were kept.
 
-    documents      ascending
-    has_own_words  features that they do not hold are none
+    Parameters
+    ----------
+    documents : their positions in the sample, ascending
+    has_own_vocabulary : drop the features that these documents do not have
     """
     sample, n_features = everything.sample.take(documents), everything.statistics.n_features
     present, classes = np.unique(sample.classes, return_inverse=True)
-    columns = (np.unique(sample.indices) if has_own_words else np.arange(n_features)).astype(np.int64)
+    columns = (np.unique(sample.indices) if has_own_vocabulary else np.arange(n_features)).astype(np.int64)
     sample = replace(sample, classes=classes.astype(np.int32)).restrict(columns, n_features)
     vocabulary, weighting = everything.vocabulary, everything.weighting
     return replace(
@@ -206,13 +210,3 @@ def part_of(
         sample=sample,
         weighting=weighting.restricted(columns) if weighting is not None else None,
     ), columns
-
-
-def _points(found: list[list[Evaluation]], sizes: list[int], curves: CurveSettings) -> Iterator[Point]:
-    for place, size in enumerate(sizes):
-        of_size = found[place :: len(sizes)]
-        for number, model in enumerate(curves.models):
-            evaluations = [of_seed[number] for of_seed in of_size]
-            yield Point(
-                model, size, tuple(each.accuracy for each in evaluations), tuple(each.log_loss for each in evaluations)
-            )

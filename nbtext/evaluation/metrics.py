@@ -1,192 +1,390 @@
-"""How good predictions are: accuracy, F1, log-loss, calibration and confusions, added up batch by batch."""
+"""Metrics: one record for each in `METRICS`, computed from sums over documents (`Totals`).
+
+Everything else that needs to know about metrics takes it from the records: reports, thresholds of `--fail-under`,
+bootstrap intervals, model comparison, learning curves and the model search. A new metric is a function and a record.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.batch import missing_label
-from nbtext.errors import InputError
-from nbtext.evaluation.outcomes import LEAST_PROBABILITY
-from nbtext.evaluation.outliers import Likelihoods, auroc
+from nbtext.bayes.scorer import Floats
+from nbtext.errors import BelowThreshold, InputError, SettingsError
+from nbtext.evaluation.label_curves import Ranking
+from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 from nbtext.model.predictor import Predictions
 from nbtext.model.settings import Costs
 
-MOST_CONFUSED = 2048  # labels whose confusions are written out as a matrix
+MOST_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Sums over documents that metrics are computed from.
+
+    n_labels       labels of the model and of the documents
+    true           (n_cells,), the true label of each cell of the confusion matrix that has a document
+    predicted      (n_cells,), its predicted label; UNANSWERED: none
+    counts         (n_cells,), its documents
+    log_loss       sum, in nats
+    squared_error  sum of Σ_k (p_k - y_k)²
+    reliability    predictions by probability
+    sets           number of prediction sets, of those with the true label, and of labels in them; None: no sets
+    cost           sum; None: no costs were given
+    likelihoods    log-likelihood per token of each document, and of foreign documents; None: there are none
+    """
+
+    n_labels: int
+    true: NDArray[np.int64]
+    predicted: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    log_loss: float
+    squared_error: float
+    reliability: Reliability
+    sets: tuple[int, int, int] | None = None
+    cost: float | None = None
+    likelihoods: tuple[Floats, Floats] | None = None
+
+    @cached_property
+    def n_documents(self) -> int:
+        return int(self.counts.sum())
+
+    @cached_property
+    def support(self) -> Floats:
+        """(n_labels,), documents of each label."""
+        return self._by_label(self.true, self.counts)
+
+    @cached_property
+    def n_predicted(self) -> Floats:
+        """(n_labels,), documents that each label was predicted for."""
+        is_answered = self.predicted != UNANSWERED
+        return self._by_label(self.predicted[is_answered], self.counts[is_answered])
+
+    @cached_property
+    def true_positives(self) -> Floats:
+        """(n_labels,), documents of each label that it was predicted for."""
+        return self._by_label(self.true, self.counts * (self.true == self.predicted))
+
+    @cached_property
+    def n_correct(self) -> int:
+        return int(self.true_positives.sum())
+
+    @cached_property
+    def n_answered(self) -> int:
+        return int(self.n_predicted.sum())
+
+    @property
+    def precision(self) -> Floats:
+        """(n_labels,), the share of predictions of a label that are correct; 0 if there are none."""
+        return _ratio(self.true_positives, self.n_predicted)
+
+    @property
+    def recall(self) -> Floats:
+        """(n_labels,), the share of documents of a label that it was predicted for; 0 if there are none."""
+        return _ratio(self.true_positives, self.support)
+
+    @cached_property
+    def f1(self) -> Floats:
+        """(n_labels,), the harmonic mean of precision and recall; 0 if both are."""
+        return _ratio(2 * self.true_positives, self.n_predicted + self.support)
+
+    def _by_label(self, labels: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
+        return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    return np.asarray(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric, and all that other modules need to know about it.
+
+    name           in output, and in --fail-under
+    title          for people
+    compute        computes it from at least one document; None: it was not measured
+    is_loss        lower is better; otherwise higher is better, and 1 is the best value
+    needs          the option that it is measured with
+    note           explains it on the page of an evaluation; "" leaves it out there
+    is_compared    shown when trained models are compared
+    is_curve       shown in learning curves
+    is_abstention  shown on a terminal only if a document has no predicted label
+    """
+
+    name: str
+    title: str
+    compute: Callable[[Totals], float | None]
+    is_loss: bool = False
+    needs: str = ""
+    note: str = ""
+    is_compared: bool = False
+    is_curve: bool = False
+    is_abstention: bool = False
+
+
+def _per_set(totals: Totals, row: int) -> float | None:
+    return totals.sets[row] / totals.sets[0] if totals.sets is not None else None
+
+
+def _outlier_auroc(totals: Totals) -> float | None:
+    if totals.likelihoods is None:
+        return None
+    own, foreign = totals.likelihoods
+    is_own = np.arange(len(own) + len(foreign)) < len(own)
+    return Ranking.of(np.concatenate((own, foreign)), is_own).auroc
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            "accuracy", "accuracy", lambda totals: totals.n_correct / totals.n_documents,
+            note="share of documents with the right label", is_compared=True, is_curve=True,
+        ),
+        Metric(
+            "answered", "answered", lambda totals: totals.n_answered / totals.n_documents, is_abstention=True,
+        ),
+        Metric(
+            "accuracy_among_answered", "accuracy among answered",
+            lambda totals: totals.n_correct / max(1, totals.n_answered), is_abstention=True,
+        ),
+        Metric(
+            "macro_f1", "macro F1", lambda totals: float(totals.f1.mean()),
+            note="mean F1 over the labels", is_compared=True,
+        ),
+        Metric("weighted_f1", "weighted F1", lambda totals: float(totals.f1 @ totals.support / totals.n_documents)),
+        Metric(
+            "log_loss", "log-loss", lambda totals: totals.log_loss / totals.n_documents, is_loss=True,
+            note="in nats; lower is better", is_compared=True, is_curve=True,
+        ),
+        Metric(
+            "brier_score", "Brier score", lambda totals: totals.squared_error / totals.n_documents, is_loss=True,
+            note="from 0 to 2; lower is better",
+        ),
+        Metric(
+            "expected_calibration_error", "expected calibration error", lambda totals: totals.reliability.error,
+            is_loss=True, note="mean gap between probability and accuracy",
+        ),
+        Metric("coverage", "coverage", lambda totals: _per_set(totals, 1), needs="--coverage"),
+        Metric(
+            "mean_set_size", "mean set size", lambda totals: _per_set(totals, 2), is_loss=True, needs="--coverage",
+        ),
+        Metric(
+            "mean_cost", "mean cost", lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
+            is_loss=True, needs="--cost",
+        ),
+        Metric("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
+    )
+}  # fmt: skip
+COMPARED = tuple(metric for metric in METRICS.values() if metric.is_compared)
+CURVES = tuple(metric for metric in METRICS.values() if metric.is_curve)
+LABEL_METRICS = ("precision", "recall", "f1")  # of one label, as `recall:spam`
+
+
+def compute_metrics(totals: Totals) -> dict[str, float]:
+    """Compute every metric that was measured."""
+    values = ((name, metric.compute(totals)) for name, metric in METRICS.items())
+    return {name: value for name, value in values if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """How well one label is told from the others; 0 where there is nothing to divide by."""
+    """Precision, recall and F1 of one label, and the number of documents that have it."""
 
     label: str
-    precision: float  # of the documents that were given the label, the share that has it
-    recall: float  # of the documents that have it, the share that was given it
-    f1: float  # the harmonic mean of both
-    support: int  # documents that have it
+    precision: float
+    recall: float
+    f1: float
+    support: int
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What predictions are worth on labelled documents.
+    """The metrics of predictions for labeled documents.
 
-    A document without an answer counts as wrong, is in `unanswered` and in no column of the confusion matrix, and
-    costs what the model thought of its label all the same.
+    A document without a predicted label is not correct, and in no column of the confusion matrix. Its probabilities
+    count in log-loss, Brier score and calibration error like those of all others: all metrics but accuracy among
+    answered are means over the same documents.
+
+    metrics            by name
+    labels             of the model and of the documents, sorted
+    confusion_matrix   rows are true labels, columns predicted ones; None if there are more than 2,048 labels
+    reliability        bins that have a document
+    foreign_documents  those with a likelihood; None: there was no foreign source
     """
 
     documents: int
     unanswered: int
-    accuracy: float
-    macro_f1: float  # the mean over the labels
-    weighted_f1: float  # the same, weighted by support
-    log_loss: float  # in nats
-    brier_score: float  # the mean squared distance from the truth, summed over the labels
-    expected_calibration_error: float
-    labels: tuple[str, ...]  # of the model and of the documents, sorted
+    metrics: Mapping[str, float]
+    labels: tuple[str, ...]
     per_label: tuple[LabelScore, ...]
-    confusion_matrix: tuple[tuple[int, ...], ...] | None  # rows are true labels; None of more than MOST_CONFUSED
-    reliability: tuple[ReliabilityBin, ...]  # bins that hold a document
-    answered: float = 1.0  # the share of documents that were given a label
-    accuracy_among_answered: float = 0.0  # 0 where none was
-    coverage: float | None = None  # the share of documents whose set of labels holds the true one; None without sets
-    mean_set_size: float | None = None
-    mean_cost: float | None = None  # None where costs were not given
-    outlier_auroc: float | None = None  # how surely foreign documents are less likely; None where there were none
+    confusion_matrix: tuple[tuple[int, ...], ...] | None
+    reliability: tuple[ReliabilityBin, ...]
     foreign_documents: int | None = None
 
 
-class Judge:
-    """Compares predictions with the labels that their documents have, in memory that the labels alone determine.
+class Evaluator:
+    """Compares predictions with the true labels, batch by batch.
 
-    With likelihoods it keeps a number for each document as well.
+    Memory depends on the labels only; with likelihoods, there is one number for each document as well.
     """
 
     def __init__(self, costs: Costs | None = None, *, with_likelihoods: bool = False) -> None:
         self._costs = costs
-        self._own: Likelihoods | None = Likelihoods() if with_likelihoods else None
-        self._foreign: Likelihoods | None = Likelihoods() if with_likelihoods else None
-        self._confusions: Counter[tuple[str, str | None]] = Counter()
-        self._classes: set[str] = set()
-        self._log_loss = 0.0
-        self._squared_error = 0.0
+        self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
+        self._numbers = LabelNumbers()
+        self._cells: Counter[tuple[int, int]] = Counter()
+        self._log_loss = self._squared_error = 0.0
         self._reliability = Reliability()
-        self._sets = np.zeros(3, dtype=np.int64)  # their number, those that hold the true label, labels in them
+        self._sets = np.zeros(3, dtype=np.int64)
 
     def add_all(self, predictions: Iterable[Predictions]) -> None:
-        """Count all these predictions."""
+        """Add all these predictions."""
         for batch in predictions:
             self.add(batch)
 
-    def add_foreign(self, predictions: Iterable[Predictions]) -> None:
-        """Note how likely documents of another kind are, whatever their labels."""
-        for batch in predictions:
-            if self._foreign is not None:
-                self._foreign.add(batch)
-
     def add(self, predictions: Predictions) -> None:
-        """Count these predictions; InputError where a document does not say its label."""
-        labels = [self._true_label(predictions, row) for row in range(len(predictions))]
-        self._confusions.update(zip(labels, predictions.labels, strict=True))
-        self._classes.update(predictions.classes)
-        if labels:
-            self._add_probabilities(predictions, labels)
-        if self._own is not None:
-            self._own.add(predictions)
+        """Add predictions; InputError if a document has no label."""
+        if len(predictions) == 0:
+            return
+        outcomes = measure(predictions, self._numbers)
+        self._cells.update(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
+        self._log_loss += float(outcomes.log_losses.sum())
+        self._squared_error += float(outcomes.squared_errors.sum())
+        self._reliability.add(outcomes.best, outcomes.is_chosen_right)
         if predictions.label_sets is not None:
-            pairs = list(zip(labels, predictions.label_sets, strict=True))
-            covered = sum(label in found for label, found in pairs)
-            self._sets += (len(pairs), covered, sum(len(found) for _, found in pairs))
+            pairs = list(zip(predictions.true_labels, predictions.label_sets, strict=True))
+            covered = sum(label in labels for label, labels in pairs)
+            self._sets += (len(pairs), covered, sum(len(labels) for _, labels in pairs))
+        if self._likelihoods is not None:
+            self._likelihoods[0].append(_likelihoods(predictions))
 
-    def _true_label(self, predictions: Predictions, row: int) -> str:
-        label = predictions.true_labels[row]
-        if label is None:
-            raise missing_label(predictions.ids[row])
-        return label
-
-    def _add_probabilities(self, predictions: Predictions, labels: list[str]) -> None:
-        # a document that could not be read is a uniform guess
-        is_read = ~np.isnan(predictions.probabilities)
-        probabilities = np.where(is_read, predictions.probabilities, 1 / len(predictions.classes))
-        places = {label: place for place, label in enumerate(predictions.classes)}
-        true = np.array([places.get(label, -1) for label in labels])
-        of_true = np.where(true >= 0, probabilities[np.arange(len(true)), true], 0.0)
-        self._log_loss -= float(np.log(np.maximum(of_true, LEAST_PROBABILITY)).sum())
-        # Σ (p - y)² = Σ p² - 2 p_true + 1, a label that the model does not know having p = 0
-        self._squared_error += float(((probabilities**2).sum(axis=1) - 2 * of_true + 1).sum())
-        # where nbtext abstains, what it would have answered is no less honest
-        best = probabilities[np.arange(len(true)), predictions.chosen]
-        right = (true == predictions.chosen) & is_read[:, 0]
-        self._reliability.add(best, right)
+    def add_foreign(self, predictions: Iterable[Predictions]) -> None:
+        """Add the likelihoods of foreign documents; their labels are ignored."""
+        assert self._likelihoods is not None  # asked for
+        self._likelihoods[1].extend(map(_likelihoods, predictions))
 
     def evaluation(self) -> Evaluation:
-        """The verdict on all that was added; InputError where that is nothing."""
-        n = self._confusions.total()
-        if n == 0:
-            raise InputError("there is no document to judge by")
-        labels = tuple(sorted(self._classes | {true for true, _ in self._confusions}))
-        places = {label: place for place, label in enumerate(labels)}
-        support, given, right = np.zeros((3, len(labels)), dtype=np.int64)
-        for (true, predicted), number in self._confusions.items():
-            support[places[true]] += number
-            if predicted is not None:
-                given[places[predicted]] += number
-                right[places[true]] += number * (true == predicted)
-        per_label = _per_label(labels, right, given, support)
-        weights = np.array([score.support for score in per_label])
-        f1 = np.array([score.f1 for score in per_label])
+        """Compute the metrics; InputError if no document was added."""
+        if not self._cells:
+            raise InputError("there is no document to evaluate on")
+        labels = self._numbers.sorted()
+        totals = self._totals(labels)
+        columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
+        matrix = None
+        if len(labels) <= MOST_CONFUSED:
+            square = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
+            square[totals.true, totals.predicted] = totals.counts  # the last column is of the unanswered
+            matrix = tuple(map(tuple, square[:, :-1].tolist()))
         return Evaluation(
-            documents=n,
-            unanswered=n - int(given.sum()),
-            accuracy=float(right.sum() / n),
-            macro_f1=float(f1.mean()),
-            weighted_f1=float(f1 @ weights / n),
-            log_loss=self._log_loss / n,
-            brier_score=self._squared_error / n,
-            expected_calibration_error=self._reliability.error,
+            documents=totals.n_documents,
+            unanswered=totals.n_documents - totals.n_answered,
+            metrics=compute_metrics(totals),
             labels=labels,
-            per_label=per_label,
-            confusion_matrix=self._matrix(places) if len(labels) <= MOST_CONFUSED else None,
+            per_label=tuple(LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)),
+            confusion_matrix=matrix,
             reliability=self._reliability.bins(),
-            answered=float(given.sum() / n),
-            accuracy_among_answered=float(right.sum() / max(1, given.sum())),
-            coverage=self._per_set(1),
-            mean_set_size=self._per_set(2),
-            mean_cost=self._mean_cost(n),
-            outlier_auroc=auroc(self._own, self._foreign) if self._own and self._foreign else None,
-            foreign_documents=len(self._foreign.found()) if self._foreign else None,
+            foreign_documents=len(totals.likelihoods[1]) if totals.likelihoods is not None else None,
         )
 
-    def _mean_cost(self, n: int) -> float | None:
-        if self._costs is None:
-            return None
-        return sum(number * self._costs.of(*pair) for pair, number in sorted(self._confusions.items(), key=str)) / n
-
-    def _per_set(self, row: int) -> float | None:
-        return float(self._sets[row] / self._sets[0]) if self._sets[0] else None
-
-    def _matrix(self, places: dict[str, int]) -> tuple[tuple[int, ...], ...]:
-        matrix = np.zeros((len(places), len(places)), dtype=np.int64)
-        for (true, predicted), number in self._confusions.items():
-            if predicted is not None:
-                matrix[places[true], places[predicted]] += number
-        return tuple(map(tuple, matrix.tolist()))
-
-
-def _per_label(
-    labels: tuple[str, ...], right: NDArray[np.int64], given: NDArray[np.int64], support: NDArray[np.int64]
-) -> tuple[LabelScore, ...]:
-    precision, recall, f1 = _ratio(right, given), _ratio(right, support), _ratio(2 * right, given + support)
-    columns = (precision.tolist(), recall.tolist(), f1.tolist(), support.tolist())
-    return tuple(LabelScore(*row) for row in zip(labels, *columns, strict=True))
+    def _totals(self, labels: tuple[str, ...]) -> Totals:
+        positions = np.append(self._numbers.positions(labels), UNANSWERED)
+        cells = np.array(sorted(self._cells), dtype=np.int64)
+        counts = np.array([self._cells[true, predicted] for true, predicted in cells.tolist()], dtype=np.int64)
+        true, predicted = positions[cells[:, 0]], positions[cells[:, 1]]
+        cost = None
+        if self._costs is not None:
+            triples = sorted(zip(true.tolist(), predicted.tolist(), counts.tolist(), strict=True))
+            cost = sum(n * self._costs.of(labels[t], labels[p] if p != UNANSWERED else None) for t, p, n in triples)
+        likelihoods = None
+        if self._likelihoods is not None:
+            own, foreign = (np.concatenate([*parts, np.zeros(0)]) for parts in self._likelihoods)
+            if not len(own) or not len(foreign):
+                raise InputError("no document has a token: own and foreign documents cannot be told apart")
+            likelihoods = (own, foreign)
+        n_sets, n_covered, n_labels = self._sets.tolist()
+        return Totals(
+            len(labels), true, predicted, counts, self._log_loss, self._squared_error, self._reliability,
+            (n_sets, n_covered, n_labels) if n_sets else None, cost, likelihoods,
+        )  # fmt: skip
 
 
-def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    """part / whole, and 0 where whole is 0."""
-    ratio: NDArray[np.float64] = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
-    return ratio
+def _likelihoods(predictions: Predictions) -> Floats:
+    """Return the log-likelihoods per token of the documents that have a token."""
+    if predictions.likelihoods is None:
+        hint = "multinomial and bernoulli models of counts or binary counts do"
+        raise SettingsError("the model has no likelihood of a document", where="--foreign", hint=hint)
+    return predictions.likelihoods[~np.isnan(predictions.likelihoods)]
+
+
+def parse_thresholds(text: str) -> dict[str, float]:
+    """Parse `METRIC=N,…`, where METRIC is a name of `METRICS`, or `precision:LABEL`, `recall:LABEL` or `f1:LABEL`.
+
+    Raises
+    ------
+    ValueError : a metric or a number is not understood; the message says which
+    """
+    thresholds = {}
+    for part in text.split(","):
+        name, _, number = (piece.strip() for piece in part.rpartition("="))
+        name = name or part.strip()
+        kind, colon, label = name.partition(":")
+        is_known = name in METRICS or (kind in LABEL_METRICS and label)
+        if not is_known:
+            names = (*METRICS, *(f"{each}:LABEL" for each in LABEL_METRICS))
+            nearest = get_close_matches(name if not colon else f"{kind}:LABEL", names, n=1)
+            advice = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(names)}"
+            raise ValueError(f"{name!r} is not a metric; {advice}")
+        try:
+            threshold = float(number)
+        except ValueError:
+            threshold = float("nan")
+        if not isfinite(threshold):
+            raise ValueError(f"{part.strip()!r} has no number; write {name}=0.85")
+        if threshold > 1 and not (name in METRICS and METRICS[name].is_loss):
+            share = f"; write {name}={threshold / 100:g}" if 10 < threshold <= 100 else ""
+            raise ValueError(f"{part.strip()!r} cannot be reached: the highest value is 1{share}")
+        thresholds[name] = threshold
+    return thresholds
+
+
+def check_thresholds(evaluation: Evaluation, thresholds: Mapping[str, float]) -> None:
+    """Check every threshold.
+
+    Raises
+    ------
+    BelowThreshold : a metric is worse than its threshold; the message names all of them
+    SettingsError : a metric was not measured, or there is no such label
+    """
+    missed = []
+    for name, threshold in thresholds.items():
+        value, is_loss = _find_value(evaluation, name), name in METRICS and METRICS[name].is_loss
+        if value > threshold if is_loss else value < threshold:
+            missed.append(f"{name} is {value:.4f}, {'above' if is_loss else 'below'} {threshold:g}")
+    if missed:
+        raise BelowThreshold("; ".join(missed))
+
+
+def _find_value(evaluation: Evaluation, name: str) -> float:
+    if name in METRICS:
+        if name not in evaluation.metrics:
+            hint = f"give {METRICS[name].needs} too"
+            raise SettingsError(f"{name} is not measured here", where="--fail-under", hint=hint)
+        return evaluation.metrics[name]
+    kind, _, label = name.partition(":")
+    scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
+    if label not in scores:
+        nearest = get_close_matches(label, scores, n=1)
+        hint = f"did you mean {kind}:{nearest[0]}?" if nearest else f"there are {', '.join(list(scores)[:20])}"
+        raise SettingsError(f"there is no label {label}", where="--fail-under", hint=hint)
+    return float(getattr(scores[label], kind))

@@ -1,4 +1,4 @@
-"""What became of each document: a few numbers each, so that millions of them fit into memory."""
+"""Outcomes: a few numbers for each document, from which metrics and curves are computed."""
 
 from __future__ import annotations
 
@@ -10,104 +10,122 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
+from nbtext.documents.batch import missing_label
 from nbtext.model.predictor import Predictions
 
-LEAST_PROBABILITY = 1e-15  # a label that was thought impossible costs its logarithm, and not infinitely much
+LEAST_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
+UNANSWERED = -1  # the predicted label of a document without one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Answers and truth, as columns of the same length, in the order of the documents."""
+    """Predictions beside the truth, one entry for each document.
 
-    labels: tuple[str, ...]  # of the model and of the documents, sorted
-    true: NDArray[np.int32]  # the place of each document's label among them
-    predicted: NDArray[np.int32]  # that of its answer; -1 where there was none
-    best: Floats  # the probability of the answer, or of what it would have been
-    of_true: Floats  # the probability of the true label; 0 of one that the model does not know
-    squared_errors: Floats  # the squared distance of all probabilities from the truth
-    is_sound: NDArray[np.bool_]  # the answer, or what it would have been, is right
-    can_be_answered: NDArray[np.bool_]  # it could be read and holds a token: only a threshold keeps it unanswered
-    typicality: Floats  # the share of left-out documents that are less likely; NaN where that is not known
-    is_outlier: NDArray[np.bool_]  # by the model's threshold
+    labels           all labels; `true` and `predicted` are positions among them
+    true             (n_documents,)
+    predicted        (n_documents,), UNANSWERED where no label was predicted
+    best             (n_documents,), the probability of the chosen label, even if it was not given as the answer
+    of_true          (n_documents,), the probability of the true label; 0 for a label that the model does not know
+    squared_errors   (n_documents,), Σ_k (p_k - y_k)²
+    is_chosen_right  (n_documents,), the chosen label is the true one, even if it was not given as the answer
+    is_answerable    (n_documents,), the document was read and has a known token; only a threshold withholds the label
+    typicality       (n_documents,), the conformal p-value of the document; NaN if the model has none
+    is_outlier       (n_documents,)
+    """
+
+    labels: tuple[str, ...]
+    true: NDArray[np.int32]
+    predicted: NDArray[np.int32]
+    best: Floats
+    of_true: Floats
+    squared_errors: Floats
+    is_chosen_right: NDArray[np.bool_]
+    is_answerable: NDArray[np.bool_]
+    typicality: Floats
+    is_outlier: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.true)
 
     @property
-    def is_right(self) -> NDArray[np.bool_]:
-        """There was an answer, and the right one."""
+    def is_correct(self) -> NDArray[np.bool_]:
+        """Whether the predicted label is the true one; False for a document without a predicted label."""
         return np.equal(self.true, self.predicted)
 
     @property
-    def losses(self) -> Floats:
+    def log_losses(self) -> Floats:
         """The log-loss of each document, in nats."""
         return np.asarray(-np.log(np.maximum(self.of_true, LEAST_PROBABILITY)))
 
 
-class OutcomesSoFar:
-    """Notes what becomes of each document while answers go by.
+class LabelNumbers:
+    """Numbers labels in the order in which they first occur."""
 
-    least  below this probability there was no answer for that reason alone (--min-probability)
-    """
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
 
-    def __init__(self, *, least: float = 0.0) -> None:
-        self._least = least
-        self._labels: dict[str, int] = {}
-        self._parts: list[Outcomes] = []  # labels by the places that they have here
+    def __len__(self) -> int:
+        return len(self._numbers)
 
-    def add(self, predictions: Predictions, labels: list[str]) -> tuple[Outcomes, Floats]:
-        """What became of these documents, and the probabilities by the places that labels have here.
+    def add(self, labels: Iterable[str]) -> NDArray[np.int64]:
+        """Return the number of each label; new labels get the next numbers."""
+        return np.array([self._numbers.setdefault(label, len(self._numbers)) for label in labels], dtype=np.int64)
 
-        labels  the true ones, at least one
-        """
-        classes, true = self._places(predictions.classes), self._places(labels)
-        probabilities = self._by_label(predictions.probabilities, classes)
-        outcomes = self._outcomes(predictions, probabilities, true=true, chosen=classes[predictions.chosen])
-        self._parts.append(outcomes)
-        return outcomes, probabilities
+    def sorted(self) -> tuple[str, ...]:
+        """Return all labels, sorted."""
+        return tuple(sorted(self._numbers))
 
-    def joined(self, labels: tuple[str, ...]) -> Outcomes:
-        """All of them, one after the other; `labels` are all that there are, in the order of their places."""
-        places = self.places_among(labels)
-        names = [field.name for field in fields(Outcomes) if field.name != "labels"]
-        columns: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in self._parts]) for name in names
-        }
-        columns["true"] = places[columns["true"]].astype(np.int32)
-        columns["predicted"] = np.append(places, -1)[columns["predicted"]].astype(np.int32)  # no answer stays the last
-        return Outcomes(labels, **columns)
-
-    def places_among(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
-        """The place among these labels of each label, by the order in which they came."""
+    def positions(self, labels: tuple[str, ...]) -> NDArray[np.int64]:
+        """Return the position of each numbered label among these, by number."""
         places = {label: place for place, label in enumerate(labels)}
-        return np.array([places[label] for label in self._labels], dtype=np.int64)
+        return np.array([places[label] for label in self._numbers], dtype=np.int64)
 
-    def _places(self, labels: Iterable[str]) -> NDArray[np.int64]:
-        """The places of labels in the order in which they came."""
-        return np.array([self._labels.setdefault(label, len(self._labels)) for label in labels], dtype=np.int64)
 
-    def _by_label(self, probabilities: Floats, classes: NDArray[np.int64]) -> Floats:
-        """Probabilities by the places of labels; a document that was not read is a uniform guess."""
-        found = np.zeros((len(probabilities), len(self._labels)))
-        found[:, classes] = np.where(np.isnan(probabilities), 1 / len(classes), probabilities)
-        return found
+def measure(predictions: Predictions, numbers: LabelNumbers, *, least: float = 0.0) -> Outcomes:
+    """Compare a batch of predictions with the true labels of its documents.
 
-    def _outcomes(
-        self, predictions: Predictions, probabilities: Floats, *, true: NDArray[np.int64], chosen: NDArray[np.int64]
-    ) -> Outcomes:
-        rows = np.arange(len(true))
-        best, of_true = probabilities[rows, chosen], probabilities[rows, true]
-        is_answered = np.array([label is not None for label in predictions.labels])
-        typicality = predictions.typicality
-        return Outcomes(
-            (),
-            true=true.astype(np.int32),
-            predicted=np.where(is_answered, chosen, -1).astype(np.int32),
-            best=best,
-            of_true=of_true,
-            squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
-            is_sound=(chosen == true) & ~np.isnan(predictions.probabilities[:, 0]),
-            can_be_answered=is_answered | (best < self._least),
-            typicality=typicality if typicality is not None else np.full(len(true), np.nan),
-            is_outlier=np.array([bool(flag) for flag in predictions.outliers]),
-        )
+    Parameters
+    ----------
+    numbers : numbers the labels; `true` and `predicted` of the result are these numbers, and `labels` is empty
+    least : threshold of `--min-probability` that was applied to the predictions
+
+    Raises
+    ------
+    InputError : a document has no label
+    """
+    for row, label in enumerate(predictions.true_labels):
+        if label is None:
+            raise missing_label(predictions.ids[row])
+    classes = numbers.add(predictions.classes)
+    true = numbers.add(label for label in predictions.true_labels if label is not None)
+    columns = np.full(len(numbers), -1)
+    columns[classes] = np.arange(len(classes))
+    own, rows, chosen = columns[true], np.arange(len(true)), predictions.chosen
+    is_read = ~np.isnan(predictions.probabilities[:, 0]) if len(classes) else np.zeros(len(true), dtype=np.bool_)
+    # a document that could not be read counts as a uniform guess
+    probabilities = np.where(is_read[:, None], predictions.probabilities, 1 / max(1, len(classes)))
+    best, of_true = probabilities[rows, chosen], np.where(own >= 0, probabilities[rows, own], 0.0)
+    is_answered = np.array([label is not None for label in predictions.labels], dtype=np.bool_)
+    typicality = predictions.typicality
+    return Outcomes(
+        (),
+        true=true.astype(np.int32),
+        predicted=np.where(is_answered, classes[chosen], UNANSWERED).astype(np.int32),
+        best=best,
+        of_true=of_true,
+        squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
+        is_chosen_right=(own == chosen) & is_read,
+        is_answerable=is_answered | (best < least),
+        typicality=typicality if typicality is not None else np.full(len(true), np.nan),
+        is_outlier=np.array([bool(flag) for flag in predictions.outliers], dtype=np.bool_),
+    )
+
+
+def join_outcomes(parts: list[Outcomes], numbers: LabelNumbers, labels: tuple[str, ...]) -> Outcomes:
+    """Concatenate the outcomes of batches; `labels` are all labels, in the order that their positions should have."""
+    positions = numbers.positions(labels)
+    names = [field.name for field in fields(Outcomes) if field.name != "labels"]
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    columns["true"] = positions[columns["true"]].astype(np.int32)
+    columns["predicted"] = np.append(positions, UNANSWERED)[columns["predicted"]].astype(np.int32)
+    return Outcomes(labels, **columns)

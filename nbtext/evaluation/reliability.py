@@ -1,19 +1,27 @@
-"""Whether what was thought to be so probable was right so often."""
+"""How far probabilities can be trusted: reliability, accuracy against coverage, and the size of prediction sets."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.prediction_sets import STRANGEST, nonconformity
+from nbtext.bayes.quantiles import Quantiles
+from nbtext.bayes.scorer import Floats
+from nbtext.evaluation.outcomes import Outcomes
+
 N_BINS = 15  # of equal width, as in Guo et al. 2017
+COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995)
+MOST_PROBABILITIES = 1 << 21  # sorted at once for prediction sets; of more, every n-th document is used
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Documents whose best probability is from `low` up to `high`."""
+    """The documents whose highest probability is from `low` to `high`."""
 
     low: float
     high: float
@@ -23,31 +31,136 @@ class ReliabilityBin:
 
 
 class Reliability:
-    """Adds up answers by their probability."""
+    """Sums predictions in bins by probability."""
 
     def __init__(self) -> None:
-        self._bins = np.zeros((3, N_BINS))  # documents, right ones, the sum of their probabilities
+        self._bins = np.zeros((3, N_BINS))  # documents, correct ones, sum of probabilities
 
-    def add(self, best: NDArray[np.float64], is_right: NDArray[Any]) -> None:
-        """Count answers of these probabilities."""
-        bins = bins_of(best)
-        for row, weights in enumerate((np.ones(len(best)), is_right, best)):
+    def add(self, best: NDArray[np.float64], is_correct: NDArray[Any]) -> None:
+        """Add predictions with these probabilities."""
+        bins = np.minimum((best * N_BINS).astype(np.int64), N_BINS - 1)
+        for row, weights in enumerate((np.ones(len(best)), is_correct, best)):
             self._bins[row] += np.bincount(bins, weights=weights, minlength=N_BINS)
 
     @property
     def error(self) -> float:
-        """The expected calibration error: by how much accuracy and probability differ in a bin, on average."""
+        """The expected calibration error: the mean over documents of a bin's |accuracy - mean probability|."""
         return float(np.abs(self._bins[1] - self._bins[2]).sum() / max(1.0, self._bins[0].sum()))
 
     def bins(self) -> tuple[ReliabilityBin, ...]:
-        """Those that hold a document."""
+        """Return the bins that have a document."""
         return tuple(
-            ReliabilityBin(place / N_BINS, (place + 1) / N_BINS, int(documents), total / documents, right / documents)
-            for place, (documents, right, total) in enumerate(self._bins.T.tolist())
+            ReliabilityBin(place / N_BINS, (place + 1) / N_BINS, int(documents), total / documents, correct / documents)
+            for place, (documents, correct, total) in enumerate(self._bins.T.tolist())
             if documents
         )
 
 
-def bins_of(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The number of each probability's bin."""
-    return np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
+class AnsweredPart(NamedTuple):
+    """The documents whose label is at least as probable as a threshold.
+
+    answered  their share of all documents
+    accuracy  the share of them whose label is correct
+    """
+
+    threshold: float
+    documents: int
+    answered: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TradeOff:
+    """The number of answers, and of correct ones, at each threshold of `--min-probability`.
+
+    thresholds  (n_thresholds,), distinct probabilities of answers, descending
+    answered    (n_thresholds,), documents that are at least as probable
+    correct     (n_thresholds,), those of them whose answer is correct
+    """
+
+    n_documents: int
+    thresholds: Floats
+    answered: NDArray[np.int64]
+    correct: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, outcomes: Outcomes) -> TradeOff:
+        """Rank the answerable documents by probability."""
+        places = np.flatnonzero(outcomes.is_answerable)
+        order = places[np.argsort(-outcomes.best[places], kind="stable")]
+        ranked = outcomes.best[order]
+        ends = np.flatnonzero(np.append(np.diff(ranked) != 0, len(ranked) > 0))
+        correct = np.cumsum(outcomes.is_chosen_right[order], dtype=np.int64)[ends]
+        return cls(len(outcomes), ranked[ends], ends + 1, correct)
+
+    def at_accuracy(self, accuracy: float) -> AnsweredPart | None:
+        """Return the part with the most answers whose accuracy is at least this; None if there is none.
+
+        The threshold has as few digits as possible.
+        """
+        enough = np.flatnonzero(self.correct >= accuracy * self.answered)
+        if not len(enough):
+            return None
+        place = int(enough[-1])
+        if place + 1 == len(self.thresholds):  # all answers
+            return self._part(place, 0.0)
+        return self._part(place, shortest_between(float(self.thresholds[place + 1]), float(self.thresholds[place])))
+
+    def parts(self, most: int) -> tuple[AnsweredPart, ...]:
+        """Return at most so many parts, evenly spaced by the number of answers."""
+        if not len(self.answered):
+            return ()
+        steps = np.searchsorted(self.answered, np.linspace(self.answered[0], self.answered[-1], most))
+        return tuple(self._part(place, float(self.thresholds[place])) for place in np.unique(steps).tolist())
+
+    def _part(self, place: int, threshold: float) -> AnsweredPart:
+        answered = int(self.answered[place])
+        return AnsweredPart(threshold, answered, answered / self.n_documents, int(self.correct[place]) / answered)
+
+
+def shortest_between(low: float, high: float) -> float:
+    """Return the number with the fewest digits above `low` that is at most `high`; 0 <= low < high <= 1."""
+    for digits in range(1, 17):
+        candidate = math.floor(high * 10.0**digits) / 10.0**digits
+        if low < candidate <= high:
+            return candidate
+    return high
+
+
+class SetSize(NamedTuple):
+    """Prediction sets for one value of `--coverage`.
+
+    asked      the value
+    coverage   the share of sets that hold the true label
+    mean_size  labels in a set
+    """
+
+    asked: float
+    coverage: float
+    mean_size: float
+
+
+def measure_set_sizes(
+    probabilities: Floats, own: NDArray[np.int64], calibration: Quantiles | None
+) -> tuple[SetSize, ...]:
+    """Measure coverage and size of prediction sets for several values of `--coverage`.
+
+    Parameters
+    ----------
+    probabilities : shape (n_documents, n_classes)
+    own : shape (n_documents,), the class of each; -1 for a label that the model does not know
+    calibration : the model's nonconformity scores of true labels; None: those of these documents, whose coverage is
+        then the value asked for
+    """
+    step = max(1, probabilities.size // MOST_PROBABILITIES)
+    scores, own = nonconformity(probabilities[::step]), own[::step]
+    if not len(own):
+        return ()
+    of_own = np.where(own >= 0, scores[np.arange(len(own)), own], STRANGEST)
+    calibration = calibration or Quantiles.of(of_own)
+    assert calibration is not None  # for the types: there are documents
+    sizes = []
+    for asked in COVERAGES:
+        bound = calibration.upper_bound(asked)
+        sizes.append(SetSize(asked, float((of_own <= bound).mean()), float((scores <= bound).sum(axis=1).mean())))
+    return tuple(sizes)

@@ -15,7 +15,7 @@ from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.settings import AUTO, LINEAR_MODELS, ModelSettings
 from nbtext.errors import InputError, number_of
 from nbtext.evaluation.cross_validation import cross_validate
-from nbtext.evaluation.metrics import Judge
+from nbtext.evaluation.metrics import Evaluator
 from nbtext.evaluation.splits import stratified_folds
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import join_duplicates
@@ -201,8 +201,10 @@ def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Res
 
 def _cross_validate(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result:
     """Estimate by stratified cross-validation."""
-    judge = Judge()
+    evaluator = Evaluator()
     folds = join_duplicates(stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED), corpus.sample)
-    judge.add_all(cross_validate(corpus, folds, features=candidate.features, modelling=candidate.modelling, jobs=jobs))
-    evaluation = judge.evaluation()
-    return Result(candidate, evaluation.accuracy, evaluation.log_loss)
+    evaluator.add_all(
+        cross_validate(corpus, folds, features=candidate.features, modelling=candidate.modelling, jobs=jobs)
+    )
+    evaluation = evaluator.evaluation()
+    return Result(candidate, evaluation.metrics["accuracy"], evaluation.metrics["log_loss"])

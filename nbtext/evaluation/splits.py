@@ -1,4 +1,4 @@
-"""Which documents are judged together, by models of which others: folds by chance, by group, or forward in time."""
+"""Splitters: stratified k-fold, grouped k-fold, and time-series split."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from nbtext.features.document_counts import DocumentCounts, join_duplicates
 
 
 def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:
-    """The fold of each document, 0 to n_folds - 1; in time, fold 0 comes first, and is only learned from.
+    """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only trained on.
 
-    Without groups or times, documents of equal content are in the same fold.
+    Without groups or timestamps, documents of equal content are in the same fold.
 
-    documents  with the group or time of each where settings ask for one
-    raises     SettingsError: there are too few documents, groups or times
+    Parameters
+    ----------
+    documents : with the group or timestamp of each document if the settings ask for it
+
+    Raises
+    ------
+    SettingsError : there are too few documents, groups or timestamps
     """
     groups = documents.groups
     if settings.group_field is not None and groups is not None:
@@ -34,27 +39,27 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
 
 
 def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
-    """Folds by chance: the documents of each class dealt out in a shuffled order."""
+    """Shuffle the documents of each class, and spread them over the folds."""
     if not 2 <= n_folds <= len(classes):
-        usual = "10 is usual" if len(classes) >= 10 else f"there can be 2 to {len(classes)} of them"
-        hint = usual if len(classes) > 1 else "there must be two at least"
-        raise SettingsError(f"{n_folds} folds of {len(classes)} documents make no sense", where="--folds", hint=hint)
+        usual = "10 is usual" if len(classes) >= 10 else f"use 2 to {len(classes)}"
+        hint = usual if len(classes) > 1 else "give at least 2 documents"
+        raise SettingsError(f"{n_folds} folds of {len(classes)} documents are impossible", where="--folds", hint=hint)
     shuffled = np.random.default_rng(seed).permutation(len(classes))
     by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
     folds = np.empty(len(classes), dtype=np.int64)
-    folds[by_class] = np.arange(len(classes)) % n_folds  # on from class to class, so that folds are equally large
+    folds[by_class] = np.arange(len(classes)) % n_folds  # continues from class to class, so that folds have equal sizes
     return folds
 
 
 def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> NDArray[np.int64]:
-    """Folds that split no group: each group by itself, or n_folds, the largest groups first to the least folds."""
+    """Split into folds without splitting a group: a fold for each group, or n_folds of about the same size."""
     names, numbers = np.unique(groups, return_inverse=True)
     if len(names) < 2:
-        raise SettingsError("all documents are of one group", where="--group-field", hint="name another field")
+        raise SettingsError("all documents have the same group", where="--group-field", hint="name another field")
     if n_folds is None:
         return np.asarray(numbers, dtype=np.int64)
     if n_folds > len(names):
-        raise SettingsError(f"{n_folds} folds of {len(names)} groups make no sense", where="--folds", hint="take fewer")
+        raise SettingsError(f"{n_folds} folds of {len(names)} groups are impossible", where="--folds", hint="use fewer")
     sizes = np.bincount(numbers)
     shuffled = np.random.default_rng(seed).permutation(len(names))
     folds, filled = np.zeros(len(names), dtype=np.int64), np.zeros(n_folds, dtype=np.int64)
@@ -65,21 +70,23 @@ def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> ND
 
 
 def time_series_folds(times: NDArray[Any], n_steps: int) -> NDArray[np.int64]:
-    """n_steps + 1 parts of about the same size, one after the other in time; what is of one time is not parted."""
+    """Split into n_steps + 1 consecutive parts of about the same size; equal timestamps stay together."""
     found, moments = np.unique(sort_keys(times.tolist()), return_inverse=True)
     if len(found) < 2:
-        raise SettingsError("all documents are of one time", where="--order-field", hint="name another field")
-    before = np.searchsorted(np.sort(moments), moments)  # documents that are earlier than each
+        raise SettingsError("all documents have the same timestamp", where="--order-field", hint="name another field")
+    before = np.searchsorted(np.sort(moments), moments)  # number of earlier documents
     _, steps = np.unique(before * (n_steps + 1) // len(moments), return_inverse=True)
-    if steps.max() == 0:  # nearly all are of the last time
+    if steps.max() == 0:  # nearly all documents have the last timestamp
         steps = moments == moments.max()
     return np.asarray(steps, dtype=np.int64)
 
 
 def sort_keys(times: list[str]) -> NDArray[Any]:
-    """Times as what they sort by: all as numbers if all are, else as dates, else as text.
+    """Parse timestamps to what they sort by: numbers if all are, else dates, else text.
 
-    raises  SettingsError: most are numbers or dates, and some are not
+    Raises
+    ------
+    SettingsError : most are numbers or dates, and some are not
     """
     for parse, kind in ((_number, "number"), (_iso_date, "date"), (_mail_date, "date")):
         found = [parse(time) for time in times]
@@ -88,9 +95,9 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
             return np.array(found, dtype=np.float64)
         if odd < len(times) / 2:
             raise SettingsError(
-                f"{times[found.index(None)]!r} is no {kind}, as others are",
+                f"{times[found.index(None)]!r} is not a {kind}, as most of them are",
                 where="--order-field",
-                hint="mend the field",
+                hint="correct the field",
             )
     return np.array(times, dtype=object)
 
@@ -120,5 +127,5 @@ def _mail_date(text: str) -> float | None:
 
 
 def _seconds(moment: datetime) -> float:
-    """Seconds since 1970; a time without a zone is UTC."""
+    """Return seconds since 1970; a time without a zone is UTC."""
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()

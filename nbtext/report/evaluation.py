@@ -1,45 +1,31 @@
-"""An evaluation for people and programs."""
+"""An evaluation as a table, as rows for programs, and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.metrics import Evaluation
-from nbtext.report.heat import fits, heat_map
-from nbtext.report.records import Row, format_json, format_rows, markdown_field
+from nbtext.evaluation.metrics import METRICS, Evaluation
+from nbtext.report.records import Row, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
-SUMMARY = (
-    "documents",
-    "unanswered",
-    "accuracy",
-    "answered",
-    "accuracy_among_answered",
-    "macro_f1",
-    "weighted_f1",
-    "log_loss",
-    "brier_score",
-    "expected_calibration_error",
-    "coverage",
-    "mean_set_size",
-    "mean_cost",
-    "outlier_auroc",
-    "foreign_documents",
-)
 COLUMNS = ("metric", "value", "label")
-MOST_COLUMNS = (
-    12  # labels whose confusions are shown as a matrix; of more, as a heat map with a list of the most frequent ones
-)
+MOST_COLUMNS = 12  # labels of a confusion matrix with numbers; with more, a heat map and the most frequent confusions
 MOST_CONFUSIONS = 10
 BAR = 12  # characters for a share of 1
-SHADES = ("", "dim", "", "yellow", "bold yellow")  # by the share of a row that was confused
+CONFUSION_STYLES = ("", "dim", "", "yellow", "bold yellow")  # by the share of the row
+# heat map
+SHADES = ((0.6, "█"), (0.25, "▓"), (0.1, "▒"), (0.02, "░"))  # from this share of the row on
+CELL = 2  # characters: as wide as high
+WIDEST_LABEL = 28  # columns of the terminal, of which a Chinese character takes two
+CORRECT, WRONG = "blue", "yellow"  # the color-blind can tell them apart
 
 
 def format_evaluation(evaluation: Evaluation, *, output_format: str, screen: Screen = PLAIN) -> str:
@@ -50,133 +36,164 @@ def format_evaluation(evaluation: Evaluation, *, output_format: str, screen: Scr
     if output_format == "table":
         return format_screen(_tables(evaluation, screen.width), screen)
     if output_format in ("json", "jsonl"):
-        return format_json(_measured(evaluation), output_format=output_format)
+        return format_json(evaluation_record(evaluation), output_format=output_format)
     if output_format == "markdown":
         return _markdown(evaluation)
     return format_rows(COLUMNS, _rows(evaluation), output_format=output_format)
 
 
+def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as plain data, with the metrics by name; what was not measured is left out."""
+    record = asdict(evaluation)
+    record = {name: record[name] for name in ("documents", "unanswered")} | dict(record.pop("metrics")) | record
+    return {name: value for name, value in record.items() if value is not None}
+
+
 def _rows(evaluation: Evaluation) -> Iterator[Row]:
-    for name, value in _summary(evaluation):
+    for name, value in _summary(evaluation).items():
         yield name, value, ""
     for score in evaluation.per_label:
         for name in ("precision", "recall", "f1", "support"):
             yield name, getattr(score, name), score.label
 
 
-def _summary(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """Each figure that was measured, with its name."""
-    values = ((name, getattr(evaluation, name)) for name in SUMMARY)
-    return [
-        (name, str(value) if isinstance(value, int) else f"{value:.6f}") for name, value in values if value is not None
-    ]
-
-
-def _measured(evaluation: Evaluation) -> dict[str, Any]:
-    return {name: value for name, value in asdict(evaluation).items() if value is not None}
+def _summary(evaluation: Evaluation) -> dict[str, int | float]:
+    """Return the counts of documents and all metrics, by name."""
+    counts = {"documents": evaluation.documents, "unanswered": evaluation.unanswered}
+    foreign = {"foreign_documents": evaluation.foreign_documents} if evaluation.foreign_documents is not None else {}
+    return counts | dict(evaluation.metrics) | foreign
 
 
 def _markdown(evaluation: Evaluation) -> str:
-    lines = ["| metric | value |", "|---|---:|"]
-    lines += [f"| {name.replace('_', ' ')} | {value} |" for name, value in _summary(evaluation)]
-    lines += ["", "| label | precision | recall | F1 | documents |", "|---|---:|---:|---:|---:|"]
-    lines += [
-        f"| {markdown_field(s.label)} | {s.precision:.3f} | {s.recall:.3f} | {s.f1:.3f} | {s.support} |"
-        for s in evaluation.per_label
+    tables: list[tuple[Sequence[str], list[Row]]] = [
+        (("metric", "value"), [(name.replace("_", " "), value) for name, value in _summary(evaluation).items()]),
+        (
+            ("label", "precision", "recall", "F1", "documents"),
+            [
+                (s.label, f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", s.support)
+                for s in evaluation.per_label
+            ],
+        ),
+        (
+            ("probability", "documents", "mean probability", "accuracy"),
+            [
+                (f"{b.low:.3f} to {b.high:.3f}", b.documents, f"{b.mean_probability:.4f}", f"{b.accuracy:.4f}")
+                for b in evaluation.reliability
+            ],
+        ),
     ]
-    lines += ["", "| probability | documents | mean | right |", "|---|---:|---:|---:|"]
-    lines += [
-        f"| {part.low:.3f} to {part.high:.3f} | {part.documents} | {part.mean_probability:.4f} | {part.accuracy:.4f} |"
-        for part in evaluation.reliability
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(format_rows(*table, output_format="markdown") for table in tables)
 
 
 def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
-    yield "\n".join(_summary_lines(evaluation))
-    yield _label_table(evaluation)
-    yield _reliability_table(evaluation)
-    if len(evaluation.labels) > 1 and evaluation.accuracy < 1:
+    yield from _summary_lines(evaluation, width)
+    table = new_table("label", "precision", "recall", "F1", "documents")
+    for s in evaluation.per_label:
+        table.add_row(printable(s.label), f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.support:,}")
+    yield table
+    table = new_table("probability", "documents", "mean", "accuracy")
+    table.add_column("")
+    for b in evaluation.reliability:
+        figures = (f"{b.documents:,}", f"{b.mean_probability:.3f}", f"{b.accuracy:.3f}")
+        table.add_row(f"{b.low:.2f} to {b.high:.2f}", *figures, "━" * round(b.accuracy * BAR))
+    yield table
+    if len(evaluation.labels) > 1 and evaluation.metrics["accuracy"] < 1:
         if len(evaluation.labels) <= MOST_COLUMNS:
             yield _confusion_matrix(evaluation)
             return
-        if evaluation.confusion_matrix is not None and fits(evaluation.labels, width):
+        if evaluation.confusion_matrix is not None and has_room(evaluation.labels, width):
             yield ""
             yield from heat_map(evaluation.labels, evaluation.confusion_matrix)
         yield _frequent_confusions(evaluation)
 
 
-def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
-    answered = f", {evaluation.unanswered:,} unanswered" if evaluation.unanswered else ""
-    yield (
-        f"{number_of(evaluation.documents, 'document')}{answered}: accuracy {evaluation.accuracy:.4f}, "
-        f"macro F1 {evaluation.macro_f1:.4f}"
-    )
-    yield (
-        f"log-loss {evaluation.log_loss:.4f}, Brier score {evaluation.brier_score:.4f}, "
-        f"expected calibration error {evaluation.expected_calibration_error:.4f}"
-    )
+def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
+    """Yield the number of documents, then the metrics, as many in a line as fit."""
+    line = number_of(evaluation.documents, "document")
     if evaluation.unanswered:
-        yield f"answered {evaluation.answered:.4f}, accuracy among answered {evaluation.accuracy_among_answered:.4f}"
-    if evaluation.coverage is not None:
-        yield f"coverage {evaluation.coverage:.4f}, mean set size {evaluation.mean_set_size:.4f}"
-    if evaluation.mean_cost is not None:
-        yield f"mean cost {evaluation.mean_cost:.4f}"
-    if evaluation.outlier_auroc is not None:
-        foreign = number_of(evaluation.foreign_documents or 0, "foreign document")
-        yield f"outlier AUROC {evaluation.outlier_auroc:.4f} against {foreign}"
-
-
-def _label_table(evaluation: Evaluation) -> Table:
-    table = new_table("label", "precision", "recall", "F1", "documents")
-    for s in evaluation.per_label:
-        table.add_row(printable(s.label), f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.support:,}")
-    return table
-
-
-def _reliability_table(evaluation: Evaluation) -> Table:
-    """How often what was thought to be so probable was right."""
-    table = new_table("probability", "documents", "mean", "right")
-    table.add_column("")
-    for part in evaluation.reliability:
-        bar = "━" * round(part.accuracy * BAR)
-        table.add_row(
-            f"{part.low:.2f} to {part.high:.2f}",
-            f"{part.documents:,}",
-            f"{part.mean_probability:.3f}",
-            f"{part.accuracy:.3f}",
-            bar,
-        )
-    return table
+        line += f", {evaluation.unanswered:,} unanswered"
+    if evaluation.foreign_documents is not None:
+        line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
+    yield line
+    line = ""
+    for name, value in evaluation.metrics.items():
+        metric = METRICS[name]
+        if metric.is_abstention and not evaluation.unanswered:
+            continue
+        shown = f"{metric.title} {value:.4f}"
+        if line and len(line) + len(shown) + 2 > width:
+            yield line + ","
+            line = ""
+        line += f", {shown}" if line else shown
+    yield line
 
 
 def _confusion_matrix(evaluation: Evaluation) -> Table:
-    """Rows are true labels, columns what they were taken for."""
+    """Make the confusion matrix: a row for each true label, a column for each predicted label."""
     from rich.text import Text
 
     table = new_table("true \\ predicted", *map(printable, evaluation.labels))
     for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False)):
         total = max(1, sum(row))
-        cells = [
-            Text(
-                f"{number:,}" if number else "·",
-                style="bold blue" if column == place else SHADES[min(4, -(-number * 16 // total))],
-            )
-            for column, number in enumerate(row)
-        ]
+        cells = []
+        for column, count in enumerate(row):
+            style = "bold blue" if column == place else CONFUSION_STYLES[min(4, -(-count * 16 // total))]
+            cells.append(Text(f"{count:,}" if count else "·", style=style))
         table.add_row(printable(label), *cells)
     return table
 
 
 def _frequent_confusions(evaluation: Evaluation) -> Table:
-    """The pairs of labels that are confused most often."""
-    found: list[tuple[int, Any, Any]] = [
-        (-number, label, evaluation.labels[column])
+    """Make a table of the most frequent confusions."""
+    found: list[tuple[int, str, str]] = [
+        (-count, label, evaluation.labels[column])
         for place, (label, row) in enumerate(zip(evaluation.labels, evaluation.confusion_matrix or (), strict=False))
-        for column, number in enumerate(row)
-        if number and column != place
+        for column, count in enumerate(row)
+        if count and column != place
     ]
     table = new_table("true", "predicted", "documents")
-    for number, label, taken_for in sorted(found)[:MOST_CONFUSIONS]:
-        table.add_row(printable(label), printable(taken_for), f"{-number:,}")
+    for count, label, predicted in sorted(found)[:MOST_CONFUSIONS]:
+        table.add_row(printable(label), printable(predicted), f"{-count:,}")
     return table
+
+
+def has_room(labels: Sequence[str], width: int) -> bool:
+    """Return whether a heat map of these labels fits the width."""
+    return _margin(labels) + CELL * len(labels) <= width
+
+
+def heat_map(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Iterator[Text]:
+    """Yield a line of cells for each true label, darker where more of its documents are.
+
+    Columns have the numbers of the rows.
+    """
+    from rich.cells import set_cell_size
+    from rich.text import Text
+
+    margin = _margin(labels)
+    yield Text(f"{'true, by row':<{margin}}predicted, by column")
+    numbers = [f"{place % 100:>2}" for place in range(1, len(labels) + 1)]
+    for digit in (0, 1):  # tens above units, so that numbers do not touch
+        yield Text(" " * margin + "".join(f"{number[digit]:>{CELL}}" for number in numbers), "dim")
+    for place, (label, row) in enumerate(zip(labels, matrix, strict=True)):
+        line = Text(f"{set_cell_size(_short(label), margin - 4)} {(place + 1) % 100:>2} ")
+        total = max(1, sum(row))
+        for column, count in enumerate(row):
+            shade = next((shade for least, shade in SHADES if count / total >= least), "·" if count else " ")
+            line.append(shade * CELL, CORRECT if column == place else WRONG)
+        yield line
+    yield Text(", ".join(f"{shade} from {share:.0%}" for share, shade in reversed(SHADES)) + " of the row", "dim")
+
+
+def _margin(labels: Sequence[str]) -> int:
+    """Return the width of a label and its number."""
+    from rich.cells import cell_len
+
+    return max((cell_len(_short(label)) for label in labels), default=0) + 4
+
+
+def _short(label: str) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    shown = printable(label)
+    return shown if cell_len(shown) <= WIDEST_LABEL else set_cell_size(shown, WIDEST_LABEL - 1).rstrip() + "…"

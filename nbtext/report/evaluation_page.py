@@ -1,4 +1,4 @@
-"""An evaluation as a page to look at, and to send to a colleague."""
+"""The page of an evaluation: its charts, each with a summary in words, and the content of its template."""
 
 from __future__ import annotations
 
@@ -6,126 +6,178 @@ from collections.abc import Iterator
 from typing import Any
 
 from nbtext.errors import printable
-from nbtext.evaluation.diagnosis import Diagnosis, Mistake, Target
-from nbtext.evaluation.metrics import Evaluation, LabelScore
-from nbtext.evaluation.shelves import Noted
+from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Mistake
+from nbtext.evaluation.error_log import Example
+from nbtext.evaluation.metrics import METRICS
 from nbtext.features.occurrences import Locator
-from nbtext.report.evaluation_charts import evaluation_charts
-from nbtext.report.explanation import part_weights
+from nbtext.report.explanation import Run, cut_runs, highlight, part_weights
 from nbtext.report.inspection import summary_lines
-from nbtext.report.page.marked import Run, cut, marked_runs
-from nbtext.report.page.rendering import percent, rendered_page
+from nbtext.report.page.chart import Chart
+from nbtext.report.page.rendering import percent, render_page
 
-TILES = (
-    ("accuracy", "accuracy", "of the documents got their label"),
-    ("macro_f1", "macro F1", "the mean over the labels"),
-    ("log_loss", "log-loss", "in nats; less is better"),
-    ("brier_score", "Brier score", "from 0 to 2; less is better"),
-    ("expected_calibration_error", "calibration error", "of probabilities, expected"),
-)
-MOST_SHOWN = 2_500  # characters of a mistake's text
-MOST_WORDS = 8  # of a mistake's, for the answer and against it
-MOST_SCORES = 1_000  # labels whose figures are listed: the most frequent
+MOST_CHARACTERS = 2_500  # of the text of a mistake
+MOST_WORDS = 8  # of a mistake, for the predicted label and against it
+MOST_SCORES = 1_000  # labels in the table: the most frequent ones
 EXCERPT = 110  # characters of a document in a list
 
 
-def evaluation_page(
+def render_evaluation_page(
     diagnosis: Diagnosis, *, subject: str, settings: dict[str, str], locate: Locator | None = None
 ) -> bytes:
-    """The page of an evaluation.
+    """Render the page of an evaluation.
 
-    subject   what was evaluated
-    settings  what was asked for, by the names of the options
-    locate    finds the words in the text of mistakes; None: they are not marked
+    Parameters
+    ----------
+    subject : what was evaluated
+    settings : the options that were given, by name
+    locate : finds the features in the text of mistakes; None: they are not marked
     """
-    charts = list(evaluation_charts(diagnosis))
+    evaluation, outliers = diagnosis.evaluation, diagnosis.outliers
+    by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
+    (target,) = (each for each in diagnosis.trust.targets if each.accuracy == 0.95)
     content: dict[str, Any] = {
         "subject": subject,
         "settings": settings,
         "diagnosis": diagnosis,
-        "evaluation": diagnosis.evaluation,
+        "evaluation": evaluation,
+        "metrics": evaluation.metrics,
         "tiles": _tiles(diagnosis),
-        "scores": _scores(diagnosis.evaluation),
-        "target": _main_target(diagnosis),
+        "scores": sorted(by_support[:MOST_SCORES], key=lambda score: score.label),
+        "target": target,
         "areas": {curve.label: curve for curve in diagnosis.curves.labels} if diagnosis.curves is not None else {},
         "mistakes": [_mistake(mistake, locate) for mistake in diagnosis.mistakes],
-        "outliers": [(rank, noted, excerpt(noted, EXCERPT)) for rank, noted in _strangest(diagnosis)],
-        "model": list(summary_lines(diagnosis.telling)) if diagnosis.telling is not None else [],
+        "outliers": [(rank, each, excerpt(each)) for rank, each in (outliers.examples if outliers is not None else ())],
+        "model": list(summary_lines(diagnosis.top_features)) if diagnosis.top_features is not None else [],
     }
-    return rendered_page(
-        "evaluation.html", content, charts=charts, scripts=("confusions.js",), data={"confusions": _matrix(diagnosis)}
-    )
+    charts, data = list(evaluation_charts(diagnosis)), {"confusions": _matrix(diagnosis)}
+    return render_page("evaluation.html", content, charts=charts, scripts=("confusions.js",), data=data)
 
 
-def excerpt(noted: Noted, most: int) -> str:
-    """The beginning of a document, on one line."""
-    text = printable(" ".join(" · ".join(noted.texts).split()))
-    is_cut = len(text) > most or noted.n_missing > 0
-    return text[:most].rstrip() + "…" if is_cut and text else text
+def excerpt(example: Example) -> str:
+    """Return the beginning of a document, on one line."""
+    text = printable(" ".join(" · ".join(example.texts).split()))
+    is_cut = len(text) > EXCERPT or example.n_missing > 0
+    return text[:EXCERPT].rstrip() + "…" if is_cut and text else text
 
 
 def _tiles(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
-    for name, title, note in TILES:
-        low, high = diagnosis.intervals[name]
-        value = getattr(diagnosis.evaluation, name)
-        yield {"name": title, "value": f"{value:.4f}", "range": f"{low:.4f} to {high:.4f}", "note": note}
-
-
-def _scores(evaluation: Evaluation) -> list[LabelScore]:
-    """The figures of each label, or of the most frequent, sorted by label."""
-    by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
-    return sorted(by_support[:MOST_SCORES], key=lambda score: score.label)
-
-
-def _main_target(diagnosis: Diagnosis) -> Target:
-    """The one that is said in words: 95 % of the answers right."""
-    (target,) = (each for each in diagnosis.trust.targets if each.accuracy == 0.95)
-    return target
-
-
-def _strangest(diagnosis: Diagnosis) -> tuple[tuple[float, Noted], ...]:
-    return diagnosis.outliers.strangest if diagnosis.outliers is not None else ()
+    for name, metric in METRICS.items():
+        if metric.note and name in diagnosis.intervals:
+            low, high = diagnosis.intervals[name]
+            value = f"{diagnosis.evaluation.metrics[name]:.4f}"
+            yield {"name": metric.title, "value": value, "range": f"{low:.4f} to {high:.4f}", "note": metric.note}
 
 
 def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
-    """What the page's script makes the heat map of; -1 stands for no answer."""
+    """Return the data of the script that draws the heat map; the predicted label -1 is none."""
     confusions = diagnosis.confusions
     places: dict[str | None, int] = {label: place for place, label in enumerate(confusions.labels)} | {None: -1}
     scores = {score.label: score for score in diagnosis.evaluation.per_label}
     cells = [
-        [places[label], places[answer], number, [_entry(noted) for noted in confusions.listed.get((label, answer), [])]]
-        for (label, answer), number in confusions.numbers
-        if label in places and answer in places
+        [places[label], places[predicted], count, list(map(_entry, confusions.listed.get((label, predicted), [])))]
+        for (label, predicted), count in confusions.counts
+        if label in places and predicted in places
     ]
     return {
         "labels": [printable(label) for label in confusions.labels],
         "documents": [scores[label].support for label in confusions.labels],
-        "alike": confusions.alike,
+        "alike": confusions.order,
         "cells": cells,
     }
 
 
-def _entry(noted: Noted) -> list[Any]:
-    entry = [printable(noted.id), float(f"{noted.probability:.4f}")]
-    return [*entry, excerpt(noted, EXCERPT)] if noted.texts else entry
+def _entry(example: Example) -> list[Any]:
+    entry = [printable(example.id), float(f"{example.probability:.4f}")]
+    return [*entry, excerpt(example)] if example.texts else entry
 
 
 def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
-    """A wrong answer with the words of its text marked, and those that weigh most."""
+    """Return a mistake with its text marked, and the words with the largest contributions."""
     explanation = mistake.explanation
     parts = [part for part in explanation.contributions if part.log_odds]
-    strongest = max((abs(part.log_odds) for part in parts), default=1.0)
+    largest = max((abs(part.log_odds) for part in parts), default=1.0)
     runs: list[Run] = []
     if locate is not None:
         for text, weights in zip(explanation.texts, part_weights(explanation, locate), strict=True):
-            runs += [*marked_runs(text, weights), Run("\n", 0)]
+            runs += [*highlight(text, weights), Run("\n", 0)]
     n_characters = sum(map(len, mistake.document.texts)) + mistake.document.n_missing
     return {
         "document": mistake.document,
         "explanation": explanation,
-        "chance": percent(explanation.other_probability or 0.0, 2),
-        "runs": cut(runs, MOST_SHOWN),
-        "n_more": max(0, n_characters - MOST_SHOWN),
-        "words_for": [(part, part.log_odds / strongest) for part in parts if part.log_odds > 0][:MOST_WORDS],
-        "words_against": [(part, -part.log_odds / strongest) for part in parts if part.log_odds < 0][:MOST_WORDS],
+        "true_probability": percent(explanation.other_probability or 0.0, 2),
+        "runs": cut_runs(runs, MOST_CHARACTERS),
+        "n_more": max(0, n_characters - MOST_CHARACTERS),
+        "words_for": [(part, part.log_odds / largest) for part in parts if part.log_odds > 0][:MOST_WORDS],
+        "words_against": [(part, -part.log_odds / largest) for part in parts if part.log_odds < 0][:MOST_WORDS],
     }
+
+
+def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
+    """Yield the charts that have data."""
+    yield _reliability_chart(diagnosis)
+    parts = diagnosis.trust.trade_off
+    if len(parts) > 1:
+        yield Chart(
+            "trade_off", "Accuracy at each threshold",
+            f"Without a threshold (right), {percent(parts[-1].accuracy)} of the predictions are correct. A higher "
+            "threshold (left) leaves fewer predictions, of which more are correct.",
+            ("threshold", "answered", "accuracy", "documents"),
+            ("threshold", "share with a label", "accuracy", "documents"),
+            [(part.threshold, part.answered, part.accuracy, part.documents) for part in parts],
+        )  # fmt: skip
+    if diagnosis.curves is not None:
+        # both charts draw the same rows; the page has a table of the areas
+        columns = ("label", "place", "threshold", "precision", "recall", "rate")
+        points = [
+            (printable(curve.label), place, *point)
+            for curve in diagnosis.curves.labels
+            for place, point in enumerate(curve.points)
+        ]
+        yield Chart(
+            "precision_recall", "Precision and recall",
+            "One line for each label. From left to right, recall rises and precision usually falls.",
+            columns, columns, points, is_tabled=False,
+        )  # fmt: skip
+        yield Chart(
+            "roc", "ROC",
+            "One line for each label: the share of its documents that are found (recall) against the share of other "
+            "documents that are found too (false positive rate).",
+            columns, columns, (), is_tabled=False, rows_of="precision_recall",
+        )  # fmt: skip
+        sizes = diagnosis.curves.set_sizes
+        if sizes:
+            best = min(sizes, key=lambda size: abs(size.asked - 0.95))
+            yield Chart(
+                "set_sizes", "Coverage and size of prediction sets",
+                f"With --coverage {best.asked:g}, a set has {best.mean_size:.2f} labels on average, and "
+                f"{percent(best.coverage)} of the sets hold the true label.",
+                ("asked", "coverage", "size"), ("--coverage", "sets with the true label", "labels in a set"), sizes,
+            )  # fmt: skip
+    if diagnosis.outliers is not None:
+        n_bins = N_TYPICALITY_BINS
+        yield Chart(
+            "typicality", "Typicality of the documents",
+            "If the documents are like the training documents, all columns reach the dashed line. A high first column "
+            "means that many of them are unlike the training documents.",
+            ("low", "high", "documents"), ("from", "to", "documents"),
+            [(k / n_bins, (k + 1) / n_bins, count) for k, count in enumerate(diagnosis.outliers.typicality)],
+        )  # fmt: skip
+
+
+def _reliability_chart(diagnosis: Diagnosis) -> Chart:
+    """Make the chart of probability against accuracy, with and without calibration."""
+    before, error = diagnosis.trust.before, percent(diagnosis.evaluation.metrics["expected_calibration_error"])
+    words = "On the dashed line, predictions are correct as often as their probability says; below it, less often. "
+    if before is not None:
+        words += f"Calibration reduces the mean distance from the line from {percent(before.error)} to {error}."
+    else:
+        words += f"The mean distance from the line is {error}."
+    kinds = [
+        ("calibrated" if diagnosis.trust.calibration is not None else "as they are", diagnosis.evaluation.reliability)
+    ]
+    kinds += [("not calibrated", before.bins())] if before is not None else []
+    rows = [(kind, b.mean_probability, b.accuracy, b.documents) for kind, bins in kinds for b in bins]
+    return Chart(
+        "reliability", "Reliability", words, ("kind", "probability", "right", "documents"),
+        ("probabilities", "mean probability", "accuracy", "documents"), rows,
+    )  # fmt: skip

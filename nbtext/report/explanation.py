@@ -1,29 +1,66 @@
-"""Explanations for people and programs: each word's part in the answer."""
+"""Explanations as a table with the words marked in the text, as rows for programs, as JSON, and as a page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, BinaryIO
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from nbtext.errors import printable
+from nbtext.errors import number_of, printable
 from nbtext.model.explanation import Contribution, Explanation
 from nbtext.report.records import field_text, format_records, write_text
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
     from nbtext.features.occurrences import Locator
 
-N_FEATURES = 10  # features that are shown where no number is given; programs get all
+N_FEATURES = 10  # shown in a table if no number is given; programs get all
 COLUMNS = ("id", "label", "against", "term", "feature", "count", "log_odds")
-STRONG, WEAK = 0.4, 0.08  # shares of the strongest part that are told apart
-# for the label and against it; told apart by the color-blind, and without colors by bold and underlined
-STYLES = {2: "bold blue", 1: "blue", 0: "", -1: "yellow", -2: "underline yellow"}
+NEGLIGIBLE = 1e-9  # a smaller term is a rounding error
+LEVELS = (0.06, 0.2, 0.5)  # shares of the largest weight from which on a mark has level 1, 2, 3
+# for the label and against it: the color-blind can tell them apart, and without colors bold and underlined differ
+STYLES = {3: "bold blue", 2: "blue", 1: "blue", 0: "", -1: "yellow", -2: "yellow", -3: "underline yellow"}
 BAR = 24  # characters
-NEGLIGIBLE = 1e-9  # a term that is smaller is rounding
+# on the page
+MOST_DOCUMENTS = 200
+MOST_CHARACTERS = 20_000  # of the text of a document
+MOST_FEATURES = 25  # of a document, if no number is given
+
+
+class Run(NamedTuple):
+    """A piece of text with one mark: from level 3, strongly for the label, to -3, strongly against it; 0 is no mark."""
+
+    text: str
+    level: int
+
+
+def highlight(text: str, weights: Sequence[float]) -> list[Run]:
+    """Cut a text into runs by the weight of each character, relative to the largest weight."""
+    largest = max(map(abs, weights), default=0.0)
+    levels = [0] * len(text)
+    if largest:
+        sizes = (sum(abs(weight) / largest >= least for least in LEVELS) for weight in weights)
+        levels = [size if weight > 0 else -size for size, weight in zip(sizes, weights, strict=True)]
+    runs, start = [], 0
+    for level, group in groupby(levels):
+        end = start + sum(1 for _ in group)
+        runs.append(Run(text[start:end], level))
+        start = end
+    return runs
+
+
+def cut_runs(runs: Sequence[Run], most: int) -> list[Run]:
+    """Return the runs of the first `most` characters."""
+    kept, room = [], most
+    for run in runs:
+        if room <= 0:
+            break
+        kept.append(Run(run.text[:room], run.level))
+        room -= len(run.text)
+    return kept
 
 
 def write_explanations(
@@ -67,10 +104,10 @@ def _parts(explanation: Explanation, n_features: int, locate: Locator | None) ->
 
     yield Text(printable(explanation.id), "bold")
     yield from map(Text, _sentences(explanation))
-    weights = part_weights(explanation, locate) if locate is not None else [()] * len(explanation.texts)
+    weights = part_weights(explanation, locate) if locate is not None else [[0.0] * len(t) for t in explanation.texts]
     for text, marks in zip(explanation.texts, weights, strict=True):
         if text:
-            yield _marked(text, marks)
+            yield Text.assemble(*((_visible(run.text), STYLES[run.level]) for run in highlight(text, marks)))
     if explanation.contributions:
         yield _table(explanation, n_features)
 
@@ -90,9 +127,9 @@ def explanation_record(explanation: Explanation, n_features: int | None = None) 
 
 
 def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]:
-    """How much each character of each text speaks for the label.
+    """Compute the weight of each character of each text.
 
-    A feature's part is shared equally by its occurrences, and that of each by the pieces that it is made of.
+    The contribution of a feature is shared equally by its occurrences, and that of an occurrence by its pieces.
     """
     of_one = {part.feature: part.log_odds / part.count for part in explanation.contributions}
     weights = []
@@ -108,7 +145,7 @@ def part_weights(explanation: Explanation, locate: Locator) -> list[list[float]]
 
 
 def _shown(explanation: Explanation, n_features: int | None) -> tuple[tuple[Contribution, ...], float]:
-    """The strongest parts, and what the others come to."""
+    """Return the parts with the largest contributions, and the sum of the others."""
     parts = explanation.contributions
     if n_features is None:
         return parts, 0.0
@@ -131,9 +168,9 @@ def _rows(explanation: Explanation, n_features: int | None) -> Iterator[list[str
 
 
 def _sentences(explanation: Explanation) -> Iterator[str]:
-    """The answer in words, and the sum that it is."""
+    """Yield the predicted label, and the sum of which its log-odds are."""
     if explanation.label is None:
-        yield f"no answer: {printable(explanation.reason or '')}"
+        yield f"no label: {printable(explanation.reason or '')}"
         return
     answer = f"{printable(explanation.label)} {explanation.probability:.1%}"
     if explanation.against is None:
@@ -151,39 +188,19 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
     yield f"{explanation.known:.0%} of the words are known"
 
 
-def _marked(text: str, marks: Iterable[float]) -> Text:
-    """The text with its words colored by what they say."""
-    from rich.text import Text
-
-    weights = list(marks) or [0.0] * len(text)
-    strongest = max(map(abs, weights), default=0.0) or 1.0
-    marked, start = Text(), 0
-    levels = [_level(weight / strongest) for weight in weights]
-    for place in range(1, len(text) + 1):
-        if place == len(text) or levels[place] != levels[start]:
-            marked.append(_lines(text[start:place]), STYLES[levels[start]])
-            start = place
-    return marked
-
-
-def _lines(text: str) -> str:
-    """The text with its lines, and nothing that a terminal would obey."""
+def _visible(text: str) -> str:
+    """Escape control characters of a text; keep its lines."""
     lines = text.replace("\r\n", "\n").replace("\t", "    ").split("\n")
     return "\n".join(map(printable, lines))
 
 
-def _level(share: float) -> int:
-    size = 2 if abs(share) >= STRONG else 1 if abs(share) >= WEAK else 0
-    return size if share > 0 else -size
-
-
 def _table(explanation: Explanation, n_features: int) -> RenderableType:
-    """The strongest parts, with bars to the right for the label and to the left against it."""
+    """Make a table of the largest contributions, with bars to the right for the label and to the left against it."""
     from rich.text import Text
 
     shown, others = _shown(explanation, n_features)
     strongest = max((abs(part.log_odds) for part in shown), default=0.0) or 1.0
-    table = new_table("word", "times", "log-odds", "")
+    table = new_table("word", "count", "log-odds", "")
     table.columns[-1].justify = "left"
     for part in shown:
         length = max(1, round(abs(part.log_odds) / strongest * BAR / 2))
@@ -195,3 +212,79 @@ def _table(explanation: Explanation, n_features: int) -> RenderableType:
     if len(shown) < len(explanation.contributions):
         table.add_row(f"({len(explanation.contributions) - len(shown):,} others)", "", f"{others:+.3f}", "")
     return table
+
+
+def render_explanation_page(
+    explanations: Iterable[Explanation], *, subject: str, locate: Locator, n_features: int | None = None
+) -> bytes:
+    """Render the page of the first 200 documents; of further ones only the first is read.
+
+    Parameters
+    ----------
+    subject : what was explained
+    locate : finds the features in the texts
+    n_features : number of features of each document, the largest contributions first
+    """
+    from nbtext.report.page.rendering import render_page
+
+    found = iter(explanations)
+    most = MOST_FEATURES if n_features is None else n_features
+    documents = [_document(explanation, locate, most) for explanation in islice(found, MOST_DOCUMENTS)]
+    is_all = next(found, None) is None
+    return render_page("explanation.html", {"subject": subject, "documents": documents, "is_all": is_all})
+
+
+def _document(explanation: Explanation, locate: Locator, most: int) -> dict[str, Any]:
+    from nbtext.report.page.rendering import percent
+
+    runs: list[Run] = []
+    for text, weights in zip(explanation.texts, part_weights(explanation, locate), strict=True):
+        runs += [*highlight(text, weights), Run("\n", 0)]
+    return {
+        "explanation": explanation,
+        "probability": percent(explanation.probability, 2) if explanation.probability is not None else "–",
+        "other_probability": percent(explanation.other_probability, 2)
+        if explanation.other_probability is not None
+        else "–",
+        "runs": cut_runs(runs, MOST_CHARACTERS),
+        "n_more": max(0, sum(map(len, explanation.texts)) - MOST_CHARACTERS),
+        "rows": list(_sum(explanation, most)),
+    }
+
+
+def _sum(explanation: Explanation, most: int) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the sum of which the log-odds are."""
+    shown, others = explanation.contributions[:most], explanation.contributions[most:]
+    strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
+    rest = sum(part.log_odds for part in others)
+    for part in shown:
+        yield _row("", part.log_odds, feature=part.feature, count=part.count, share=part.log_odds / strongest)
+    if others:
+        yield _row(number_of(len(others), "other word"), rest)
+    terms = explanation.terms
+    yield _row("prior", terms.prior)
+    if abs(terms.absent) > NEGLIGIBLE:
+        yield _row("absent words", terms.absent)
+    if explanation.temperature != 1:
+        yield _row(f"temperature {explanation.temperature:.4f}", terms.temperature)
+    if explanation.noise_rate:
+        yield _row(f"label-noise rate {explanation.noise_rate:.2%}", terms.noise)
+    if terms.prior_adjustment:
+        yield _row("prior adjustment", terms.prior_adjustment)
+    yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
+
+
+def _row(
+    name: str,
+    value: float,
+    *,
+    feature: str | None = None,
+    count: int | None = None,
+    share: float | None = None,
+    is_total: bool = False,
+) -> dict[str, Any]:
+    shown = f"{value:+.4f}"
+    return {
+        "name": name, "feature": feature, "count": count, "value": repr(value), "shown": shown, "share": share,
+        "is_total": is_total,
+    }  # fmt: skip

@@ -9,7 +9,7 @@ from nbtext.errors import number_of, printable
 from nbtext.model.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
 from nbtext.report.records import format_json, format_rows, markdown_field
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
-from nbtext.report.training import learned_from
+from nbtext.report.training import format_unlabeled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -102,7 +102,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     if isinstance(inspection.documents, float):
         yield "fading", "older documents weigh less (--half-life); what is counted are weights"
     if inspection.unlabeled is not None:
-        yield "unlabeled", learned_from(inspection.unlabeled)
+        yield "unlabeled", format_unlabeled(inspection.unlabeled)
     if inspection.approximate:
         names = ", ".join(inspection.approximate).replace("_", " ")
         yield "approximate", f"{names}: fitted to other documents than it has learned by now (nbtext calibrate)"

@@ -1,19 +1,31 @@
-"""What training found, in a few lines."""
+"""Summaries of training, of a model search, and of the difference between two models."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import starmap
+from typing import TYPE_CHECKING, Any
 
 from nbtext.bayes.smoothing import Selection
 from nbtext.bayes.unlabeled import Unlabeled
-from nbtext.errors import number_of
+from nbtext.errors import number_of, printable
+from nbtext.evaluation.search import Candidate, Search
+from nbtext.model.difference import Change, Difference
 from nbtext.model.fitted_model import TrainedModel
+from nbtext.report.records import field_text, format_json, format_rows
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+DIFFERENCE_COLUMNS = ("what", "label", "name", "before", "after")
+MOST_LABELS = 10  # that are named
 FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, by any model that was asked to
 
 
-def trained(model: TrainedModel) -> str:
-    """What was learned, which smoothing was chosen, and what leave-one-out expects of new documents."""
+def format_training_summary(model: TrainedModel) -> str:
+    """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new documents."""
     statistics, reading = model.counts.statistics, model.fitted
     n_features = reading.scorer.n_features
     counted = (statistics.n_documents, "document"), (len(model.fitted.labels), "label"), (n_features, "feature")
@@ -22,7 +34,7 @@ def trained(model: TrainedModel) -> str:
     found += f"smoothing {chosen.smoothing:.4g}" if chosen.C is None else f"C {chosen.C:.4g}"
     expected = reading.estimate
     if len(model.fitted.labels) == 1:
-        return f"{found}; with one label, every text will be given it"
+        return f"{found}; there is only one label, which is predicted for every document"
     if expected is None and chosen.C is not None and not model.fitted.model_settings.calibrate:
         return f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
     if expected is None:
@@ -33,11 +45,11 @@ def trained(model: TrainedModel) -> str:
         judge += f" of {number_of(expected.documents, 'document')}"
     if expected.duplicates:
         judge += f", {number_of(expected.duplicates, 'duplicate')}"
-    return f"{found}; expect accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
+    return f"{found}; estimated accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
 
 
-def learned_from(unlabeled: Unlabeled) -> str:
-    """How a model has learned from unlabeled documents."""
+def format_unlabeled(unlabeled: Unlabeled) -> str:
+    """Format how a model was trained on unlabeled documents."""
     found, documents = unlabeled.log_likelihoods, number_of(unlabeled.documents, "document")
     if unlabeled.method == "marginals":
         return f"{documents} by their feature marginals"
@@ -47,16 +59,16 @@ def learned_from(unlabeled: Unlabeled) -> str:
     )
 
 
-def tried(name: str, selection: Selection) -> str:
-    """What is expected of a way to learn."""
+def format_candidate(name: str, selection: Selection) -> str:
+    """Format the estimate for one way of using unlabeled documents."""
     named, expected = f"{name}, smoothing {selection.hyperparameters.smoothing:.4g}", selection.estimate
     if expected is None:
-        return f"{named}: nothing to expect; a label needs two documents to be judged by"
+        return f"{named}: no estimate, because no label has two documents"
     return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
 
 
-def approximated(model: TrainedModel) -> str | None:
-    """What of the model was fitted to other documents than it has learned by now, and what to do; None: nothing."""
+def format_approximation(model: TrainedModel) -> str | None:
+    """Format which parts of a model were fitted to other documents than its training documents; None: no part."""
     approximate = model.fitted.approximate
     if not approximate:
         return None
@@ -72,12 +84,85 @@ def approximated(model: TrainedModel) -> str | None:
     there = [name for name in approximate if found[name] is not None]
     missing = [name for name in approximate if found[name] is None and name in FITTED]
     seen = model.fitted.estimate
-    whose = "as before" if seen is None else f"by {number_of(seen.documents, 'document')} that its sample still has"
+    whose = "as before" if seen is None else f"by {number_of(seen.documents, 'document')} of its retained sample"
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
-    said += [f"not fitted, for want of documents: {', '.join(missing)}"] if missing else []
-    afresh = "; fit them afresh with nbtext calibrate, "
+    said += [f"not fitted, because there are too few documents: {', '.join(missing)}"] if missing else []
+    advice = "; refit them with nbtext calibrate "
     if model.counts.statistics.is_decayed:
-        afresh += "by texts that the model has not learned"
+        advice += "on documents that the model was not trained on"
     else:
-        afresh += "or train with --keep-sample N, which keeps what they are fitted to"
-    return "; ".join(said).replace("_", " ") + afresh
+        advice += "or train with --keep-sample N to retain the documents that they are fitted to"
+    return "; ".join(said).replace("_", " ") + advice
+
+
+def format_search(search: Search, *, screen: Screen = PLAIN) -> str:
+    """Format the results as a table for the screen, with a mark at the chosen one."""
+    table = new_table("model", "accuracy", "log-loss", "")
+    for result in search.results:
+        chosen = "◂" if result is search.best else ""
+        table.add_row(_candidate_name(result.candidate), f"{result.accuracy:.4f}", f"{result.log_loss:.4f}", chosen)
+    models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
+    untried = f"; no time for {search.n_untried:,} more (--budget)" if search.n_untried else ""
+    return format_screen([f"tried {models} on {documents}{untried}", f"estimated by {search.estimate}", table], screen)
+
+
+def _candidate_name(candidate: Candidate) -> str:
+    features = candidate.features
+    ngrams = ",".join(map(str, features.ngrams)) + (" characters" if features.analyzer != "word" else "")
+    return f"{candidate.modelling.model} {candidate.weighting} {ngrams}"
+
+
+def format_difference(difference: Difference, *, output_format: str, screen: Screen = PLAIN) -> str:
+    """Format a difference as a table for the screen, tsv, csv, json, jsonl or markdown."""
+    if output_format == "table":
+        return format_screen(_difference_parts(difference), screen)
+    if output_format in ("json", "jsonl"):
+        return format_json(asdict(difference), output_format=output_format)
+    return format_rows(DIFFERENCE_COLUMNS, _difference_rows(difference), output_format=output_format)
+
+
+def _difference_rows(difference: Difference) -> Iterator[tuple[str | float | None, ...]]:
+    for what, changes in (("size", difference.sizes), ("setting", difference.settings)):
+        yield from ((what, "", change.name, *_texts(change)) for change in changes)
+    yield from (("label", label, "", "", "new") for label in difference.new_labels)
+    yield from (("label", label, "", "lost", "") for label in difference.lost_labels)
+    yield from (("new feature", "", feature, None, number) for feature, number in difference.new_features)
+    yield from (("lost feature", "", feature, number, None) for feature, number in difference.lost_features)
+    yield from (("log-odds", move.label, move.feature, move.before, move.after) for move in difference.moves)
+
+
+def _texts(change: Change) -> tuple[str, str]:
+    return _text(change.before), _text(change.after)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
+    return field_text(value)
+
+
+def _difference_parts(difference: Difference) -> Iterator[RenderableType]:
+    table = new_table("", "before", "after")
+    for change in (*difference.sizes, *difference.settings):
+        table.add_row(change.name.removeprefix("n_").replace("_", " "), *map(printable, _texts(change)))
+    yield table
+    yield from _name_lines("new labels", difference.new_labels)
+    yield from _name_lines("lost labels", difference.lost_labels)
+    yield f"{number_of(difference.n_common, 'feature')} in both, {difference.n_new:,} new, {difference.n_lost:,} lost"
+    yield from _name_lines("new", [f"{feature} {number:,.6g}" for feature, number in difference.new_features])
+    yield from _name_lines("lost", [f"{feature} {number:,.6g}" for feature, number in difference.lost_features])
+    if difference.moves:
+        moves = new_table("label", "feature", "before", "after", "change")
+        moves.columns[1].justify = "left"
+        for move in difference.moves:
+            figures = (f"{value:+.3f}" for value in (move.before, move.after, move.change))
+            moves.add_row(printable(move.label), printable(move.feature), *figures)
+        yield moves
+
+
+def _name_lines(title: str, names: tuple[str, ...] | list[str]) -> Iterator[str]:
+    if names:
+        more = f", and {len(names) - MOST_LABELS:,} more" if len(names) > MOST_LABELS else ""
+        yield f"{title}: {', '.join(map(printable, names[:MOST_LABELS]))}{more}"

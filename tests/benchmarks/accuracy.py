@@ -59,13 +59,14 @@ from protocols import (
 )
 from table import markdown
 
+from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
-from nbtext.evaluation.metrics import Evaluation, Judge
-from nbtext.evaluation.outliers import Likelihoods, auroc
-from nbtext.evaluation.search import Candidate, candidates, search
+from nbtext.evaluation.label_curves import Ranking
+from nbtext.evaluation.metrics import Evaluation, Evaluator
+from nbtext.evaluation.search import Candidate, list_candidates, search_settings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitting import sample_size
@@ -221,8 +222,8 @@ def looked_for(split: Split, *, has_linear: bool) -> Candidate:
         builder.add(Batch([""] * len(texts), (texts,), list(labels)))
         return builder.finish()
 
-    listed = candidates(FeatureSettings(), ModelSettings(), given=(), has_linear=has_linear)
-    return search(listed, tally_of, has_time=lambda: True, jobs=os.cpu_count() or 1).best.candidate
+    listed = list_candidates(FeatureSettings(), ModelSettings(), given=(), with_linear=has_linear)
+    return search_settings(listed, tally_of, has_time=lambda: True, jobs=os.cpu_count() or 1).best.candidate
 
 
 def trained(split: Split, options: Options) -> TextClassifier:
@@ -280,20 +281,20 @@ def leave_one_out_rows() -> Iterator[Row]:
 def judged_sets(classifier: TextClassifier, test: Labeled) -> tuple[float, float, float]:
     """The accuracy, and the observed coverage and mean size of sets that are to hold nine labels of ten."""
     evaluation = judged(classifier, test, DecisionSettings(coverage=0.9))
-    return evaluation.accuracy, evaluation.coverage or 0.0, evaluation.mean_set_size or 0.0
+    return tuple(evaluation.metrics[name] for name in ("accuracy", "coverage", "mean_set_size"))  # type: ignore[return-value]
 
 
 def accuracy(classifier: TextClassifier, test: Labeled) -> float:
     """What `nbtext evaluate` says: a document without a known word has no answer, and counts as wrong."""
-    return judged(classifier, test).accuracy
+    return judged(classifier, test).metrics["accuracy"]
 
 
 def judged(classifier: TextClassifier, test: Labeled, decisions: DecisionSettings = MOST_PROBABLE) -> Evaluation:
     """The verdict of the command on the test documents."""
-    judge = Judge()
+    evaluator = Evaluator()
     batch = Batch([""] * len(test.texts), (test.texts,), list(test.labels))
-    judge.add(Predictor(classifier.fitted_).predict_batch(batch, decisions))
-    return judge.evaluation()
+    evaluator.add(Predictor(classifier.fitted_).predict_batch(batch, decisions))
+    return evaluator.evaluation()
 
 
 def outlier_rows() -> Iterator[Row]:
@@ -302,15 +303,18 @@ def outlier_rows() -> Iterator[Row]:
     classifier = trained(split, WORDS)
     own = likelihoods(classifier, split.test.texts)
     for name, texts in (("other languages", other_languages()), ("shuffled letters", shuffled(split.test.texts))):
-        value = auroc(own, likelihoods(classifier, texts))
+        foreign = likelihoods(classifier, texts)
+        is_own = np.arange(len(own) + len(foreign)) < len(own)
+        value = Ranking.of(np.concatenate((own, foreign)), is_own).auroc or 0.0
         shown = f"multinomial (default), {len(texts):,} foreign texts"
         yield Row(f"20 Newsgroups by date: outliers, {name}", shown, value, "", "", 0.999)
 
 
-def likelihoods(classifier: TextClassifier, texts: list[str]) -> Likelihoods:
-    found = Likelihoods()
-    found.add(Predictor(classifier.fitted_).predict_batch(Batch([""] * len(texts), (texts,), [None] * len(texts))))
-    return found
+def likelihoods(classifier: TextClassifier, texts: list[str]) -> Floats:
+    batch = Batch([""] * len(texts), (texts,), [None] * len(texts))
+    found = Predictor(classifier.fitted_).predict_batch(batch).likelihoods
+    assert found is not None
+    return found[~np.isnan(found)]
 
 
 def cost_rows() -> list[Row]:

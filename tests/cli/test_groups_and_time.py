@@ -98,7 +98,7 @@ WRONG = [
     ("evaluate letters.jsonl --group-field thread --order-field day", 2, "groups have no order"),
     ("evaluate letters.jsonl --group-field thread -m m", 2, "give one of -m MODEL, --folds N"),
     ("evaluate letters.jsonl --group-field label --folds 7", 2, "7 folds of 6 groups"),
-    ("evaluate same.jsonl --order-field day", 2, "all documents are of one time"),
+    ("evaluate same.jsonl --order-field day", 2, "all documents have the same timestamp"),
     ("evaluate letters.jsonl --order-field  --folds 3", 2, "--order-field"),
 ]
 

@@ -24,11 +24,11 @@ def test_train_and_evaluate(nbtext: Any, letters: Path, tmp_path: Path, options:
     for jobs, model in zip(("1", "3"), models, strict=True):
         trained = nbtext("train", str(letters / "train"), "-o", str(model), "-j", jobs, "--model", *options)
         assert trained.status == 0
-        assert "; C 1; expect" in trained.err or "; C 10; expect" in trained.err
+        assert "; C 1; estimated" in trained.err or "; C 10; estimated" in trained.err
         assert "(5 folds)" in trained.err
     assert models[0].read_bytes() == models[1].read_bytes()
     found = json.loads(nbtext("evaluate", str(letters / "test"), "-m", str(models[0]), "--to", "json").out)
-    expected = float(trained.err.split("expect accuracy ")[1].split(",")[0])
+    expected = float(trained.err.split("estimated accuracy ")[1].split(",")[0])
     assert found["accuracy"] > expected - 0.05
     assert found["expected_calibration_error"] < 0.15
 

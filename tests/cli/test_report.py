@@ -33,7 +33,7 @@ def test_settings_as_they_were_typed(nbtext: Any, letters: Path, tmp_path: Path)
     ]  # fmt: skip
     result = nbtext("evaluate", str(letters / "test"), *asked, "--report", "p.html", "-q", "-j", "2", cwd=tmp_path)
     assert result.status == 0, result.err
-    settings = said(tmp_path / "p.html").rpartition("Settings SOURCE ")[2].partition(" What is not here")[0]
+    settings = said(tmp_path / "p.html").rpartition("Settings SOURCE ")[2].partition(" What is not shown")[0]
     assert settings.removeprefix(str(letters / "test")).split() == asked
 
 
@@ -77,10 +77,11 @@ def test_what_it_says(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
     )
     assert result.status == 0, result.err
     text = said(tmp_path / "page.html")
-    assert "91.7 % of the documents get their right label" in text
-    assert "Most often confused are trash and streets : 3 documents, misled by words like road" in text
+    assert "The predicted label of 90.5 % of the documents is correct" in text
+    assert "The labels that are confused most often are noise and permits : 2 documents." in text
+    assert "The misleading words are words like sign" in text
     assert "--coverage 0.9" in text
-    threshold = re.search(r"95&nbsp;% of the answers are right from a probability of (\S+) on", text)
+    threshold = re.search(r"At a threshold of (\S+), 95&nbsp;% of the predictions are correct", text)
     assert threshold is not None
     again = nbtext(
         "evaluate", str(letters / "test"), "-m", model, "--min-probability", threshold[1], "--to", "json", cwd=tmp_path
@@ -94,7 +95,7 @@ def test_with_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     assert result.status == 0, result.err
     text = said(tmp_path / "page.html")
     assert "336 documents, 6 labels" in text
-    assert "with folds, documents are kept as counts only" in text
+    assert "cross-validation keeps documents as counts only" in text
     assert "--folds 3" in text
 
 
@@ -108,6 +109,6 @@ def test_of_predictions_made_before(
     result = nbtext("evaluate", source, "--predictions", "answers", "--report", "page.html", cwd=tmp_path)
     assert result.status == 0, result.err
     text = said(tmp_path / "page.html")
-    assert ("Curves are not here" in text) is not has_curves
-    assert "They need one model that gave all answers (-m)" in text
+    assert ("Curves are not shown" in text) is not has_curves
+    assert "they need the one model that made all predictions (-m)" in text
     assert "noise" in text

@@ -154,7 +154,7 @@ def test_where_nothing_can_judge(nbtext: Any, tmp_path: Path) -> None:
         input=b"red sweet\nyellow sour\n",
     )
     assert result.status == 0
-    assert "needs two documents" in result.err
+    assert "no label has two documents" in result.err
 
 
 @pytest.mark.parametrize(

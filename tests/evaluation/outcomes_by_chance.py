@@ -1,14 +1,13 @@
-"""Answers thrown by dice, with a known share of right ones."""
+"""Random predictions that are related to the true labels."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.error_log import ErrorLog
-from nbtext.evaluation.metrics import Judge
+from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
+from nbtext.evaluation.metrics import Evaluator
 from nbtext.evaluation.outcomes import Outcomes
-from nbtext.evaluation.seen import Seen
 from nbtext.model.predictor import Predictions
 
 
@@ -38,19 +37,19 @@ def predictions_of(probabilities: Floats, true: list[int], *, first: int = 0) ->
     )
 
 
-def witnessed(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Judge, Floats, list[int]]:
-    """A witness and a judge of such answers, in batches of 100."""
+def recorded(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Evaluator, Floats, list[int]]:
+    """An error log and an evaluator of such predictions, in batches of 100."""
     probabilities, true = probabilities_of(n, n_labels, seed)
-    witness, judge = ErrorLog(), Judge()
+    error_log, evaluator = ErrorLog(), Evaluator()
     for start in range(0, n, 100):
         rows = slice(start, start + 100)
         batch = predictions_of(probabilities[rows], true[rows], first=start)
         texts = [f"text of {identity}" for identity in batch.ids]
-        judge.add_all(witness.watching([Seen(batch, (texts,), np.log(probabilities[rows]))]))
-    return witness, judge, probabilities, true
+        evaluator.add_all(error_log.record_all([PredictedBatch(batch, (texts,), np.log(probabilities[rows]))]))
+    return error_log, evaluator, probabilities, true
 
 
 def outcomes_of(n: int, n_labels: int, seed: int = 1) -> Outcomes:
-    """What became of such documents."""
-    witness, judge, *_ = witnessed(n, n_labels, seed)
-    return witness.outcomes(judge.evaluation().labels)
+    """The outcomes of such documents."""
+    error_log, evaluator, *_ = recorded(n, n_labels, seed)
+    return error_log.outcomes(evaluator.evaluation().labels)

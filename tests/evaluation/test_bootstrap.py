@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from outcomes_by_chance import outcomes_of, witnessed
+from outcomes_by_chance import outcomes_of, recorded
 from scipy import stats
 
-from nbtext.evaluation import resampling
-from nbtext.evaluation.bootstrap import intervals
-from nbtext.evaluation.resampling import bias_corrected, resampled
+from nbtext.evaluation import bootstrap
+from nbtext.evaluation.bootstrap import bias_corrected, compute_intervals, resample
 
 
 def test_figures_are_those_of_the_evaluation() -> None:
     """Each interval lies around the figure of the same name."""
-    witness, judge, *_ = witnessed(600, 4)
-    evaluation = judge.evaluation()
-    found = intervals(witness.outcomes(evaluation.labels))
+    error_log, evaluator, *_ = recorded(600, 4)
+    evaluation = evaluator.evaluation()
+    found = compute_intervals(error_log.outcomes(evaluation.labels))
     assert {"accuracy", "macro_f1", "weighted_f1", "log_loss", "brier_score"} <= found.keys()
     for name, (low, high) in found.items():
-        value = getattr(evaluation, name)
+        value = evaluation.metrics[name]
         assert low <= value <= high
         assert high - low < 0.35 * max(value, 0.2)
 
@@ -27,8 +26,8 @@ def test_figures_are_those_of_the_evaluation() -> None:
 def test_like_scipy() -> None:
     """For a mean, the interval is that of scipy.stats.bootstrap (BCa) but for chance."""
     outcomes = outcomes_of(500, 3)
-    ours = intervals(outcomes)
-    for name, values in (("accuracy", outcomes.is_right.astype(float)), ("log_loss", outcomes.losses)):
+    ours = compute_intervals(outcomes)
+    for name, values in (("accuracy", outcomes.is_correct.astype(float)), ("log_loss", outcomes.log_losses)):
         theirs = stats.bootstrap((values,), np.mean, n_resamples=2000, rng=np.random.default_rng(5)).confidence_interval
         width = theirs.high - theirs.low
         assert ours[name].low == pytest.approx(theirs.low, abs=0.12 * width)
@@ -38,21 +37,21 @@ def test_like_scipy() -> None:
 def test_the_same_each_time() -> None:
     """A seed makes the same intervals, another one others."""
     outcomes = outcomes_of(200, 3)
-    assert intervals(outcomes, seed=1) == intervals(outcomes, seed=1)
-    assert intervals(outcomes, seed=1) != intervals(outcomes, seed=2)
+    assert compute_intervals(outcomes, seed=1) == compute_intervals(outcomes, seed=1)
+    assert compute_intervals(outcomes, seed=1) != compute_intervals(outcomes, seed=2)
 
 
 def test_of_very_many_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer are drawn than there are, and the spread is that of all of them."""
     outcomes = outcomes_of(4000, 3)
-    right = outcomes.is_right
+    right = outcomes.is_correct
 
     def accuracy(drawn: np.ndarray) -> list[float]:
         return [float(right[drawn].mean())]
 
-    whole = resampled(len(outcomes), accuracy, np.random.default_rng(1))
-    monkeypatch.setattr(resampling, "MOST_DRAWN", 1000)
-    few = resampled(len(outcomes), accuracy, np.random.default_rng(2))
+    whole = resample(len(outcomes), accuracy, np.random.default_rng(1))
+    monkeypatch.setattr(bootstrap, "MOST_DRAWN", 1000)
+    few = resample(len(outcomes), accuracy, np.random.default_rng(2))
     assert few.std() == pytest.approx(whole.std(), rel=0.1)
     assert few.mean() == pytest.approx(right.mean(), abs=0.002)
 

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from outcomes_by_chance import witnessed
+from outcomes_by_chance import recorded
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
-from nbtext.evaluation.confusions import everyday_words, side_by_side
-from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, diagnosed
-from nbtext.evaluation.error_log import ErrorLog
-from nbtext.evaluation.metrics import Evaluation, Judge
-from nbtext.evaluation.seen import by_model
+from nbtext.evaluation.confusions import find_common_words, order_by_confusion
+from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, diagnose
+from nbtext.evaluation.error_log import ErrorLog, predict_by_model
+from nbtext.evaluation.metrics import Evaluation, Evaluator
 from nbtext.model.explanation import Explainer
 from nbtext.text_classifier import TextClassifier
 
@@ -32,11 +31,11 @@ def classifier() -> TextClassifier:
 @pytest.fixture(scope="module")
 def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     """The letters, by a model of their other half."""
-    witness, judge = ErrorLog(), Judge()
+    error_log, evaluator = ErrorLog(), Evaluator()
     source = open_source((str(LETTERS / "test"),), ReadingSettings())
-    judge.add_all(witness.watching(by_model(classifier.fitted_, source, jobs=1)))
-    evaluation = judge.evaluation()
-    return evaluation, diagnosed(witness, evaluation, classifier.model_)
+    evaluator.add_all(error_log.record_all(predict_by_model(classifier.fitted_, source, jobs=1)))
+    evaluation = evaluator.evaluation()
+    return evaluation, diagnose(error_log, evaluation, classifier.model_)
 
 
 def test_cells_are_those_of_the_matrix(judged: tuple[Evaluation, Diagnosis]) -> None:
@@ -44,41 +43,41 @@ def test_cells_are_those_of_the_matrix(judged: tuple[Evaluation, Diagnosis]) -> 
     evaluation, diagnosis = judged
     assert evaluation.confusion_matrix is not None
     places = {label: place for place, label in enumerate(evaluation.labels)}
-    for (label, answer), number in diagnosis.confusions.numbers:
+    for (label, answer), number in diagnosis.confusions.counts:
         assert answer is not None
         assert evaluation.confusion_matrix[places[label]][places[answer]] == number
         listed = diagnosis.confusions.listed[label, answer]
         assert len(listed) == number
         assert all(Path(noted.id).parent.name == label for noted in listed)
-    assert sum(number for _, number in diagnosis.confusions.numbers) == evaluation.documents
-    assert sorted(diagnosis.confusions.alike) == list(range(len(evaluation.labels)))
+    assert sum(number for _, number in diagnosis.confusions.counts) == evaluation.documents
+    assert sorted(diagnosis.confusions.order) == list(range(len(evaluation.labels)))
 
 
 def test_pairs_and_their_words(judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier) -> None:
     """The words' parts, weighed over the documents that were mixed up, are those of their explanations."""
     _, diagnosis = judged
     assert [pair.documents for pair in diagnosis.confusions.pairs] == [3, 2, 1, 1]
-    mixup = diagnosis.confusions.pairs[0].mixups[0]
-    assert (mixup.label, mixup.answer, mixup.documents, mixup.looked_at) == ("trash", "streets", 2, 2)
-    everyday, sums = everyday_words(classifier.model_), Counter[str]()
+    confusion = diagnosis.confusions.pairs[0].confusions[0]
+    assert (confusion.label, confusion.predicted, confusion.documents, confusion.examined) == ("trash", "streets", 2, 2)
+    everyday, sums = find_common_words(classifier.model_), Counter[str]()
     for noted in diagnosis.confusions.listed["trash", "streets"]:
         batch = Batch([noted.id], ([Path(noted.id).read_text()],), ["trash"])
         (explanation,) = Explainer(classifier.fitted_).explain_batch(batch, label="streets", against="trash")
         for part in explanation.contributions:
             sums[part.feature] += part.log_odds / explanation.temperature / 2
-    assert mixup.everyday == pytest.approx(sum(sums[word] for word in everyday))
+    assert confusion.common_log_odds == pytest.approx(sum(sums[word] for word in everyday))
     strongest = sorted((word for word in sums if word not in everyday), key=lambda word: -sums[word])
-    assert [word.feature for word in mixup.words] == strongest[: len(mixup.words)]
-    assert [word.log_odds for word in mixup.words] == pytest.approx([sums[word] for word in strongest[:10]])
+    assert [word.feature for word in confusion.words] == strongest[: len(confusion.words)]
+    assert [word.log_odds for word in confusion.words] == pytest.approx([sums[word] for word in strongest[:10]])
 
 
-def test_everyday_words(classifier: TextClassifier) -> None:
+def test_find_common_words(classifier: TextClassifier) -> None:
     """Those that a fifth of the letters hold, by a count of one's own."""
     texts = [set(classifier_words(path)) for path in LETTERS.glob("train/*/*.txt")]
     seen = Counter(word for text in texts for word in text)
-    assert everyday_words(classifier.model_) == {word for word, number in seen.items() if number > 0.2 * len(texts)}
+    assert find_common_words(classifier.model_) == {word for word, number in seen.items() if number > 0.2 * len(texts)}
     hashed = TextClassifier(hash_bits=10).fit(["a b c dd", "dd ee"], ["x", "y"])
-    assert everyday_words(hashed.model_) == frozenset()
+    assert find_common_words(hashed.model_) == frozenset()
 
 
 def classifier_words(path: Path) -> list[str]:
@@ -91,11 +90,11 @@ def classifier_words(path: Path) -> list[str]:
 def test_mistakes_are_explained_against_the_truth(judged: tuple[Evaluation, Diagnosis]) -> None:
     """Each with its whole text, the surest first, and parts that add up."""
     evaluation, diagnosis = judged
-    assert len(diagnosis.mistakes) == round(evaluation.documents * (1 - evaluation.accuracy))
+    assert len(diagnosis.mistakes) == round(evaluation.documents * (1 - evaluation.metrics["accuracy"]))
     sureness = [mistake.document.probability for mistake in diagnosis.mistakes]
     assert sureness == sorted(sureness, reverse=True)
     for document, explanation in ((each.document, each.explanation) for each in diagnosis.mistakes):
-        assert (explanation.label, explanation.against) == (document.answer, document.label)
+        assert (explanation.label, explanation.against) == (document.predicted, document.label)
         assert explanation.texts == (Path(document.id).read_text(),)
         assert explanation.probability == pytest.approx(document.probability)
         total = sum(astuple(explanation.terms)) + sum(part.log_odds for part in explanation.contributions)
@@ -106,9 +105,9 @@ def test_trust(judged: tuple[Evaluation, Diagnosis], classifier: TextClassifier)
     """Before calibration answers are off by more than after it; a target for each share that should be right."""
     evaluation, diagnosis = judged
     assert diagnosis.trust.before is not None and diagnosis.trust.calibration is not None
-    assert diagnosis.trust.before[1] > evaluation.expected_calibration_error
+    assert diagnosis.trust.before.error > evaluation.metrics["expected_calibration_error"]
     assert [target.accuracy for target in diagnosis.trust.targets] == list(TARGETS)
-    assert diagnosis.knows_coverage and diagnosis.has_names and diagnosis.has_texts
+    assert diagnosis.has_conformal_scores and diagnosis.has_names and diagnosis.has_texts
 
 
 def test_outliers(judged: tuple[Evaluation, Diagnosis]) -> None:
@@ -116,26 +115,26 @@ def test_outliers(judged: tuple[Evaluation, Diagnosis]) -> None:
     evaluation, diagnosis = judged
     assert diagnosis.outliers is not None
     assert sum(diagnosis.outliers.typicality) == evaluation.documents
-    assert len(diagnosis.outliers.strangest) == diagnosis.outliers.documents
-    assert all(typicality < 0.02 for typicality, _ in diagnosis.outliers.strangest)
+    assert len(diagnosis.outliers.examples) == diagnosis.outliers.documents
+    assert all(typicality < 0.02 for typicality, _ in diagnosis.outliers.examples)
 
 
 def test_without_a_model() -> None:
     """What needs one is not there; all else is."""
-    witness, judge, *_ = witnessed(200, 3)
-    diagnosis = diagnosed(witness, judge.evaluation())
-    assert (diagnosis.telling, diagnosis.mistakes, diagnosis.outliers) == (None, (), None)
-    assert diagnosis.trust.before is None and not diagnosis.knows_coverage
+    error_log, evaluator, *_ = recorded(200, 3)
+    diagnosis = diagnose(error_log, evaluator.evaluation())
+    assert (diagnosis.top_features, diagnosis.mistakes, diagnosis.outliers) == (None, (), None)
+    assert diagnosis.trust.before is None and not diagnosis.has_conformal_scores
     assert diagnosis.curves is not None and len(diagnosis.curves.labels) == 3
-    assert diagnosis.confusions.pairs and not diagnosis.confusions.pairs[0].mixups[0].words
-    assert diagnosed(witness, judge.evaluation(), has_all_probabilities=False).curves is None
+    assert diagnosis.confusions.pairs and not diagnosis.confusions.pairs[0].confusions[0].words
+    assert diagnose(error_log, evaluator.evaluation(), has_all_probabilities=False).curves is None
 
 
-def test_confused_labels_stand_side_by_side() -> None:
+def test_confused_labels_stand_order_by_confusion() -> None:
     """Two groups of labels that are confused among themselves only, dealt out in turn, are put together again."""
     labels = tuple("abcdef")
     cells = [((one, other), 50 if one == other else 5) for group in ("ace", "bdf") for one in group for other in group]
-    order = "".join(labels[place] for place in side_by_side(labels, cells))
+    order = "".join(labels[place] for place in order_by_confusion(labels, cells))
     assert {frozenset(order[:3]), frozenset(order[3:])} == {frozenset("ace"), frozenset("bdf")}
-    assert side_by_side(("a", "b"), [(("a", "a"), 3)]) == (0, 1)
-    assert np.array(side_by_side((), [])).size == 0
+    assert order_by_confusion(("a", "b"), [(("a", "a"), 3)]) == (0, 1)
+    assert np.array(order_by_confusion((), [])).size == 0

@@ -4,47 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from outcomes_by_chance import predictions_of, probabilities_of, witnessed
+from outcomes_by_chance import predictions_of, probabilities_of, recorded
 
 from nbtext.evaluation import error_log as module
-from nbtext.evaluation.error_log import ErrorLog
-from nbtext.evaluation.seen import Seen
-from nbtext.evaluation.shelves import Noted, Shelf, Worst
-from nbtext.evaluation.thinning import Thinned
+from nbtext.evaluation.error_log import ErrorLog, Example, ExamplesByCell, PredictedBatch, TopExamples
+from nbtext.evaluation.label_curves import ThinnedRows
 
 
-def noted(name: str) -> Noted:
-    return Noted(name, "a", "b", 0.5)
+def example(name: str) -> Example:
+    return Example(name, "a", "b", 0.5)
 
 
 def test_outcomes_add_up_to_the_evaluation() -> None:
     """The judge's figures can be had from what is kept of each document."""
-    witness, judge, probabilities, _ = witnessed(730, 4)
-    evaluation = judge.evaluation()
-    outcomes = witness.outcomes(evaluation.labels)
+    error_log, evaluator, probabilities, _ = recorded(730, 4)
+    evaluation = evaluator.evaluation()
+    outcomes = error_log.outcomes(evaluation.labels)
     assert len(outcomes) == 730
-    assert outcomes.is_right.mean() == evaluation.accuracy
-    assert outcomes.losses.mean() == pytest.approx(evaluation.log_loss)
-    assert outcomes.squared_errors.mean() == pytest.approx(evaluation.brier_score)
-    kept, step = witness.probabilities(evaluation.labels)
+    assert outcomes.is_correct.mean() == evaluation.metrics["accuracy"]
+    assert outcomes.log_losses.mean() == pytest.approx(evaluation.metrics["log_loss"])
+    assert outcomes.squared_errors.mean() == pytest.approx(evaluation.metrics["brier_score"])
+    kept, step = error_log.probabilities(evaluation.labels)
     assert step == 1
     assert kept == pytest.approx(probabilities)
-    before = witness.before_calibration
+    before = error_log.before_calibration
     assert before is not None
     # the scores were the logarithms of the probabilities
-    assert [part.documents for part in before[0]] == [part.documents for part in evaluation.reliability]
-    assert before[1] == pytest.approx(evaluation.expected_calibration_error)
+    assert [part.documents for part in before.bins()] == [part.documents for part in evaluation.reliability]
+    assert before.error == pytest.approx(evaluation.metrics["expected_calibration_error"])
 
 
 def test_every_document_is_listed_in_its_cell() -> None:
     """With its own name and answer, the surest first."""
-    witness, judge, *_ = witnessed(300, 3)
-    matrix = judge.evaluation().confusion_matrix
+    error_log, evaluator, *_ = recorded(300, 3)
+    matrix = evaluator.evaluation().confusion_matrix
     assert matrix is not None
-    cells = witness.listed.cells()
+    cells = error_log.listed.cells()
     for (label, answer), documents in cells.items():
         assert len(documents) == matrix["abc".index(label)]["abc".index(str(answer))]
-        assert {(each.label, each.answer) for each in documents} == {(label, answer)}
+        assert {(each.label, each.predicted) for each in documents} == {(label, answer)}
         assert [each.probability for each in documents] == sorted(
             (each.probability for each in documents), reverse=True
         )
@@ -53,20 +51,20 @@ def test_every_document_is_listed_in_its_cell() -> None:
 
 def test_the_worst_mistakes() -> None:
     """Those that were surest, the surest first."""
-    witness, judge, probabilities, true = witnessed(600, 4)
+    error_log, evaluator, probabilities, true = recorded(600, 4)
     wrong = sorted((-row.max(), place) for place, row in enumerate(probabilities) if row.argmax() != true[place])
-    worst = [each.id for _, each in witness.mistakes.found()]
+    worst = [each.id for _, each in error_log.mistakes.ranked()]
     assert worst == [f"document {place}" for _, place in wrong[: module.N_WORST]]
-    assert judge.evaluation().documents == 600
+    assert evaluator.evaluation().documents == 600
 
 
 def test_labels_may_differ_from_batch_to_batch() -> None:
     """A label that a batch's model does not know has probability zero there."""
-    witness = ErrorLog()
+    error_log = ErrorLog()
     for n_labels in (2, 4, 3):
         probabilities, true = probabilities_of(50, n_labels, n_labels)
-        witness.add(Seen(predictions_of(probabilities, true)))
-    kept, _ = witness.probabilities(("a", "b", "c", "d"))
+        error_log.record(PredictedBatch(predictions_of(probabilities, true)))
+    kept, _ = error_log.probabilities(("a", "b", "c", "d"))
     assert kept.shape == (150, 4)
     assert kept.sum(axis=1) == pytest.approx(1)
     assert (kept[:50, 2:] == 0).all() and (kept[100:, 3] == 0).all() and (kept[50:100] > 0).all()
@@ -82,15 +80,15 @@ def test_a_threshold_is_no_lack_of_an_answer() -> None:
         for row, (label, p) in enumerate(zip(predictions.labels, predictions.best, strict=True))
     ]
     predictions.probabilities[4] = (0.9, 0.05, 0.05)
-    witness = ErrorLog(least=0.6)
-    witness.add(Seen(predictions))
-    can_be_answered = witness.outcomes(predictions.classes).can_be_answered
-    assert can_be_answered[3] and not can_be_answered[4]
+    error_log = ErrorLog(least=0.6)
+    error_log.record(PredictedBatch(predictions))
+    is_answerable = error_log.outcomes(predictions.classes).is_answerable
+    assert is_answerable[3] and not is_answerable[4]
 
 
 def test_rows_are_thinned() -> None:
     """However many pass by, every n-th is kept, in order, and few are."""
-    thinned = Thinned(100)
+    thinned = ThinnedRows(100)
     rows = np.arange(3000.0).reshape(1000, 3)
     for start in range(0, 1000, 70):
         thinned.add(rows[start : start + 70])
@@ -98,14 +96,14 @@ def test_rows_are_thinned() -> None:
     assert (thinned.rows() == rows[::32]).all()
 
 
-def test_a_shelf_keeps_the_surest_of_each_cell() -> None:
+def test_a_examples_keeps_the_surest_of_each_cell() -> None:
     """Not more than it has room for, and something of every cell."""
-    shelf, numbers = Shelf(20), np.random.default_rng(1).random(500)
+    examples, numbers = ExamplesByCell(20), np.random.default_rng(1).random(500)
     for place, probability in enumerate(numbers.tolist()):
         cell = ("a", "b") if place % 50 else ("b", "a")
-        shelf.put(place, probability, cell, lambda place=place: noted(str(place)))  # type: ignore[misc]
-    cells = shelf.cells()
-    assert shelf.numbers == {("a", "b"): 490, ("b", "a"): 10}
+        examples.add(place, probability, cell, lambda place=place: example(str(place)))  # type: ignore[misc]
+    cells = examples.cells()
+    assert examples.counts == {("a", "b"): 490, ("b", "a"): 10}
     assert sum(map(len, cells.values())) == 20
     for cell, documents in cells.items():
         of_cell = [place for place in range(500) if (place % 50 > 0) == (cell == ("a", "b"))]
@@ -115,17 +113,17 @@ def test_a_shelf_keeps_the_surest_of_each_cell() -> None:
 
 def test_more_cells_than_room() -> None:
     """The fullest ones stay."""
-    shelf = Shelf(5)
+    examples = ExamplesByCell(5)
     for place in range(60):
-        shelf.put(place, 0.5, (str(place % 12 if place < 48 else place % 3), None), lambda: noted("x"))
-    cells = shelf.cells()
+        examples.add(place, 0.5, (str(place % 12 if place < 48 else place % 3), None), lambda: example("x"))
+    cells = examples.cells()
     assert len(cells) == 5
     assert {("0", None), ("1", None), ("2", None)} <= cells.keys()
 
 
 def test_the_worst_are_few() -> None:
     """Of equals the first stay."""
-    worst = Worst(3)
+    worst = TopExamples(3)
     for place, rank in enumerate([1, 5, 2, 5, 5, 0]):
-        worst.put(place, rank, lambda place=place: noted(str(place)))  # type: ignore[misc]
-    assert [(rank, each.id) for rank, each in worst.found()] == [(5, "1"), (5, "3"), (5, "4")]
+        worst.add(place, rank, lambda place=place: example(str(place)))  # type: ignore[misc]
+    assert [(rank, each.id) for rank, each in worst.ranked()] == [(5, "1"), (5, "3"), (5, "4")]

@@ -15,12 +15,12 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
-from nbtext.evaluation.learning_curves import growing_order, learning_curves, part_of
+from nbtext.evaluation.learning_curves import compute_learning_curves, growing_order, part_of
 from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.source_counting import count_source
-from nbtext.report.curves import format_learning_curves
+from nbtext.report.learning_curves import format_learning_curves
 from nbtext.text_classifier import TextClassifier
 
 WORDS = ("red", "green", "blue", "sea", "sun", "sky", "and", "the")
@@ -61,7 +61,7 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
     features, modelling = FeatureSettings(**options), ModelSettings(model=model)  # type: ignore[arg-type]
     everything = tally_of_texts(texts, labels, features)
     documents = np.arange(0, 40, 2)
-    part, _ = part_of(everything, documents, has_own_words=everything.vocabulary is not None)
+    part, _ = part_of(everything, documents, has_own_vocabulary=everything.vocabulary is not None)
     if everything.vocabulary is not None:
         assert part.vocabulary is not None
         chosen = [int(term[2:]) for term in part.vocabulary.terms if term.startswith("id")]
@@ -83,7 +83,7 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
 
 def test_the_whole_corpus_is_training_and_evaluating() -> None:
     """As the largest part with other documents to judge by, a corpus gives what train and evaluate give."""
-    from nbtext.evaluation.metrics import Judge
+    from nbtext.evaluation.metrics import Evaluator
     from nbtext.model.source_prediction import predict_source
 
     letters = Path(__file__).parents[2] / "corpora" / "letters"
@@ -94,14 +94,14 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
         for path in (train, test)
     ]
     curves = CurveSettings(models=("multinomial",), sizes=(336,), seeds=1)
-    found = learning_curves(corpora[0], curves, features=features, modelling=[ModelSettings()], test=corpora[1])
-    classifier, judge = TextClassifier().fit_counts(corpora[0]), Judge()
+    found = compute_learning_curves(corpora[0], curves, features=features, modelling=[ModelSettings()], test=corpora[1])
+    classifier, evaluator = TextClassifier().fit_counts(corpora[0]), Evaluator()
     for predictions in predict_source(classifier.fitted_, open_source([test], ReadingSettings()), jobs=1):
-        judge.add(predictions)
+        evaluator.add(predictions)
     (point,) = found.points
-    assert point.accuracy == judge.evaluation().accuracy
-    assert point.log_loss == pytest.approx(judge.evaluation().log_loss, abs=1e-12)
-    assert (point.accuracy_deviation, found.judged) == (None, 84)
+    assert point.mean("accuracy") == evaluator.evaluation().metrics["accuracy"]
+    assert point.mean("log_loss") == pytest.approx(evaluator.evaluation().metrics["log_loss"], abs=1e-12)
+    assert (point.deviation("accuracy"), found.test_documents) == (None, 84)
 
 
 def test_any_number_of_threads() -> None:
@@ -111,12 +111,14 @@ def test_any_number_of_threads() -> None:
     tally = tally_of_texts(texts, labels, features)
     curves = CurveSettings(models=("bernoulli", "multinomial"), sizes=(30, 10), seeds=3)
     modelling = [ModelSettings(model=name) for name in curves.models]
-    found = [learning_curves(tally, curves, features=features, modelling=modelling, jobs=jobs) for jobs in (1, 3)]
+    found = [
+        compute_learning_curves(tally, curves, features=features, modelling=modelling, jobs=jobs) for jobs in (1, 3)
+    ]
     assert found[0] == found[1]
     assert [(p.size, p.model) for p in found[0].points] == [
         (10, "bernoulli"), (10, "multinomial"), (30, "bernoulli"), (30, "multinomial"),
     ]  # fmt: skip
-    assert found[0].judged == 30
+    assert found[0].test_documents == 30
 
 
 def test_settings_that_make_no_sense() -> None:
@@ -128,7 +130,7 @@ def test_settings_that_make_no_sense() -> None:
     texts, labels = texts_of(10)
     tally = tally_of_texts(texts, labels, FeatureSettings())
     with pytest.raises(SettingsError, match="10 of 10 documents are too many"):
-        learning_curves(
+        compute_learning_curves(
             tally,
             CurveSettings(models=("multinomial",), sizes=(10,)),
             features=FeatureSettings(),
@@ -142,7 +144,7 @@ def test_every_form(form: str) -> None:
     texts, labels = texts_of(30)
     tally = tally_of_texts(texts, labels, FeatureSettings())
     curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
-    found = learning_curves(tally, curves, features=FeatureSettings(), modelling=[ModelSettings()])
+    found = compute_learning_curves(tally, curves, features=FeatureSettings(), modelling=[ModelSettings()])
     text = format_learning_curves(found, output_format=form)
     assert "multinomial" in text
     assert "20" in text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as peer
 
 from nbtext.errors import InputError
-from nbtext.evaluation.metrics import Evaluation, Judge
+from nbtext.evaluation.metrics import Evaluation, Evaluator
 from nbtext.evaluation.reliability import N_BINS
 from nbtext.model.predictor import Predictions
 
@@ -35,10 +35,10 @@ def predictions_of(true: list[str], probabilities: np.ndarray, *, answered: list
 
 
 def judged(*batches: Predictions) -> Evaluation:
-    judge = Judge()
+    evaluator = Evaluator()
     for batch in batches:
-        judge.add(batch)
-    return judge.evaluation()
+        evaluator.add(batch)
+    return evaluator.evaluation()
 
 
 @st.composite
@@ -58,10 +58,10 @@ def test_equals_scikit_learn(case: Any, cut: int) -> None:
     parts = judged(*(predictions_of(true[part], probabilities[part]) for part in (slice(cut), slice(cut, None))))
     assert parts.confusion_matrix == whole.confusion_matrix
     for name in ("log_loss", "brier_score", "expected_calibration_error"):
-        assert getattr(parts, name) == pytest.approx(getattr(whole, name))
+        assert parts.metrics[name] == pytest.approx(whole.metrics[name])
     predicted = [CLASSES[k] for k in probabilities.argmax(axis=1)]
-    assert whole.accuracy == pytest.approx(peer.accuracy_score(true, predicted))
-    for average, found in (("macro", whole.macro_f1), ("weighted", whole.weighted_f1)):
+    assert whole.metrics["accuracy"] == pytest.approx(peer.accuracy_score(true, predicted))
+    for average, found in (("macro", whole.metrics["macro_f1"]), ("weighted", whole.metrics["weighted_f1"])):
         expected = peer.f1_score(true, predicted, labels=CLASSES, average=average, zero_division=0)
         assert found == pytest.approx(expected)
     columns = peer.precision_recall_fscore_support(true, predicted, labels=CLASSES, zero_division=0)
@@ -69,16 +69,16 @@ def test_equals_scikit_learn(case: Any, cut: int) -> None:
         assert (score.precision, score.recall, score.f1, score.support) == pytest.approx(row)
     np.testing.assert_array_equal(whole.confusion_matrix, peer.confusion_matrix(true, predicted, labels=CLASSES))
     of_true = probabilities[np.arange(len(true)), [CLASSES.index(label) for label in true]]
-    assert whole.log_loss == pytest.approx(-np.log(np.maximum(of_true, 1e-15)).mean())
+    assert whole.metrics["log_loss"] == pytest.approx(-np.log(np.maximum(of_true, 1e-15)).mean())
     truth = np.array([[label == k for k in CLASSES] for label in true])
-    assert whole.brier_score == pytest.approx(((probabilities - truth) ** 2).sum(axis=1).mean())
+    assert whole.metrics["brier_score"] == pytest.approx(((probabilities - truth) ** 2).sum(axis=1).mean())
 
 
 def test_calibration_error_by_hand() -> None:
     """Ten documents at 0.9, six of them right, and ten at 0.5, five right: (0.3 · 10 + 0 · 10) / 20 = 0.15."""
     sure, unsure = np.tile([0.9, 0.1, 0.0], (10, 1)), np.tile([0.5, 0.3, 0.2], (10, 1))
     evaluation = judged(predictions_of(["a"] * 6 + ["b"] * 4, sure), predictions_of(["a"] * 5 + ["b"] * 5, unsure))
-    assert evaluation.expected_calibration_error == pytest.approx(0.15)
+    assert evaluation.metrics["expected_calibration_error"] == pytest.approx(0.15)
     assert [(b.documents, round(b.mean_probability, 9), b.accuracy) for b in evaluation.reliability] == [
         (10, 0.5, 0.5),
         (10, 0.9, 0.6),
@@ -90,10 +90,10 @@ def test_a_label_that_the_model_never_saw() -> None:
     """It is among the labels, its documents count as wrong, and they cost the least probability's logarithm."""
     evaluation = judged(predictions_of(["a", "zebra"], np.array([[1.0, 0, 0], [1.0, 0, 0]])))
     assert evaluation.labels == ("a", "b", "c", "zebra")
-    assert evaluation.accuracy == 0.5
+    assert evaluation.metrics["accuracy"] == 0.5
     assert evaluation.confusion_matrix[3] == (1, 0, 0, 0)
-    assert evaluation.log_loss == pytest.approx(-np.log(1e-15) / 2)
-    assert evaluation.brier_score == pytest.approx((0 + 2) / 2)
+    assert evaluation.metrics["log_loss"] == pytest.approx(-np.log(1e-15) / 2)
+    assert evaluation.metrics["brier_score"] == pytest.approx((0 + 2) / 2)
 
 
 def test_documents_without_an_answer() -> None:
@@ -102,10 +102,10 @@ def test_documents_without_an_answer() -> None:
     evaluation = judged(
         predictions_of(["a"], np.array([[1.0, 0, 0]])), predictions_of(["a"], nothing, answered=[False])
     )
-    assert (evaluation.documents, evaluation.unanswered, evaluation.accuracy) == (2, 1, 0.5)
+    assert (evaluation.documents, evaluation.unanswered, evaluation.metrics["accuracy"]) == (2, 1, 0.5)
     assert evaluation.per_label[0].support == 2
     assert evaluation.per_label[0].recall == 0.5
-    assert evaluation.log_loss == pytest.approx(np.log(3) / 2)
+    assert evaluation.metrics["log_loss"] == pytest.approx(np.log(3) / 2)
 
 
 def test_nothing_to_judge() -> None:

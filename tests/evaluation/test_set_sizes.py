@@ -10,7 +10,7 @@ from outcomes_by_chance import probabilities_of
 
 from nbtext.bayes.prediction_sets import own_nonconformity
 from nbtext.bayes.quantiles import Quantiles
-from nbtext.evaluation.set_sizes import ASKED, set_sizes
+from nbtext.evaluation.reliability import COVERAGES, measure_set_sizes
 
 
 def test_promises_are_kept_on_documents_of_the_same_kind() -> None:
@@ -18,8 +18,8 @@ def test_promises_are_kept_on_documents_of_the_same_kind() -> None:
     learned, classes = probabilities_of(4000, 5, 1)
     known = Quantiles.of(own_nonconformity(learned, np.array(classes)))
     probabilities, own = probabilities_of(4000, 5, 2)
-    sizes = set_sizes(probabilities, np.array(own), known)
-    assert [size.asked for size in sizes] == list(ASKED)
+    sizes = measure_set_sizes(probabilities, np.array(own), known)
+    assert [size.asked for size in sizes] == list(COVERAGES)
     assert all(size.coverage == pytest.approx(size.asked, abs=0.025) for size in sizes)
     assert all(a.mean_size <= b.mean_size for a, b in pairwise(sizes))
     assert sizes[-1].mean_size <= 5
@@ -28,16 +28,16 @@ def test_promises_are_kept_on_documents_of_the_same_kind() -> None:
 def test_without_a_promise() -> None:
     """By the documents themselves they cover at least what is asked for, as it must be."""
     probabilities, own = probabilities_of(500, 4, 3)
-    assert all(size.coverage >= size.asked for size in set_sizes(probabilities, np.array(own), None))
+    assert all(size.coverage >= size.asked for size in measure_set_sizes(probabilities, np.array(own), None))
 
 
 def test_a_label_that_the_model_does_not_know() -> None:
     """No set of labels holds it."""
     probabilities, _ = probabilities_of(10, 3, 4)
     known = Quantiles.of(np.linspace(0, 0.5, 1000))
-    assert {size.coverage for size in set_sizes(probabilities, np.full(10, -1), known)} == {0.0}
+    assert {size.coverage for size in measure_set_sizes(probabilities, np.full(10, -1), known)} == {0.0}
 
 
 def test_without_documents() -> None:
     """No document, no sizes."""
-    assert set_sizes(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), None) == ()
+    assert measure_set_sizes(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), None) == ()

@@ -1,27 +1,30 @@
-"""Bars are understood, held, and explained."""
+"""Thresholds of --fail-under are parsed, checked and explained."""
 
 from __future__ import annotations
 
 import pytest
 
-from nbtext.errors import BelowThreshold
-from nbtext.evaluation.metrics import Evaluation
-from nbtext.evaluation.thresholds import check_bars, parse_bars
+from nbtext.errors import BelowThreshold, SettingsError
+from nbtext.evaluation.metrics import Evaluation, LabelScore, check_thresholds, parse_thresholds
 
-EVALUATION = Evaluation(10, 0, 0.8, 0.7, 0.75, 0.5, 0.3, 0.05, (), (), (), ())
-
-
-def test_bars_that_are_reached() -> None:
-    """A figure at its bar, or better than it, is fine; losses and errors are better where they are lower."""
-    check_bars(EVALUATION, parse_bars("accuracy=0.8, macro_f1=0.6,log_loss=0.5,expected_calibration_error=0.1"))
+METRICS = {"accuracy": 0.8, "macro_f1": 0.7, "log_loss": 0.5, "expected_calibration_error": 0.05}
+SCORES = (LabelScore("ham", 0.9, 0.99, 0.94, 8), LabelScore("a:b, c", 0.5, 0.25, 1 / 3, 2))
+EVALUATION = Evaluation(10, 0, METRICS, ("ham", "a:b, c"), SCORES, (), ())
 
 
-def test_bars_that_are_missed() -> None:
-    """Every missed bar is named, and the exit status is 3."""
+def test_thresholds_that_are_reached() -> None:
+    """A metric at its threshold, or better than it, passes; losses and errors are better where they are lower."""
+    check_thresholds(
+        EVALUATION, parse_thresholds("accuracy=0.8, macro_f1=0.6,log_loss=0.5,expected_calibration_error=0.1")
+    )
+
+
+def test_thresholds_that_are_missed() -> None:
+    """Every missed threshold is named, and the exit status is 3."""
     with pytest.raises(
         BelowThreshold, match=r"accuracy is 0\.8000, below 0\.85; log_loss is 0\.5000, above 0\.4"
     ) as missed:
-        check_bars(EVALUATION, parse_bars("accuracy=0.85,log_loss=0.4,macro_f1=0.7"))
+        check_thresholds(EVALUATION, parse_thresholds("accuracy=0.85,log_loss=0.4,macro_f1=0.7"))
     assert missed.value.exit_code == 3
 
 
@@ -29,13 +32,28 @@ def test_bars_that_are_missed() -> None:
     ("text", "message"),
     [
         ("acuracy=1", "did you mean accuracy"),
-        ("accuracy", "names no number"),
-        ("accuracy=high", "names no number"),
-        ("accuracy=nan", "names no number"),
+        ("accuracy", "has no number"),
+        ("accuracy=high", "has no number"),
+        ("accuracy=nan", "has no number"),
         ("x=1", "there are accuracy"),
     ],
 )
-def test_bars_that_make_no_sense(text: str, message: str) -> None:
+def test_thresholds_that_make_no_sense(text: str, message: str) -> None:
     """A misspelled metric gets a suggestion, a missing number an example."""
     with pytest.raises(ValueError, match=message):
-        parse_bars(text)
+        parse_thresholds(text)
+
+
+def test_thresholds_of_a_label() -> None:
+    """Precision, recall and F1 of one label; a label that is not there is named with the nearest one."""
+    check_thresholds(EVALUATION, parse_thresholds("recall:ham=0.99,precision:ham=0.9"))
+    with pytest.raises(BelowThreshold, match=r"recall:ham is 0\.9900, below 0\.995; f1:ham is 0\.9400, below 0\.95"):
+        check_thresholds(EVALUATION, parse_thresholds("recall:ham=0.995,f1:ham=0.95"))
+    with pytest.raises(SettingsError, match="there is no label hm; did you mean recall:ham"):
+        check_thresholds(EVALUATION, parse_thresholds("recall:hm=0.5"))
+    with pytest.raises(SettingsError, match="coverage is not measured here; give --coverage too"):
+        check_thresholds(EVALUATION, parse_thresholds("coverage=0.5"))
+    with pytest.raises(ValueError, match="did you mean recall:LABEL"):
+        parse_thresholds("recal:ham=0.9")
+    with pytest.raises(ValueError, match="cannot be reached: the highest value is 1; write recall:ham=0"):
+        parse_thresholds("recall:ham=99.5")

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from outcomes_by_chance import outcomes_of
 
 from nbtext.evaluation.outcomes import Outcomes
-from nbtext.evaluation.trade_off import TradeOff, shortest_between
+from nbtext.evaluation.reliability import TradeOff, shortest_between
 
 
 def at(outcomes: Outcomes, threshold: float) -> tuple[int, int]:
     """How many answers there are from this threshold on, and how many of them are right."""
-    is_given = outcomes.can_be_answered & (outcomes.best >= threshold)
-    return int(is_given.sum()), int((is_given & outcomes.is_sound).sum())
+    is_given = outcomes.is_answerable & (outcomes.best >= threshold)
+    return int(is_given.sum()), int((is_given & outcomes.is_chosen_right).sum())
 
 
 @pytest.mark.parametrize("wanted", [0.5, 0.8, 0.9, 0.95, 0.99])
@@ -37,16 +37,16 @@ def test_the_threshold_of_an_accuracy(wanted: float) -> None:
 def test_where_it_cannot_be_had() -> None:
     """No threshold makes nonsense right."""
     outcomes = outcomes_of(50, 3)
-    wrong = replace(outcomes, is_sound=np.zeros(50, dtype=bool))
+    wrong = replace(outcomes, is_chosen_right=np.zeros(50, dtype=bool))
     assert TradeOff.of(wrong).at_accuracy(0.95) is None
-    assert TradeOff.of(replace(outcomes, can_be_answered=np.zeros(50, dtype=bool))).at_accuracy(0.5) is None
+    assert TradeOff.of(replace(outcomes, is_answerable=np.zeros(50, dtype=bool))).at_accuracy(0.5) is None
 
 
 def test_what_cannot_be_answered_counts_as_unanswered() -> None:
     """A document that holds no word is no answer at any threshold."""
     outcomes = outcomes_of(100, 3)
-    can_be_answered = np.arange(100) % 2 == 0
-    parts = TradeOff.of(replace(outcomes, can_be_answered=can_be_answered)).parts(500)
+    is_answerable = np.arange(100) % 2 == 0
+    parts = TradeOff.of(replace(outcomes, is_answerable=is_answerable)).parts(500)
     assert (parts[-1].documents, parts[-1].answered) == (50, 0.5)
 
 

@@ -8,8 +8,8 @@ from math import log
 import pytest
 
 from nbtext.model.difference import Difference, compare_models
-from nbtext.report.difference import format_difference
 from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.report.training import format_difference
 from nbtext.text_classifier import TextClassifier
 
 CHINA = (

@@ -13,8 +13,8 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation import cross_validation as folds
 from nbtext.evaluation import metrics
-from nbtext.evaluation.cross_validation import cross_validated
-from nbtext.evaluation.metrics import Evaluation, Judge
+from nbtext.evaluation.cross_validation import cross_validate_source
+from nbtext.evaluation.metrics import Evaluation, Evaluator
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import source_prediction
@@ -58,37 +58,37 @@ def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.Fi
         np.testing.assert_array_equal(parts[4], whole[4])
 
 
-def judged(path: Path) -> Evaluation:
-    judge = Judge()
+def evaluated(path: Path) -> Evaluation:
+    evaluator = Evaluator()
     source = open_source([str(path)], ReadingSettings())
-    for predictions in cross_validated(
+    for predictions in cross_validate_source(
         source, FoldSettings(folds=5), features=FeatureSettings(), modelling=ModelSettings()
     ):
-        judge.add(predictions)
-    return judge.evaluation()
+        evaluator.add(predictions)
+    return evaluator.evaluation()
 
 
 def test_folds_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Cross-validation gives the same figures to rounding."""
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(LINES))
-    whole = judged(path)
+    whole = evaluated(path)
     request.getfixturevalue("few_at_once")
-    parts = judged(path)
+    parts = evaluated(path)
     assert parts.confusion_matrix == whole.confusion_matrix
-    assert parts.log_loss == pytest.approx(whole.log_loss, abs=1e-12)
+    assert parts.metrics["log_loss"] == pytest.approx(whole.metrics["log_loss"], abs=1e-12)
 
 
 def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All other figures are there."""
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(LINES))
-    whole = judged(path)
+    whole = evaluated(path)
     monkeypatch.setattr(metrics, "MOST_CONFUSED", N_LABELS - 1)
-    without = judged(path)
+    without = evaluated(path)
     assert whole.confusion_matrix is not None
     assert without.confusion_matrix is None
-    assert (without.accuracy, without.per_label) == (whole.accuracy, whole.per_label)
+    assert (without.metrics["accuracy"], without.per_label) == (whole.metrics["accuracy"], whole.per_label)
 
 
 def test_leave_one_out_looks_at_fewer_documents(monkeypatch: pytest.MonkeyPatch) -> None:

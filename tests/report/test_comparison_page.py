@@ -9,36 +9,43 @@ from typing import Any
 
 import pytest
 
-from nbtext.evaluation.comparison import Duel, Figure, SideBySide, Verdict
-from nbtext.evaluation.learning_curves import Comparison, Point
-from nbtext.report.comparison_page import MOST_PAIRS, curves_page, rivals_page
+from nbtext.evaluation.comparison import Comparison, Estimate, PairedTest, Result
+from nbtext.evaluation.learning_curves import LearningCurves, Point
+from nbtext.report.comparison import MOST_PAIRS, render_comparison_page
+from nbtext.report.learning_curves import render_learning_curves_page
 from nbtext.report.page.rendering import write_page
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)></style>&\"'"
 
 
-def figure(value: float) -> Figure:
-    return Figure(value, value - 0.01, value + 0.02)
+def estimate(value: float) -> Estimate:
+    return Estimate(value, value - 0.01, value + 0.02)
 
 
-def side_by_side(*names: str) -> SideBySide:
-    verdicts = tuple(
-        Verdict(name, "multinomial", 336, 2803, 1000 * (k + 1) if k else None, k / 7, figure(0.7 + k / 100),
-                figure(0.6), figure(1.5))
+def estimates(accuracy: float, macro_f1: float, log_loss: float) -> dict[str, Estimate]:
+    values = {"accuracy": accuracy, "macro_f1": macro_f1, "log_loss": log_loss}
+    return {name: estimate(value) for name, value in values.items()}
+
+
+def comparison(*names: str) -> Comparison:
+    results = tuple(
+        Result(name, "multinomial", 336, 2803, 1000 * (k + 1) if k else None, k / 7, estimates(0.7 + k / 100, 0.6, 1.5))
         for k, name in enumerate(names)
-    )  # fmt: skip
-    duels = tuple(
-        Duel(one, other, figure(0.01), figure(0.0), figure(0.0), 3, 1, 0.625 if k else 1e-9)
+    )
+    tests = tuple(
+        PairedTest(one, other, estimates(0.01, 0.0, 0.0), 3, 1, 0.625 if k else 1e-9)
         for k, (one, other) in enumerate(combinations(names, 2))
     )
-    return SideBySide(84, ("calm", HOSTILE), verdicts, duels)
+    return Comparison(84, ("calm", HOSTILE), results, tests)
 
 
-def learning(*models: str) -> Comparison:
+def learning(*models: str) -> LearningCurves:
     points = tuple(
-        Point(model, size, (0.5 + k / 10, 0.6), (1.5, 1.0)) for size in (50, 100) for k, model in enumerate(models)
+        Point(model, size, {"accuracy": (0.5 + k / 10, 0.6), "log_loss": (1.5, 1.0)})
+        for size in (50, 100)
+        for k, model in enumerate(models)
     )
-    return Comparison(336, 101, ("calm", HOSTILE), 2, points)
+    return LearningCurves(336, 101, ("calm", HOSTILE), 2, points)
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +53,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A page of models whose names want to run something, one of learning curves, and one of many models."""
     folder = tmp_path_factory.mktemp("pages")
     made = {
-        "rivals": rivals_page(side_by_side("a.joblib", HOSTILE, "c.joblib"), subject=HOSTILE),
-        "curves": curves_page(learning("multinomial", "bernoulli", "complement", "logistic", "nbsvm"), subject=HOSTILE),
-        "crowd": rivals_page(side_by_side(*map(str, range(7))), subject="many"),
+        "models": render_comparison_page(comparison("a.joblib", HOSTILE, "c.joblib"), subject=HOSTILE),
+        "curves": render_learning_curves_page(
+            learning("multinomial", "bernoulli", "complement", "logistic", "nbsvm"), subject=HOSTILE
+        ),
+        "crowd": render_comparison_page(comparison(*map(str, range(7))), subject="many"),
     }
     for name, page in made.items():
         write_page(str(folder / f"{name}.html"), page)
     return {name: folder / f"{name}.html" for name in made}
 
 
-@pytest.mark.parametrize("name", ["rivals", "curves"])
+@pytest.mark.parametrize("name", ["models", "curves"])
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_sound(
     visit: Callable[..., Any], pages: dict[str, Path], name: str, width: int, scheme: str
@@ -63,7 +72,7 @@ def test_the_page_is_sound(
     """In light, and in the dark of a phone: charts have marks, all fits the screen, axe finds nothing serious."""
     shown = visit(pages[name], width=width, scheme=scheme)
     charts = shown.page.eval_on_selector_all("figure[data-chart]", "all => all.map(each => each.dataset.chart)")
-    assert len(charts) == {"rivals": 4, "curves": 2}[name]
+    assert len(charts) == {"models": 4, "curves": 2}[name]
     assert all(shown.marks(chart) > 0 for chart in charts)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
     assert shown.leads_nowhere() == []
@@ -72,7 +81,7 @@ def test_the_page_is_sound(
 
 def test_names_are_shown_and_not_run(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     """Markup in the name of a model or of a source is text, in tables, sentences and charts."""
-    shown = visit(pages["rivals"]).page
+    shown = visit(pages["models"]).page
     assert HOSTILE in shown.locator("h1").inner_text()
     assert shown.locator("#models .scrolls tbody th").all_inner_texts()[-3:] == ["a.joblib", HOSTILE, "c.joblib"]
     assert HOSTILE in shown.locator(".findings li").first.inner_text()
@@ -81,21 +90,21 @@ def test_names_are_shown_and_not_run(visit: Callable[..., Any], pages: dict[str,
 
 def test_what_the_tests_say(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     """Each pair of models with its interval, its numbers and McNemar's p, and the verdict in words."""
-    shown = visit(pages["rivals"]).page
+    shown = visit(pages["models"]).page
     cells = shown.locator("#differences .scrolls.tall tbody tr").nth(1).locator("th, td").all_inner_texts()
-    assert cells[0] == "c.joblib less a.joblib"
+    assert cells[0] == "c.joblib minus a.joblib"
     assert cells[1].split() == ["+0.0100", "+0.000", "…", "+0.030"]
     assert cells[-3:] == ["1", "3", "0.62"]
     sentences = shown.locator(".findings li").all_inner_texts()
-    assert "a.joblib is the more accurate one; by chance so with probability less than 0.001" in sentences[0]
-    assert "c.joblib alone is right once, a.joblib alone 3 times: equally good models differ so" in sentences[1]
+    assert "a.joblib is significantly more accurate (McNemar's test, p < 0.001)" in sentences[0]
+    assert "Only c.joblib is correct once, only a.joblib 3 times: the difference is not significant" in sentences[1]
     assert shown.locator("#models .scrolls tbody tr").last.locator("td").last.inner_text() == "3.0 kB"
 
 
 def test_each_model_has_its_mark_in_the_legend(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     """Of five curves: one entry each, no two of them with the same shape and color."""
     shown = visit(pages["curves"]).page
-    chart = shown.locator('figure[data-chart="learning_curves"] svg')
+    chart = shown.locator('figure[data-chart="learning_curve_accuracy"] svg')
     assert chart.locator(".role-legend-label text").count() == 5
     looks = chart.locator(".role-legend-symbol path").evaluate_all(
         "all => all.map(each => each.getAttribute('d') + each.getAttribute('fill'))"
@@ -108,6 +117,6 @@ def test_many_models(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     crowd = visit(pages["crowd"])
     shown = crowd.page
     assert shown.locator("#differences .scrolls.tall tbody tr").count() == 21
-    assert crowd.marks("duels") == MOST_PAIRS
-    assert "Drawn are the first 12." in shown.locator("#differences figcaption").inner_text()
+    assert crowd.marks("model_differences") == MOST_PAIRS
+    assert "The first 12 are shown." in shown.locator("#differences figcaption").inner_text()
     assert "15 more pairs are below." in shown.locator("#summary").inner_text()

@@ -11,8 +11,7 @@ import pytest
 
 from nbtext.evaluation.metrics import Evaluation, LabelScore
 from nbtext.evaluation.reliability import ReliabilityBin
-from nbtext.report.evaluation import format_evaluation
-from nbtext.report.heat import fits, heat_map
+from nbtext.report.evaluation import format_evaluation, has_room, heat_map
 from nbtext.report.terminal import Screen
 
 HOSTILE = "\x1b[31m[bold]x|y\t"
@@ -21,8 +20,11 @@ HOSTILE = "\x1b[31m[bold]x|y\t"
 def evaluation_of(*labels: str) -> Evaluation:
     n = len(labels)
     return Evaluation(
-        documents=2 * n, unanswered=1, accuracy=0.5, macro_f1=0.25, weighted_f1=0.125, log_loss=1.0, brier_score=0.5,
-        expected_calibration_error=0.0625, labels=labels,
+        documents=2 * n, unanswered=1, labels=labels,
+        metrics={
+            "accuracy": 0.5, "answered": 0.75, "macro_f1": 0.25, "weighted_f1": 0.125, "log_loss": 1.0,
+            "brier_score": 0.5, "expected_calibration_error": 0.0625,
+        },
         per_label=tuple(LabelScore(label, 0.5, 0.25, 1 / 3, 2) for label in labels),
         confusion_matrix=tuple(tuple(int(i == k) + int(k == 0) for k in range(n)) for i in range(n)),
         reliability=(ReliabilityBin(0.4, 0.6, 4, 0.5, 0.5),),
@@ -101,8 +103,8 @@ def test_a_heat_map_of_wide_letters() -> None:
     lines = [line.plain for line in heat_map(labels, np.eye(4, dtype=int).tolist())][3:7]
     assert [cell_len(line) for line in lines] == [28 + 4 + 8] * 4
     assert [cell_len(line.partition("█")[0]) for line in lines] == [32, 34, 36, 38]
-    assert fits(labels, 40)
-    assert not fits(labels, 39)
+    assert has_room(labels, 40)
+    assert not has_room(labels, 39)
 
 
 def test_the_heat_map_has_colors_only_where_they_are_wanted() -> None:

@@ -11,7 +11,7 @@ import pytest
 from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer, Explanation
-from nbtext.report.explanation_page import MOST_DOCUMENTS, explanation_page
+from nbtext.report.explanation import MOST_DOCUMENTS, render_explanation_page
 from nbtext.report.page.rendering import write_page
 from nbtext.text_classifier import TextClassifier
 
@@ -26,7 +26,9 @@ def explained(classifier: TextClassifier, texts: list[str], names: list[str]) ->
 
 
 def written(path: Path, classifier: TextClassifier, explanations: list[Explanation], **options: Any) -> Path:
-    page = explanation_page(explanations, subject=HOSTILE, locate=Locator(classifier.feature_settings), **options)
+    page = render_explanation_page(
+        explanations, subject=HOSTILE, locate=Locator(classifier.feature_settings), **options
+    )
     write_page(str(path), page)
     return path
 
@@ -58,7 +60,7 @@ def test_texts_are_shown_and_not_run(visit: Callable[..., Any], page: Path) -> N
     """Markup in a text, a label or a name is text, all of which is there."""
     shown = visit(page).page
     assert HOSTILE in shown.locator("h1").inner_text()
-    assert shown.locator("#answers tbody th").first.inner_text() == HOSTILE
+    assert shown.locator("#predictions tbody th").first.inner_text() == HOSTILE
     assert shown.locator("details.card b").first.inner_text() == HOSTILE
     assert shown.locator(".text").first.inner_text().strip() == TEXTS[0]
     assert shown.locator("img").count() == 0
@@ -93,7 +95,7 @@ def test_a_link_opens_its_document(visit: Callable[..., Any], page: Path) -> Non
     shown = visit(page).page
     last = shown.locator("details.card").last
     assert last.get_attribute("open") is None
-    shown.locator("#answers tbody a").last.press("Enter")
+    shown.locator("#predictions tbody a").last.press("Enter")
     shown.wait_for_function("[...document.querySelectorAll('details.card')].at(-1).open")
     assert last.locator("table.sum").is_visible()
 
@@ -103,8 +105,8 @@ def test_so_many_features_as_asked_for(explanations: tuple[TextClassifier, list[
     classifier, found = explanations
     text = written(tmp_path / "few.html", classifier, found, n_features=2).read_text()
     assert "58 other words" in text
-    assert "documents only" not in text
+    assert "Only the first" not in text
     text = written(tmp_path / "many.html", classifier, found[1:2] * (MOST_DOCUMENTS + 1)).read_text()
-    assert f"The first {MOST_DOCUMENTS} documents only." in text
+    assert f"Only the first {MOST_DOCUMENTS} documents are shown." in text
     assert text.count('class="sum"') == MOST_DOCUMENTS
-    assert "There is none." in written(tmp_path / "none.html", classifier, []).read_text()
+    assert "There are no documents." in written(tmp_path / "none.html", classifier, []).read_text()

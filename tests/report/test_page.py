@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.diagnosis import diagnosed
-from nbtext.evaluation.error_log import ErrorLog
-from nbtext.evaluation.metrics import Judge
-from nbtext.evaluation.seen import Seen
+from nbtext.evaluation.diagnosis import diagnose
+from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
+from nbtext.evaluation.metrics import Evaluator
 from nbtext.features.occurrences import Locator
 from nbtext.model.predictor import Predictor
-from nbtext.report.evaluation_page import evaluation_page
+from nbtext.report.evaluation_page import render_evaluation_page
 from nbtext.report.page.rendering import write_page
 from nbtext.text_classifier import TextClassifier
 
@@ -45,18 +44,20 @@ def documents_of(subjects: dict[str, str], n: int, seed: int) -> Batch:
 
 def page_of(folder: Path, documents: Batch, classifier: TextClassifier, *, has_model: bool = True) -> Path:
     """The page about what a model says of some documents; or as if only its answers were known, and no names."""
-    witness, judge = ErrorLog(), Judge()
+    error_log, evaluator = ErrorLog(), Evaluator()
     predictor = Predictor(classifier.fitted_)
     scores = predictor.score(documents.columns)
     predictions = predictor.predict_batch(documents, scores=scores)
     if not has_model:
         predictions.ids, predictions.typicality = [""] * len(documents), None
-    seen = Seen(predictions, documents.columns, scores.scores) if has_model else Seen(predictions)
-    judge.add_all(witness.watching([seen]))
-    diagnosis = diagnosed(witness, judge.evaluation(), classifier.model_ if has_model else None)
+    columns = (documents.columns, scores.scores) if has_model else ()
+    evaluator.add_all(error_log.record_all([PredictedBatch(predictions, *columns)]))
+    diagnosis = diagnose(error_log, evaluator.evaluation(), classifier.model_ if has_model else None)
     locate = Locator(classifier.feature_settings) if has_model else None
     path = folder / "report.html"
-    write_page(str(path), evaluation_page(diagnosis, subject=HOSTILE, settings={"SOURCE": HOSTILE}, locate=locate))
+    write_page(
+        str(path), render_evaluation_page(diagnosis, subject=HOSTILE, settings={"SOURCE": HOSTILE}, locate=locate)
+    )
     return path
 
 
@@ -115,7 +116,7 @@ def test_a_cell_lists_its_documents(shown: Any, documents: Batch, classifier: Te
         expected[labels.index(str(label)), labels.index(answer)].add(identity)
     for label in range(3):
         for answer in range(3):
-            cell = shown.page.locator(f'td[data-label="{label}"][data-answer="{answer}"]')
+            cell = shown.page.locator(f'td[data-label="{label}"][data-predicted="{answer}"]')
             cell.click()
             listed = shown.page.locator("#cell .documents .mono").all_inner_texts()
             assert (len(listed), set(listed)) == (len(expected[label, answer]), expected[label, answer])
@@ -126,7 +127,7 @@ def test_a_cell_lists_its_documents(shown: Any, documents: Batch, classifier: Te
 def test_by_keyboard(visit: Visited, page: Path) -> None:
     """The matrix is one stop of the Tab key; arrows go from cell to cell, and Enter lists documents."""
     shown = visit(page)
-    where = "[document.activeElement.dataset.label, document.activeElement.dataset.answer].map(Number)"
+    where = "[document.activeElement.dataset.label, document.activeElement.dataset.predicted].map(Number)"
     shown.page.locator("#order").select_option("name")
     assert shown.page.locator('#matrix td[tabindex="0"]').count() == 1
     shown.page.locator('#matrix td[tabindex="0"]').focus()
@@ -210,9 +211,9 @@ def test_what_is_not_there_is_said(
     shown = visit(page_of(tmp_path, documents, classifier, has_model=False))
     assert [shown.page.locator(f"#{name}").count() for name in ("mistakes", "words", "outliers")] == [0, 0, 0]
     missing = shown.page.locator("#settings li").all_inner_texts()
-    assert [text.split()[0] for text in missing] == ["The", "Words:", "Outliers:"]
+    assert [text.split()[0] for text in missing] == ["Names", "Words", "Outliers:"]
     shown.page.locator("#matrix tbody td").first.click()
-    assert "names were not kept" in shown.page.locator("#cell").inner_text()
+    assert "names are not on this page" in shown.page.locator("#cell").inner_text()
     assert shown.marks("precision_recall") > 0
 
 
@@ -236,7 +237,9 @@ def test_a_hundred_labels(visit: Visited, tmp_path: Path, monkeypatch: pytest.Mo
     right = (
         "[...document.querySelectorAll('#matrix tbody tr')].map(row => Number(row.querySelector(own(row))?.innerText))"
     )
-    own = "row => `td[data-label='${row.children[1].dataset.label}'][data-answer='${row.children[1].dataset.label}']`"
+    own = (
+        "row => `td[data-label='${row.children[1].dataset.label}'][data-predicted='${row.children[1].dataset.label}']`"
+    )
     found = shown.page.evaluate(f"(() => {{ const own = {own}; return {right}; }})()")
     assert found == sorted(found) and found[0] < found[-1] == 2
     for _ in range(9):

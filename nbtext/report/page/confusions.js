@@ -1,21 +1,21 @@
-// The confusion matrix: a heat map that can be put in order, zoomed and asked for its documents. And which label the
-// curves bring out.
+// The confusion matrix: a heat map that can be sorted and zoomed, with the documents of each cell. And the label that
+// the curves highlight.
 "use strict";
 
 (() => {
   const { labels, documents, alike, cells } = page.data.confusions;
   const find = (id) => document.getElementById(id);
-  const NO_ANSWER = -1;
+  const UNANSWERED = -1;
   const SIZES = [7, 10, 14, 18, 22, 28, 34, 42, 52];
-  const LEGIBLE = 22; // of a cell, in pixels, from where on numbers are written
+  const LEGIBLE = 22; // pixels: larger cells show their numbers
   const LEVELS = 7;
   const byRow = labels.map(() => new Map());
   let largest = 1;
-  for (const [label, answer, number, listed] of cells) {
-    byRow[label].set(answer, { number, listed });
-    if (answer !== label) largest = Math.max(largest, number);
+  for (const [label, predicted, number, listed] of cells) {
+    byRow[label].set(predicted, { number, listed });
+    if (predicted !== label) largest = Math.max(largest, number);
   }
-  const hasUnanswered = byRow.some((row) => row.has(NO_ANSWER));
+  const hasUnanswered = byRow.some((row) => row.has(UNANSWERED));
   const right = labels.map((_, place) => byRow[place].get(place)?.number ?? 0);
   const all = labels.map((_, place) => place);
   const orders = {
@@ -32,8 +32,8 @@
     return documents[label] ? number / documents[label] : 0;
   }
 
-  function name(answer) {
-    return answer === NO_ANSWER ? "no answer" : labels[answer];
+  function name(predicted) {
+    return predicted === UNANSWERED ? "no label" : labels[predicted];
   }
 
   function percent(value) {
@@ -47,34 +47,34 @@
     return element;
   }
 
-  // small shares are to be seen, so the levels go by the square root
-  function level(label, answer, number) {
+  // the square root makes small shares visible
+  function level(label, predicted, number) {
     if (!number) return "";
-    const isRight = label === answer;
+    const isRight = label === predicted;
     const part = find("shade").value === "share" ? share(number, label)
       : number / (isRight ? Math.max(...right) : largest);
     const scaled = find("shade").value === "share" && !isRight ? Math.sqrt(Math.min(1, part * 2)) : Math.sqrt(part);
     return `${isRight ? "right" : "wrong"}${Math.min(LEVELS, Math.max(1, Math.ceil(scaled * LEVELS)))}`;
   }
 
-  function cell(label, answer) {
-    const number = byRow[label].get(answer)?.number ?? 0;
-    const shown = made("td", { role: "gridcell", tabindex: "-1", "data-label": label, "data-answer": answer,
-      class: level(label, answer, number) }, number ? String(number) : "");
+  function cell(label, predicted) {
+    const number = byRow[label].get(predicted)?.number ?? 0;
+    const shown = made("td", { role: "gridcell", tabindex: "-1", "data-label": label, "data-predicted": predicted,
+      class: level(label, predicted, number) }, number ? String(number) : "");
     shown.setAttribute("aria-label",
-      `${labels[label]} taken for ${name(answer)}: ${number} documents, ${percent(share(number, label))}`);
+      `${labels[label]} predicted as ${name(predicted)}: ${number} documents, ${percent(share(number, label))}`);
     return shown;
   }
 
   function build() {
     const order = orders[find("order").value]();
-    const columns = hasUnanswered ? [...order, NO_ANSWER] : order;
-    const head = made("tr", { role: "row" }, made("td", { role: "columnheader", class: "corner" }, "true \\ taken for"),
+    const columns = hasUnanswered ? [...order, UNANSWERED] : order;
+    const head = made("tr", { role: "row" }, made("td", { role: "columnheader", class: "corner" }, "true \\ predicted"),
       ...columns.map((each) => made("th", { role: "columnheader", scope: "col", title: name(each) },
         made("span", {}, name(each)))));
     const rows = order.map((label) => made("tr", { role: "row" },
       made("th", { role: "rowheader", scope: "row", title: labels[label] }, made("span", {}, labels[label])),
-      ...columns.map((answer) => cell(label, answer))));
+      ...columns.map((predicted) => cell(label, predicted))));
     const table = made("table", { role: "grid", class: "heat", "aria-label": "Confusion matrix" },
       made("thead", { role: "rowgroup" }, head), made("tbody", { role: "rowgroup" }, ...rows));
     matrix.replaceChildren(table);
@@ -84,8 +84,8 @@
     resize(size || fitting());
   }
 
-  function cellAt(label, answer) {
-    return matrix.querySelector(`td[data-label="${label}"][data-answer="${answer}"]`);
+  function cellAt(label, predicted) {
+    return matrix.querySelector(`td[data-label="${label}"][data-predicted="${predicted}"]`);
   }
 
   function fitting() {
@@ -116,22 +116,22 @@
 
   function choose(shown) {
     const label = Number(shown.dataset.label);
-    const answer = Number(shown.dataset.answer);
-    const { number = 0, listed = [] } = byRow[label].get(answer) ?? {};
-    chosen = [label, answer];
+    const predicted = Number(shown.dataset.predicted);
+    const { number = 0, listed = [] } = byRow[label].get(predicted) ?? {};
+    chosen = [label, predicted];
     mark(shown);
     const heading = made("h3", {}, `${number.toLocaleString("en")} ${number === 1 ? "document" : "documents"} of `,
-      made("b", {}, labels[label]), answer === label ? ", taken for what they are"
-        : answer === NO_ANSWER ? " without an answer" : " taken for ",
-      answer === label || answer === NO_ANSWER ? "" : made("b", { class: "wrong" }, labels[answer]));
+      made("b", {}, labels[label]), predicted === label ? ", predicted correctly"
+        : predicted === UNANSWERED ? " without a label" : " predicted as ",
+      predicted === label || predicted === UNANSWERED ? "" : made("b", { class: "wrong" }, labels[predicted]));
     const parts = [heading, made("p", { class: "quiet" },
       `${percent(share(number, label))} of the label's documents.${listed.length < number && listed.length
-        ? ` The ${listed.length} surest:` : listed.length > 1 ? " The surest first:" : ""}`)];
+        ? ` The ${listed.length} most probable:` : listed.length > 1 ? " The most probable first:" : ""}`)];
     if (listed.length) {
       parts.push(made("ol", { class: "documents", tabindex: "0", role: "list", "aria-label": "Documents" },
         ...listed.map(entry)));
     } else if (number) {
-      parts.push(made("p", { class: "note" }, "Their names were not kept."));
+      parts.push(made("p", { class: "note" }, "Their names are not on this page."));
     }
     find("cell").replaceChildren(...parts);
   }
@@ -173,7 +173,7 @@
   find("larger").addEventListener("click", () => resize(SIZES[Math.min(SIZES.length - 1, SIZES.indexOf(size) + 1)]));
   find("fit").addEventListener("click", () => resize(fitting()));
   document.querySelectorAll("button.choose").forEach((button) => button.addEventListener("click", () => {
-    choose(cellAt(button.dataset.label, button.dataset.answer));
+    choose(cellAt(button.dataset.label, button.dataset.predicted));
     find("cell").scrollIntoView({ block: "center" });
     find("cell").focus({ preventScroll: true });
   }));
@@ -182,8 +182,8 @@
   const label = find("label");
   if (label) {
     const names = ["precision_recall", "roc"];
-    const bringOut = (view) => view.signal("chosen", label.value).runAsync();
-    page.whenDrawn.push((chart, view) => { if (names.includes(chart)) bringOut(view); });
-    label.addEventListener("change", () => names.forEach((chart) => page.views[chart] && bringOut(page.views[chart])));
+    const highlight = (view) => view.signal("chosen", label.value).runAsync();
+    page.whenDrawn.push((chart, view) => { if (names.includes(chart)) highlight(view); });
+    label.addEventListener("change", () => names.forEach((chart) => page.views[chart] && highlight(page.views[chart])));
   }
 })();

@@ -1,10 +1,10 @@
-// What every page does: its colors, and its charts.
+// The colors and the charts of every page.
 "use strict";
 
 const page = {
   data: JSON.parse(document.getElementById("data").textContent),
-  views: {}, // of Vega, by the names of the charts
-  whenDrawn: [], // functions that are told the name of a chart, and its view, whenever it was drawn
+  views: {}, // Vega views, by the name of the chart
+  whenDrawn: [], // functions called with the name of a chart and its view after it was drawn
 };
 
 (() => {
@@ -35,7 +35,7 @@ const page = {
     };
   }
 
-  // "$blue" in a specification is the color of that name
+  // "$blue" in a specification is the color of this name
   function colored(node) {
     if (typeof node === "string" && /^\$[a-z-]+$/.test(node)) return color(node.slice(1));
     if (Array.isArray(node)) return node.map(colored);
@@ -73,7 +73,7 @@ const page = {
     );
     if (page.views[name]) page.views[name].finalize();
     page.views[name] = view;
-    // the drawing as a whole has its words, and a table
+    // the summary and the table describe the drawing
     figure.querySelector(".drawing svg").setAttribute("aria-hidden", "true");
     figure.dataset.drawn = "true";
     page.whenDrawn.forEach((tell) => tell(name, view));
@@ -83,7 +83,7 @@ const page = {
     return Promise.all([...document.querySelectorAll("figure[data-chart]")].map(draw));
   }
 
-  // tables whose rows a click on a heading puts in order: numbers first, the largest on top; again: the other way round
+  // a click on a heading sorts a table: text ascending, numbers descending; a second click reverses the order
   function sortable(table) {
     const [head, body] = [table.tHead.rows[0], table.tBodies[0]];
     [...head.cells].forEach((cell, place) => {
@@ -113,7 +113,7 @@ const page = {
     try {
       if (scheme === undefined) return localStorage.getItem("nbtext-scheme") || "";
       localStorage.setItem("nbtext-scheme", scheme);
-    } catch { /* a browser may keep nothing for files */ }
+    } catch { /* browsers may refuse storage to files */ }
     return scheme || "";
   }
 

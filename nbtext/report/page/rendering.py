@@ -1,4 +1,4 @@
-"""Pages to look at: one file each that opens from the disk, asks nobody for anything, and runs its own scripts only."""
+"""HTML pages: one file each, which fetches nothing and runs only its own scripts."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ HOME = files("nbtext.report.page")
 
 
 def check_page(feature: str, path: str) -> None:
-    """Raise what will keep a page from being written, before anybody works for it.
+    """Check that a page can be made and written, before any work for it.
 
-    raises  MissingExtra, which names the feature: a library is missing; OutputError: `path` cannot be written
+    Raises
+    ------
+    MissingExtra : a library is missing; the message names the feature
+    OutputError : `path` cannot be written
     """
     check_extra(feature)
     check_output(path)
 
 
 def check_extra(feature: str) -> None:
-    """Raise MissingExtra, which names the feature, where a library is missing that pages are made with."""
+    """Check that the libraries that make pages are installed; MissingExtra names the feature."""
     for module, library in (("jinja2", "Jinja2"), ("vl_convert", "vl-convert-python")):
         try:
             import_module(module)
@@ -39,12 +42,12 @@ def check_extra(feature: str) -> None:
 
 
 def write_page(path: str, page: bytes) -> None:
-    """Write a page, whole or not at all."""
+    """Write a page, completely or not at all."""
     with atomic_output(path) as file:
         file.write(page)
 
 
-def rendered_page(
+def render_page(
     template: str,
     content: dict[str, Any],
     *,
@@ -52,17 +55,19 @@ def rendered_page(
     scripts: Sequence[str] = (),
     data: dict[str, Any] | None = None,
 ) -> bytes:
-    """A page of a template of this folder, which extends `base.html`.
+    """Render a template of this folder, which extends `base.html`.
 
-    content  what the template speaks of, by names; all text in it is escaped
-    charts   those that the template draws with the macro `figure`
-    scripts  files of this folder that run after `page.js`
-    data     plain data that they find in `page.data`
+    Parameters
+    ----------
+    content : values for the template, by name; their text is escaped
+    charts : drawn by the macro `figure` of the template
+    scripts : files of this folder that run after `page.js`
+    data : plain data that the scripts find in `page.data`
     """
     libraries = [_chart_library()] if charts else []
     running = [*libraries, *(_text(name) for name in (*SCRIPTS, *scripts))]
     style = _text("page.css")
-    given = (data or {}) | {"charts": {chart.name: chart.plain(_specification(chart.name)) for chart in charts}}
+    given = (data or {}) | {"charts": {chart.name: chart.plain() for chart in charts}}
     page: str = (
         _environment()
         .get_template(template)
@@ -80,7 +85,7 @@ def rendered_page(
 
 
 def _policy(scripts: Sequence[str], style: str) -> str:
-    """What a browser may do with the page: run these scripts, and nothing else; it fetches and sends nothing."""
+    """Return the Content-Security-Policy: these scripts and this style, and nothing from anywhere else."""
     allowed = " ".join(map(_digest, scripts))
     return f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
 
@@ -90,7 +95,7 @@ def _digest(text: str) -> str:
 
 
 def _for_script(data: dict[str, Any]) -> str:
-    """JSON that may stand in a script element: nothing in it can end that, or begin a comment."""
+    """Encode as JSON for a script element: it cannot end the element or begin a comment."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
@@ -98,15 +103,10 @@ def _text(name: str) -> str:
     return (HOME / name).read_text(encoding="utf-8")
 
 
-def _specification(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_text(f"charts/{name}.json"))
-    return found
-
-
 @cache
 def _chart_library() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, which defines `vegaEmbed`."""
-    library: Any = import_module("vl_convert")  # its stubs ask for an argument that it does not need
+    """Return Vega, Vega-Lite and Vega-Embed as one script, which defines `vegaEmbed`."""
+    library: Any = import_module("vl_convert")  # its type stubs require an argument that is optional
     return str(library.javascript_bundle())
 
 
@@ -129,10 +129,10 @@ def _environment() -> Any:
 
 
 def visible(text: str) -> str:
-    """A text of several lines, with everything spelled out as an escape that could not be seen, or turn it round."""
+    """Escape the characters of a text that are invisible or change its direction; keep its lines."""
     return "".join(c if c in "\n\t" else printable(c) for c in text)
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share for people: 12.5 %."""
+    """Format a share for people: 12.5 %."""
     return f"{share:.{digits}%}".replace("%", "\u202f%")

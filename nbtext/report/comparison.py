@@ -1,0 +1,178 @@
+"""A comparison of trained models as tables, as rows for programs, as JSON, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nbtext.errors import number_of, printable
+from nbtext.evaluation.comparison import Comparison, Estimate, PairedTest, Result
+from nbtext.evaluation.metrics import COMPARED
+from nbtext.report.page.chart import Chart
+from nbtext.report.records import format_json, format_rows
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+ABOUT = ("name", "model", "documents", "n_features", "size", "seconds")
+OF_TEST = ("only_first", "only_second", "p_value")
+METRIC_COLUMNS = tuple(metric.name + end for metric in COMPARED for end in ("", "_low", "_high"))
+LEAST_P = 0.001  # a smaller p-value is shown as less than this
+SIGNIFICANCE = 0.05
+MOST_SENTENCES, MOST_PAIRS = 6, 12  # on the page
+
+
+def format_comparison(comparison: Comparison, *, output_format: str, screen: Screen = PLAIN) -> str:
+    """Format a comparison as tables for the screen, json, jsonl, markdown, or (a row for each model) tsv or csv."""
+    if output_format == "table":
+        return format_screen(_parts(comparison), screen)
+    if output_format in ("json", "jsonl"):
+        models = [{name: getattr(each, name) for name in ABOUT} | _record(each.metrics) for each in comparison.results]
+        tests = [
+            {"first": test.first, "second": test.second}
+            | _record(test.differences)
+            | {name: getattr(test, name) for name in OF_TEST}
+            for test in comparison.tests
+        ]
+        about = {"documents": comparison.documents, "labels": comparison.labels}
+        return format_json(about | {"models": models, "pairs": tests}, output_format=output_format)
+    rows = ([*(getattr(each, name) for name in ABOUT), *_figures(each.metrics)] for each in comparison.results)
+    table = format_rows((*ABOUT, *METRIC_COLUMNS), rows, output_format=output_format)
+    if output_format != "markdown":
+        return table
+    rows = (
+        [test.first, test.second, *_figures(test.differences), *(getattr(test, name) for name in OF_TEST)]
+        for test in comparison.tests
+    )
+    columns = ("first", "second", *METRIC_COLUMNS, *OF_TEST)
+    return table + "\n" + format_rows(columns, rows, output_format=output_format)
+
+
+def _record(estimates: dict[str, Estimate]) -> dict[str, Any]:
+    return {name: estimate._asdict() for name, estimate in estimates.items()}
+
+
+def _figures(estimates: dict[str, Estimate]) -> list[float]:
+    return [figure for metric in COMPARED for figure in estimates[metric.name]]
+
+
+def _parts(comparison: Comparison) -> Iterator[RenderableType]:
+    sizes = f"{number_of(comparison.documents, 'document')}, {number_of(len(comparison.labels), 'label')}"
+    yield f"{sizes}; below each figure is its 95 % bootstrap interval"
+    titles = [metric.title for metric in COMPARED]
+    table = _wrap(new_table("model", *titles, "time, size"))
+    for result in comparison.results:
+        figures = (f"{e.value:.4f}\n{interval_text(e)}" for e in result.metrics.values())
+        about = f"{format_seconds(result.seconds)}\n{format_size(result.size)}"
+        table.add_row(f"{printable(result.name)}\n{result.model}", *figures, about)
+    yield table
+    table = _wrap(new_table("difference", *titles, "p"))
+    for test in comparison.tests:
+        figures = (f"{e.value:+.4f}\n{interval_text(e, '+')}" for e in test.differences.values())
+        table.add_row(f"{printable(test.second)}\nminus {printable(test.first)}", *figures, f"{test.p_value:.2g}")
+    yield table
+    yield from map(test_sentence, comparison.tests)
+
+
+def _wrap(table: Table) -> Table:
+    """Wrap long names, so that there is room for the figures."""
+    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+    return table
+
+
+def interval_text(estimate: Estimate, sign: str = "") -> str:
+    """Format the interval of an estimate."""
+    return f"{estimate.low:{sign}.3f} … {estimate.high:{sign}.3f}"
+
+
+def test_sentence(test: PairedTest) -> str:
+    """Say in words what McNemar's test found."""
+    first, second = printable(test.first), printable(test.second)
+    counts = f"Only {second} is correct {_times(test.only_second)}, only {first} {_times(test.only_first)}"
+    p_value = f"p = {test.p_value:.2g}" if test.p_value >= LEAST_P else f"p < {LEAST_P}"
+    if test.p_value >= SIGNIFICANCE:
+        return f"{counts}: the difference is not significant (McNemar's test, {p_value})."
+    better = second if test.only_second > test.only_first else first
+    return f"{counts}: {better} is significantly more accurate (McNemar's test, {p_value})."
+
+
+def _times(number: int) -> str:
+    return f"{number:,} times" if number != 1 else "once"
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a time for people."""
+    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1e3:.2f} ms"
+
+
+def format_size(size: int | None) -> str:
+    """Format a number of bytes for people."""
+    if size is None:
+        return "–"
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
+
+
+def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
+    """Render the page of a comparison; `subject` says on which documents."""
+    from nbtext.report.page.rendering import render_page
+
+    content: dict[str, Any] = {
+        "subject": subject,
+        "comparison": comparison,
+        "metrics": COMPARED,
+        "results": [(each, format_seconds(each.seconds), format_size(each.size)) for each in comparison.results],
+        "sentences": list(map(test_sentence, comparison.tests[:MOST_SENTENCES])),
+        "n_more_sentences": max(0, len(comparison.tests) - MOST_SENTENCES),
+        "interval": interval_text,
+        "loss_charts": [f"model_{metric.name}" for metric in COMPARED if metric.is_loss],
+    }
+    return render_page("comparison.html", content, charts=list(_charts(comparison)))
+
+
+def _charts(comparison: Comparison) -> Iterator[Chart]:
+    results, scores = comparison.results, [metric for metric in COMPARED if not metric.is_loss]
+
+    def best_by(metric: str, *, is_loss: bool) -> Result:
+        return (min if is_loss else max)(results, key=lambda result: result.metrics[metric].value)
+
+    best = best_by(scores[0].name, is_loss=False)
+    value = best.metrics[scores[0].name].value
+    yield Chart(
+        "model_scores", " and ".join(metric.title for metric in scores).capitalize(),
+        f"{printable(best.name)} has the highest {scores[0].title}, {value:.4f}.",
+        ("model", "metric", "value", "low", "high"), ("model", "metric", "value", "from", "to"),
+        [(printable(each.name), m.title, *each.metrics[m.name]) for each in results for m in scores],
+    )  # fmt: skip
+    for metric in COMPARED:
+        if metric.is_loss:
+            best = best_by(metric.name, is_loss=True)
+            yield Chart(
+                f"model_{metric.name}", metric.title.capitalize(),
+                f"{printable(best.name)} has the lowest {metric.title}, {best.metrics[metric.name].value:.4f}.",
+                ("model", "value", "low", "high"), ("model", metric.title, "from", "to"),
+                [(printable(each.name), *each.metrics[metric.name]) for each in results],
+                specification="model_loss", metric=metric.title,
+            )  # fmt: skip
+    tests = comparison.tests
+    accuracies = [test.differences["accuracy"] for test in tests]
+    n_clear = sum(each.low > 0 or each.high < 0 for each in accuracies)
+    words = f"The intervals of {n_clear} of {number_of(len(tests), 'difference')} exclude 0."
+    words += f" The first {MOST_PAIRS} are shown." if len(tests) > MOST_PAIRS else ""
+    yield Chart(
+        "model_differences", "Differences in accuracy", words,
+        ("pair", "value", "low", "high", "p_value"), ("models", "accuracy", "from", "to", "McNemar's p"),
+        [
+            (f"{printable(test.second)} minus {printable(test.first)}", *each, test.p_value)
+            for test, each in list(zip(tests, accuracies, strict=True))[:MOST_PAIRS]
+        ],
+    )  # fmt: skip
+    fastest = min(results, key=lambda result: result.seconds)
+    yield Chart(
+        "model_costs", "Time, size and accuracy",
+        f"{printable(fastest.name)} is the fastest: {format_seconds(fastest.seconds)} for "
+        f"{number_of(comparison.documents, 'document')}. The area of a point is the size of the model's file.",
+        ("model", "seconds", "size", "accuracy"), ("model", "seconds", "bytes", "accuracy"),
+        [(printable(each.name), each.seconds, each.size or 0, each.metrics["accuracy"].value) for each in results],
+    )  # fmt: skip

@@ -1,0 +1,126 @@
+"""Learning curves as a table with a chart, as rows for programs, as JSON, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from nbtext.errors import number_of
+from nbtext.evaluation.learning_curves import LearningCurves, Point
+from nbtext.evaluation.metrics import CURVES, Metric
+from nbtext.report.page.chart import Chart
+from nbtext.report.records import format_json, format_rows
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+COLUMNS = ("size", "model", *(f"{metric.name}{end}" for metric in CURVES for end in ("", "_deviation")))
+COLORS = ("blue", "yellow", "magenta", "cyan", "green", "red")
+MARKS = "●■▲◆○□△◇"
+NARROWEST = 20  # characters of a chart
+
+
+def format_learning_curves(curves: LearningCurves, *, output_format: str, screen: Screen = PLAIN) -> str:
+    """Format learning curves as a table and a chart for the screen, tsv, csv, json, jsonl (a point a line) or markdown.
+
+    JSON has the value of each seed too.
+    """
+    if output_format == "table":
+        return format_screen(_parts(curves, screen.width), screen)
+    records = [dict(zip(COLUMNS, _row(point), strict=True)) | {"values": point.values} for point in curves.points]
+    if output_format == "jsonl":
+        return "".join(format_json(record, output_format="jsonl") for record in records)
+    if output_format == "json":
+        names = ("documents", "test_documents", "labels", "seeds")
+        return format_json({name: getattr(curves, name) for name in names} | {"points": records})
+    return format_rows(COLUMNS, map(_row, curves.points), output_format=output_format)
+
+
+def _row(point: Point) -> list[Any]:
+    figures = [figure for metric in CURVES for figure in (point.mean(metric.name), point.deviation(metric.name))]
+    return [point.size, point.model, *figures]
+
+
+def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
+    spread = f"; mean ± standard deviation of {curves.seeds} seeds" if curves.seeds > 1 else ""
+    yield f"{number_of(curves.documents, 'document')}, tested on {curves.test_documents:,}{spread}"
+    table = new_table("documents", "model", *(metric.title for metric in CURVES))
+    for size, points in groupby(curves.points, key=lambda point: point.size):
+        for number, point in enumerate(points):
+            figures = []
+            for metric in CURVES:
+                deviation = point.deviation(metric.name)
+                figures.append(
+                    f"{point.mean(metric.name):.4f}" + (f" ± {deviation:.4f}" if deviation is not None else "")
+                )
+            table.add_row(f"{size:,}" if number == 0 else "", point.model, *figures)
+    yield table
+    yield from _chart(curves, width)
+
+
+def _chart(curves: LearningCurves, width: int) -> Iterator[Text]:
+    """Yield a line for each size, with the mark of each model where its accuracy is."""
+    from rich.text import Text
+
+    accuracies = [point.mean("accuracy") for point in curves.points]
+    low, high = min(accuracies), max(accuracies)
+    models = list(dict.fromkeys(point.model for point in curves.points))
+    margin = max(len(f"{point.size:,}") for point in curves.points) + 2
+    room = max(NARROWEST, width - margin - 2)
+    legend = Text("accuracy ")
+    for number, model in enumerate(models):
+        legend.append(f" {MARKS[number % len(MARKS)]} {model}", COLORS[number % len(COLORS)])
+    yield legend
+    for size, points in groupby(curves.points, key=lambda point: point.size):
+        line: list[int | None] = [None] * room
+        for number, point in reversed(list(enumerate(points))):
+            line[round((point.mean("accuracy") - low) / ((high - low) or 1) * (room - 1))] = number
+        text = Text(f"{size:>{margin - 2},} │")
+        for mark in line:
+            text.append(*("·", "dim") if mark is None else (MARKS[mark % len(MARKS)], COLORS[mark % len(COLORS)]))
+        yield text
+    yield Text(f"{'':>{margin}}{low:<.4f}{high:>{room - 6}.4f}")
+
+
+def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> bytes:
+    """Render the page of learning curves."""
+    from nbtext.report.page.rendering import render_page
+
+    by_size = [(size, list(points)) for size, points in groupby(curves.points, key=lambda point: point.size)]
+    best = [
+        (size, max(points, key=lambda point: point.mean("accuracy")))
+        for size, points in by_size[:1] + by_size[1:][-1:]  # at the smallest and at the largest size
+    ]
+    charts = [_page_chart(curves, metric) for metric in CURVES]
+    return render_page(
+        "curves.html", {"subject": subject, "curves": curves, "best": best, "metrics": CURVES}, charts=charts
+    )
+
+
+def _page_chart(curves: LearningCurves, metric: Metric) -> Chart:
+    rows = []
+    for point in curves.points:
+        mean, deviation = point.mean(metric.name), point.deviation(metric.name) or 0.0
+        rows.append((point.model, point.size, mean, mean - deviation, mean + deviation))
+    title = metric.title.capitalize()
+    words = (
+        f"From {number_of(rows[0][1], 'training document')} on the left to {rows[-1][1]:,} on the right, on a "
+        "logarithmic scale. The band is one standard deviation wide on each side."
+    )
+    columns = ("model", "size", "value", "low", "high")
+    headings = ("model", "documents", metric.title, "minus a deviation", "plus a deviation")
+    name = f"learning_curve_{metric.name}"
+    return Chart(
+        name,
+        title,
+        words,
+        columns,
+        headings,
+        rows,
+        is_tabled=False,
+        specification="learning_curve",
+        metric=metric.title,
+    )
