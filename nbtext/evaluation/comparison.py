@@ -145,14 +145,22 @@ def compare_models(
         documents, n_features = trained.counts.statistics.n_documents, trained.fitted.scorer.n_features
         name_of_model, estimates = trained.fitted.model_settings.model, _estimates(values[k], replicates[:, k])
         results.append(Result(name, name_of_model, documents, n_features, size, float(seconds[k]), estimates))
+    names = [candidate.name for candidate in candidates]
+    return Comparison(len(outcomes[0]), labels, tuple(results), _test_pairs(names, outcomes, values, replicates))
+
+
+def _test_pairs(
+    names: list[str], outcomes: Sequence[Outcomes], values: Floats, replicates: Floats
+) -> tuple[PairedTest, ...]:
+    """Compare each pair of models."""
     tests = []
-    for a, b in combinations(range(len(candidates)), 2):
+    for a, b in combinations(range(len(names)), 2):
         only_first = int((outcomes[a].is_correct & ~outcomes[b].is_correct).sum())
         only_second = int((outcomes[b].is_correct & ~outcomes[a].is_correct).sum())
         differences = _estimates(values[b] - values[a], replicates[:, b] - replicates[:, a])
-        names = candidates[a].name, candidates[b].name
-        tests.append(PairedTest(*names, differences, only_first, only_second, mcnemar(only_first, only_second)))
-    return Comparison(len(outcomes[0]), labels, tuple(results), tuple(tests))
+        p_value = mcnemar(only_first, only_second)
+        tests.append(PairedTest(names[a], names[b], differences, only_first, only_second, p_value))
+    return tuple(tests)
 
 
 def _bootstrap(outcomes: Sequence[Outcomes], seed: int) -> tuple[Floats, Floats]:
