@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nbtext.bayes.settings import ModelSettings
     from nbtext.documents.settings import ReadingSettings
     from nbtext.evaluation.comparison import Comparison
+    from nbtext.evaluation.learning_curves import LearningCurves
     from nbtext.evaluation.settings import CurveSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
@@ -118,7 +119,7 @@ def _refuse_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
 
 def _compare_models(
     sources: tuple[str, ...], models: tuple[str, ...], reading: ReadingSettings, run: RunSettings
-) -> SideBySide:
+) -> Comparison:
     """Trained models, compared by their predictions of the same documents."""
     from time import thread_time
 
@@ -141,7 +142,7 @@ def _compute_curves(
     modelling: Deferred[ModelSettings],
     curves: CurveSettings,
     run: RunSettings,
-) -> Comparison:
+) -> LearningCurves:
     """The learning curves of models."""
     from nbtext.evaluation.learning_curves import compute_learning_curves
     from nbtext.model.fitting import check_hashing
