@@ -77,12 +77,12 @@ def inspect(
         return
     from nbtext.artifact.model import load_model
     from nbtext.model.inspection import inspect as inspect_model
-    from nbtext.model.inspector import words_behind
+    from nbtext.model.inspector import invert_hashes
 
     trained = load_model(model)
     names: Names | None = None
     if words_from is not None:
         with open_documents((words_from,), reading, run) as (source, on_batch):
-            names = words_behind(trained, source, on_batch=on_batch)
+            names = invert_hashes(trained, source, on_batch=on_batch)
     found = inspect_model(trained, n_features=n_features, by=criterion, labels=labels, words=words, names=names)
     write_result(format_inspection(found, output_format=chosen, screen=screen(output)), output, chosen)

@@ -1,4 +1,4 @@
-"""What has changed from one model to another."""
+"""The differences between two models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A feature's log-odds for a label in both models."""
+    """A feature's log-odds of a label in both models."""
 
     label: str
     feature: str
@@ -43,9 +43,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two models, as far as they differ."""
+    """The differences between two models."""
 
-    sizes: tuple[Change, ...]  # and what leave-one-out expects of both
+    sizes: tuple[Change, ...]  # and the leave-one-out estimates
     settings: tuple[Change, ...]  # those that differ
     new_labels: tuple[str, ...]
     lost_labels: tuple[str, ...]
@@ -58,9 +58,9 @@ class Difference:
 
 
 def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int = 10) -> Difference:
-    """What has changed from one trained classifier to another.
+    """Return the differences between two trained models.
 
-    n_features  how many of the moves of each label, of the new and of the lost features
+    n_features  how many changed features of each label, and how many new and lost features, to return
     """
     old, new = inspect(before, n_features=0), inspect(after, n_features=0)
     one, other = Inspector(before), Inspector(after)
@@ -99,7 +99,7 @@ def _settings(old: Inspection, new: Inspection) -> tuple[Change, ...]:
 
 
 def _common(before: TrainedModel, after: TrainedModel) -> tuple[Columns, Columns]:
-    """The columns of the features that both models have, in each of them."""
+    """Return the columns, in each model, of the features that both models have."""
     old, new = before.fitted.vocabulary, after.fitted.vocabulary
     if old is None or new is None:
         is_same = old is new and before.fitted.feature_settings.hash_bits == after.fitted.feature_settings.hash_bits
@@ -111,7 +111,7 @@ def _common(before: TrainedModel, after: TrainedModel) -> tuple[Columns, Columns
 
 
 def _frequent(inspector: Inspector, common: Columns, n_features: int) -> tuple[tuple[str, float], ...]:
-    """The most frequent features but for the common ones."""
+    """Return the most frequent features that are not common to both models."""
     occurrences = inspector.statistics.feature_sums(inspector.statistics.occurrences).astype(np.float64)
     occurrences[common] = 0
     order = np.argsort(-occurrences, kind="stable")[:n_features]
@@ -119,7 +119,7 @@ def _frequent(inspector: Inspector, common: Columns, n_features: int) -> tuple[t
 
 
 def _moves(label: str, old: tuple[Inspector, Columns], new: tuple[Inspector, Columns]) -> list[Move]:
-    """How the log-odds of the common features have moved for a label, the farthest first; none where one lacks it."""
+    """Return a label's changed log-odds of common features, largest change first; none if a model lacks the label."""
     if label not in new[0].labels:
         return []
     before, after = (inspector.log_odds(inspector.labels.index(label))[columns] for inspector, columns in (old, new))

@@ -1,4 +1,4 @@
-"""Texts that a model would expect: drawn by its event model, and readable by whatever learned from such texts."""
+"""Generated documents: drawn from the distribution that an event model defines."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nbtext.errors import ModelError, SettingsError
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
 
-REMEMBERED = 32  # labels whose weights are kept at hand
+CACHED = 32  # labels whose weights are cached
 
 
 class GeneratedDocument(NamedTuple):
-    """A text that a model has made up, or one for each of its fields; words in no order that means anything."""
+    """A generated text, or one for each text field; the order of its words is arbitrary."""
 
     label: str
     texts: tuple[str, ...]
@@ -28,13 +28,13 @@ class GeneratedDocument(NamedTuple):
 def generate_documents(
     model: TrainedModel, n_documents: int, *, label: str | None = None, length: int | None = None, seed: int = 1
 ) -> Iterator[GeneratedDocument]:
-    """Documents drawn by the model's generative story; the first ones are the same however many are drawn.
+    """Yield documents drawn from a model's distribution; for one seed, the first documents do not depend on the number.
 
-    label    of which they are; None draws each document's label from the prior
-    length   words of each; None: as many as a document of the label had on average
-    seed     >= 0; the same one gives the same documents
-    raises   ModelError: the model has no such story, or no words to tell it in; SettingsError: there is no such
-             label, or documents whose length comes about by itself
+    label    of all documents; None draws each document's label from the prior
+    length   words of each document; None: the average of its label's training documents
+    seed     0 or more; the same seed gives the same documents
+    raises   ModelError: the model cannot generate documents; SettingsError: the model does not know the label, or the
+             length cannot be chosen
     """
     generate, has_length, vocabulary = _generative_model(model)
     if length is not None and not has_length:
@@ -52,13 +52,13 @@ def generate_documents(
 def _draws(
     model: TrainedModel, generate: Generate, *, chosen: int | None, length: int | None, random: np.random.Generator
 ) -> Iterator[tuple[int, FeatureIds]]:
-    """The class and the features of one document after the other, without end."""
+    """Yield the class and the columns of one document after the other, without end."""
     statistics, scorer = model.counts.statistics, model.fitted.scorer
     shares = np.cumsum(np.exp(model.fitted.log_prior))
     of_classes = ClassWeights(scorer)
     means = np.rint(statistics.class_occurrences / np.maximum(statistics.class_documents, 1)).astype(int)
 
-    @lru_cache(REMEMBERED)
+    @lru_cache(CACHED)
     def weights(k: int) -> Floats:
         of_class = of_classes.row(k)
         return of_class if scorer.derivation is None else of_class.reshape(-1, scorer.derivation.width)
@@ -69,7 +69,7 @@ def _draws(
 
 
 def _texts(columns: FeatureIds, vocabulary: Vocabulary, fields: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of these columns, joined by spaces; those of each field apart, without its name."""
+    """Return the words of these columns, joined by spaces; one text for each field, without the field's name."""
     words = [vocabulary.term(column) for column in columns.tolist()]
     if not fields:
         return (" ".join(words),)

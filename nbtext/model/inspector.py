@@ -1,4 +1,4 @@
-"""Looking into a trained model, a class at a time."""
+"""What a trained model knows of each feature in each class."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class FeatureView:
     """What the model knows of a feature in one class."""
 
     feature: str
-    log_odds: float  # what one of it adds to the score of the class, less the mean of what it adds to the others'
-    z: float  # the log-odds ratio of its counts in the class and in all others, in standard deviations
-    mutual_information: float | None  # of its presence and the label, in nats; of the feature, whatever the class
-    chi_squared: float  # the same of its occurrences
+    log_odds: float  # its weight in the class, less the mean of its weights in the others
+    z: float  # log-odds ratio of the class against all others, in standard deviations
+    mutual_information: float | None  # of its presence and the label, in nats; the same in every class
+    chi_squared: float  # of its occurrences and the label; the same in every class
     occurrences: float  # in the class
     documents: float | None  # of the class that hold it; None where they were not counted
 
 
 class Inspector:
-    """Looks into a trained model, a class at a time."""
+    """Computes what a trained model knows of its features, one class at a time."""
 
     def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
         self._model, self._names = model, names or {}
@@ -54,30 +54,30 @@ class Inspector:
         self._sums = self._weights.sums()
 
     def name(self, column: int) -> str:
-        """The feature in a column; of hashed ones its number, and its words where they are known."""
+        """Return the feature of a column; of a hashed column its number, and its words if they are known."""
         features = self._model.fitted.vocabulary
         return features.term(column) if features is not None else self._names.get(column, f"#{column}")
 
     def log_odds(self, k: int) -> Floats:
-        """What each feature adds to the score of a class, less the mean of what it adds to the others'."""
+        """Return each feature's weight in a class, less the mean of its weights in the other classes, (n_features,)."""
         own = self._weights.of(k)
         others = len(self.labels) - 1
         return np.asarray(own - (self._sums - own) / others) if others else own
 
     def z(self, k: int) -> Floats:
-        """How surely each feature is the class's own."""
+        """Return each feature's log-odds ratio of a class against all others, in standard deviations, (n_features,)."""
         counts, total = self.counts(k)
         return z_scores(counts, total, self._everywhere, self._whole)
 
     def counts(self, k: int) -> tuple[NDArray[Any], float]:
-        """The sightings of each feature in a class, and how many there could be."""
+        """Return the occurrences (or documents) of each feature in a class, and their possible maximum."""
         statistics = self.statistics
         if self._sees_documents:
             return self._of_class(k, statistics.documents), float(statistics.class_documents[k])
         return self._of_class(k, statistics.occurrences), float(statistics.class_occurrences[k])
 
     def frequencies(self, k: int) -> NDArray[Any]:
-        """The occurrences of each feature in a class."""
+        """Return the occurrences of each feature in a class, (n_features,)."""
         return self._of_class(k, self.statistics.occurrences)
 
     @cached_property
@@ -89,7 +89,7 @@ class Inspector:
         return chi_squared(self.statistics, self.statistics.occurrences, self.statistics.class_documents)
 
     def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
-        """The columns of the features that tell most of a class, best first; equal ones in their order."""
+        """Return the columns of the n most characteristic features of a class, best first; ties by column."""
         if by == "mi" and not self.statistics.knows_documents:
             raise ModelError(
                 "the model does not know how many documents hold a feature",
@@ -106,7 +106,7 @@ class Inspector:
         return order[scores[order] > 0]
 
     def views(self, k: int, columns: Sequence[int] | NDArray[np.int64]) -> Iterator[FeatureView]:
-        """What the model knows of these columns in a class."""
+        """Yield what the model knows of these columns in a class."""
         log_odds, z = self.log_odds(k), self.z(k)
         occurrences, documents = self.frequencies(k), self._of_class(k, self.statistics.documents)
         is_known = self.statistics.knows_documents
@@ -134,8 +134,8 @@ class Inspector:
 
     @cached_property
     def _prefers(self) -> NDArray[np.int64]:
-        """The class that each feature speaks for most: where it is in the largest share of the documents, or occurs
-        most often by document where that is all that is known."""
+        """The class in which the largest share of documents hold each feature; if documents were not counted, the class
+        in which it occurs most often for each document."""
         statistics = self.statistics
         sightings = statistics.documents if statistics.knows_documents else statistics.occurrences
         share = sightings / np.maximum(statistics.class_documents, 1)[statistics.classes]
@@ -147,13 +147,13 @@ class Inspector:
 
     @cached_property
     def _by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The entries in the order of their classes, where each class begins, and the features of the entries."""
+        """The entries in the order of their classes, the bounds of each class, and the features of the entries."""
         order = np.argsort(self.statistics.classes, kind="stable")
         bounds = np.searchsorted(self.statistics.classes[order], np.arange(len(self.labels) + 1))
         return order, bounds, self.statistics.entry_features
 
     def _of_class(self, k: int, values: NDArray[Any]) -> NDArray[Any]:
-        """One value an entry, as a vector over the features of a class."""
+        """Return one value for each feature of a class, (n_features,), from one value for each entry."""
         order, bounds, features = self._by_class
         entries = order[bounds[k] : bounds[k + 1]]
         vector = np.zeros(self.statistics.n_features, dtype=values.dtype)
@@ -162,28 +162,27 @@ class Inspector:
 
 
 def read_statistics(model: TrainedModel) -> ClassStatistics:
-    """The counts behind the features that the model reads, in the order of its columns."""
-    tally, features = over_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
-    if features is None or tally.vocabulary is None or len(features) == len(tally.vocabulary):
-        return tally.statistics
-    return tally.statistics.restricted(tally.vocabulary.columns_of(features.terms).astype(np.int64))
+    """Return the class statistics of the features that the model uses, in the order of its columns."""
+    counts, features = over_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
+    if features is None or counts.vocabulary is None or len(features) == len(counts.vocabulary):
+        return counts.statistics
+    return counts.statistics.restricted(counts.vocabulary.columns_of(features.terms).astype(np.int64))
 
 
 MOST_WORDS = 3
 
 
-def words_behind(model: TrainedModel, source: Source, *, on_batch: OnBatch | None = None) -> Names:
-    """Of each hashed column that a source's documents use, its number and its most frequent words.
+def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | None = None) -> Names:
+    """Return for each hashed column that the documents of a source use its number and its most frequent words.
 
-    A model keeps none of them: they would take the memory that hashing is to save, and what is forgotten would leave
-    words behind. But a word is always hashed to the same column, so any texts will do; those that the model learned
-    from name every column that it knows.
+    A model does not keep the words of hashed columns: that would take the memory that hashing saves. A word always has
+    the same hash, so any texts can name columns; the training texts name all columns of the model.
 
     raises  SettingsError: the model's features are not hashed
     """
     settings = model.fitted.feature_settings
     if settings.hash_bits is None:
-        raise SettingsError("the model knows its words", where="--words-from", hint="leave it out")
+        raise SettingsError("the features of the model are not hashed", where="--words-from", hint="leave it out")
     check_fields(settings.fields, source.field_names)
     counting = counter(replace(settings, hash_bits=None))
     for block in source.blocks():
@@ -201,10 +200,10 @@ def _names(vocabulary: Vocabulary, occurrences: list[int], bits: int) -> Names:
     terms = vocabulary.terms
     for column, term, number in zip(buckets(terms, bits).tolist(), terms, occurrences, strict=True):
         found.setdefault(column, []).append((-number, term))
-    return {column: named(column, [term for _, term in sorted(words)]) for column, words in found.items()}
+    return {column: name_column(column, [term for _, term in sorted(words)]) for column, words in found.items()}
 
 
-def named(column: int, words: list[str]) -> str:
-    """A hashed column with some of its words."""
+def name_column(column: int, words: list[str]) -> str:
+    """Return the name of a hashed column: its number, and its first words."""
     shown = [*words[:MOST_WORDS], *("…" for _ in words[MOST_WORDS : MOST_WORDS + 1])]
     return f"#{column} {', '.join(shown)}" if words else f"#{column}"

@@ -1,4 +1,4 @@
-"""Matrix files made of sources, and corpora made of matrix files."""
+"""Matrix files from sources, and counted corpora from matrix files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LARGEST_COUNT = np.iinfo(np.int32).max
 
 
 def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnBatch | None = None) -> Matrix:
-    """All documents of a source as rows of a sparse matrix, in their order. It is held in memory.
+    """Return a sparse matrix with one row for each document of a source, in order. It is held in memory.
 
     raises  InputError: a document cannot be read; ModelError: there is no feature
     """
@@ -58,7 +58,7 @@ def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnB
     if vectorizer.n_too_long_:
         source.skipped[TOO_LONG] += vectorizer.n_too_long_
     names = vectorizer.features_ if vectorizer.features_ is not None else Vocabulary.from_terms(())
-    given = () if features.vocabulary is not None else None  # its words are the matrix's names
+    given = () if features.vocabulary is not None else None  # its words are the names of the columns
     return Matrix(
         matrix.data, matrix.indices, matrix.indptr, matrix.shape[1], names.blob, names.offsets, ids, labels,
         asdict(replace(features, vocabulary=given)),
@@ -66,11 +66,11 @@ def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnB
 
 
 def matrix_features(matrix: Matrix) -> FeatureSettings:
-    """How the matrix was made, so that text can be turned into more of its rows: its choice of features is made.
+    """Return the settings that turn texts into rows of a matrix.
 
-    Where it has not all features of its documents, those that it has are the only ones there are.
+    The features are already selected. If the matrix lacks some features of its documents, its own are the vocabulary.
 
-    raises  InputError: it does not say
+    raises  InputError: the matrix does not hold its settings
     """
     known = {field.name for field in fields(FeatureSettings)}
     settings = {name: _frozen(value) for name, value in matrix.settings.items()}
@@ -99,10 +99,10 @@ def train_on_matrix(matrix: Matrix, modelling: ModelSettings) -> TrainedModel:
 
 
 def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
-    """The counts of a matrix's documents, all of them in its sample, which others can be added to on demand only.
+    """Return the counts of a matrix, with all of its documents retained.
 
-    keep_sample  how many documents are to be kept in the model, if any
-    raises       InputError: a document has no label, or no sample can be kept of the matrix
+    keep_sample  how many documents the model retains, if any; without it, no other counts can be added to the sample
+    raises       InputError: a document has no label, or the matrix does not hold the counts of its documents
     """
     if None in matrix.labels:
         raise InputError("the document has no label", where=matrix.ids[matrix.labels.index(None)])
@@ -144,16 +144,16 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
 
 
 def _check_sampling(features: FeatureSettings, *, is_counted: bool) -> None:
-    """Raise InputError where a matrix does not tell the counts of its documents, by which a sample is drawn."""
+    """Raise InputError if a matrix does not hold the counts of its documents, by which a sample is drawn."""
     if not is_counted or features.tf == "binary" or features.vocabulary is not None:
         raise InputError(
-            "the matrix has not all counts of its documents, so that no sample can be kept of it",
+            "the matrix lacks counts of its documents, so no sample can be retained",
             hint="train from the texts, or from a matrix of counts of all features",
         )
 
 
 def _document_hashes(sample: DocumentCounts, vocabulary: Vocabulary | None, n_features: int) -> NDArray[np.uint64]:
-    """The hash that each document has when its text is counted."""
+    """Return the content hash that each document has when its text is counted."""
     buckets = np.arange(n_features, dtype=np.int32)
     hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)
     rows = Rows(sample.indptr, sample.indices, sample.counts, np.zeros(len(sample), dtype=np.int64))
@@ -161,5 +161,5 @@ def _document_hashes(sample: DocumentCounts, vocabulary: Vocabulary | None, n_fe
 
 
 def _frozen(value: Any) -> Any:
-    """Settings as they were before JSON made lists of their tuples."""
+    """Return a value of settings, with tuples for the lists that JSON made of them."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

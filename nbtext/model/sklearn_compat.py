@@ -1,4 +1,4 @@
-"""What scikit-learn expects of an estimator, said without importing it."""
+"""scikit-learn's conventions, without importing it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 
 from nbtext.errors import InputError, NbtextError, number_of
 
-MISSING = ("nan", "<NA>", "NaT")  # how tables say that there is no value
+MISSING = ("nan", "<NA>", "NaT")  # missing values of tables
 
 
 class NotFittedError(NbtextError, ValueError, AttributeError):
-    """A model that has learned nothing yet was asked."""
+    """A method was called that needs a fitted model."""
 
 
 def refuse_unfitted(estimator: object) -> NoReturn:
-    """Raise NotFittedError, which is also scikit-learn's where that is at work."""
+    """Raise NotFittedError; where scikit-learn is imported, it is also scikit-learn's."""
     theirs = sys.modules.get("sklearn.exceptions")
     kinds = (NotFittedError,) if theirs is None else (NotFittedError, theirs.NotFittedError)
     what = f"this {type(estimator).__name__} has learned nothing yet"
@@ -26,16 +26,16 @@ def refuse_unfitted(estimator: object) -> NoReturn:
 
 
 def warn_of_column() -> None:
-    """Say that labels came as a matrix of one column, by scikit-learn's warning where that is at work."""
+    """Warn that labels came as a matrix of one column; where scikit-learn is imported, with its warning."""
     theirs = sys.modules.get("sklearn.exceptions")
     category = UserWarning if theirs is None else theirs.DataConversionWarning
     warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=4)
 
 
 def list_texts(X: Any) -> list[str]:
-    """Texts as a list, from whatever column they come in.
+    """Return texts as a list.
 
-    raises  InputError: it is a table or one text, or holds something else than texts
+    raises  InputError: X is a table or one text, or holds anything but texts
     """
     if isinstance(X, str | bytes):
         raise InputError("one text was given", hint="give a list of texts")
@@ -52,7 +52,7 @@ def list_texts(X: Any) -> list[str]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it is one of the ways in which programs and tables say that there is no value."""
+    """Return whether a value stands for a missing one."""
     return not isinstance(value, str) and (value is None or str(value) in MISSING)
 
 
@@ -82,7 +82,7 @@ def label_texts(y: Any) -> tuple[list[str], str]:
 
 
 def check_paired(n_texts: int, n_labels: int) -> None:
-    """Raise InputError where there are not as many labels as texts."""
+    """Raise InputError unless there are as many labels as texts."""
     if n_texts != n_labels:
         raise InputError(f"{number_of(n_texts, 'text')} and {number_of(n_labels, 'label')} differ in number")
 
@@ -90,7 +90,7 @@ def check_paired(n_texts: int, n_labels: int) -> None:
 def classifier_tags(
     *, takes_texts: bool = False, takes_sparse: bool = False, positive_only: bool = False, poor_score: bool = False
 ) -> Any:
-    """The tags of a classifier. Only scikit-learn asks for them, and so is there."""
+    """Return the tags of a classifier. Only scikit-learn calls this, so it is imported."""
     utils = sys.modules["sklearn.utils"]
     return utils.Tags(
         estimator_type="classifier",

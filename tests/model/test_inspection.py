@@ -20,7 +20,7 @@ from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.inspection import Inspection, inspect_matrix
 from nbtext.model.inspection import inspect as inspect_model
-from nbtext.model.inspector import CRITERIA, Inspector, words_behind
+from nbtext.model.inspector import CRITERIA, Inspector, invert_hashes
 from nbtext.model.matrices import vectorize_source
 from nbtext.text_classifier import TextClassifier
 
@@ -118,7 +118,7 @@ def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
     classifier = TextClassifier(hash_bits=1, smoothing=1.0).fit(*CHINA)
     (tmp_path / "texts.txt").write_text("\n".join(CHINA[0]))
     source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
-    names = words_behind(classifier.model_, source)
+    names = invert_hashes(classifier.model_, source)
     words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]  # by falling frequency, then the alphabet
     for column in (0, 1):
         own = [word for word, place in zip(words, buckets(words, 1), strict=True) if place == column]
@@ -130,8 +130,8 @@ def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
     }
     assert shown == set(names.values())
     source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
-    with pytest.raises(SettingsError, match="knows its words"):
-        words_behind(TextClassifier().fit(*CHINA).model_, source)
+    with pytest.raises(SettingsError, match="are not hashed"):
+        invert_hashes(TextClassifier().fit(*CHINA).model_, source)
 
 
 def test_a_label_that_is_unknown() -> None:
