@@ -14,7 +14,6 @@ from nbtext.features.kernel.memory cimport Buffer, is_indptr, release, reserve, 
 from nbtext.features.kernel.ngrams cimport MAX_NODES
 from nbtext.features.kernel.scorer cimport Scorer, Value, add_scores, is_sound
 
-from nbtext.features.rows import Rows
 
 cdef enum:
     MAX_EXPANSION = 2  # elements of a dense matrix for each sparse delta
@@ -207,6 +206,8 @@ def arrange(rows, columns):
         release(&spare)
     if n_done < n_entries:  # a copy releases the memory of removed entries
         arranged_indices, arranged_counts = arranged_indices[:n_done].copy(), arranged_counts[:n_done].copy()
+    from nbtext.features.rows import Rows  # not at the top: that file imports this one
+
     return Rows(indptr, arranged_indices, arranged_counts, rows.n_tokens)
 
 

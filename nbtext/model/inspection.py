@@ -119,7 +119,7 @@ def inspect(
                 and chi2, a feature stands with the label in whose documents it is most frequent
     labels      the only labels to look at; all where there are none
     words       words to look up
-    names       of hashed features, as `words_behind` finds them
+    names       of hashed features, as `invert_hashes` returns them
     raises      SettingsError: the model does not know a label
     """
     by = by or ("z" if model.fitted.model_settings.model in EVENT_MODELS else "log-odds")
