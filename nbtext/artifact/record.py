@@ -13,7 +13,7 @@ from nbtext.artifact import audit
 from nbtext.bayes.calibration import LARGEST, Calibration, TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.confusion import MOST_PAIRS, Confused
-from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
+from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles
 from nbtext.bayes.smoothing import Hyperparameters, LeaveOneOutEstimate
 from nbtext.bayes.unlabeled import METHODS, Unlabeled
 from nbtext.errors import ModelError

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.newton import minimize
-from nbtext.bayes.quantiles import Quantiles
+from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.errors import ModelError
 

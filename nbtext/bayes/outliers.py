@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.quantiles import Quantiles
+from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.scorer import Floats
 
 QUANTILE = 0.01  # the share of left-out training documents that would be called outliers

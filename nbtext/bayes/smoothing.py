@@ -14,8 +14,7 @@ from nbtext.bayes.confusion import Confused, most_confused
 from nbtext.bayes.decision_offsets import fit_decision_offsets
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import threshold, typical
-from nbtext.bayes.prediction_sets import STRANGEST, own_nonconformity
-from nbtext.bayes.quantiles import Quantiles
+from nbtext.bayes.prediction_sets import STRANGEST, Quantiles, own_nonconformity
 from nbtext.bayes.scorer import Floats
 from nbtext.parallel import parallel_calls
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_temperature
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
-from nbtext.bayes.expectation import Mixture, OnStep
+from nbtext.bayes.expectation_maximization import Mixture, OnStep
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import Hyperparameters, Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, join_duplicates

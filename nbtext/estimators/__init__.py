@@ -15,6 +15,7 @@ from nbtext.estimators.models import (
     GaussianNB,
     LogisticRegression,
     MultinomialNB,
+    make_estimator,
 )
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "GaussianNB",
     "LogisticRegression",
     "MultinomialNB",
+    "make_estimator",
 ]

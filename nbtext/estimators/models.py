@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.estimators.validation import checked_labels, checked_matrix
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -167,6 +168,14 @@ def _weights(sample: DocumentCounts, statistics: ClassStatistics) -> tuple[Docum
         replace(sample, counts=sample.counts.astype(np.float64)),
         replace(statistics, occurrences=statistics.occurrences.astype(np.float64)),
     )
+
+
+def make_estimator(name: str) -> type[NaiveBayes]:
+    """Return a class of estimators for an event model of the registry, such as one that was added to it."""
+    record = EVENT_MODELS[name]
+    base = CountingClassifier if record.sufficient_statistics is None else NaiveBayes
+    attributes = {"model": name, "is_positive": not record.allows_negative, "__doc__": f"{name} Naive Bayes."}
+    return type(f"{name.title()}NB", (base,), attributes)
 
 
 @dataclass(eq=False, kw_only=True)

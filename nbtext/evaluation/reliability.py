@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.prediction_sets import STRANGEST, nonconformity
-from nbtext.bayes.quantiles import Quantiles
+from nbtext.bayes.prediction_sets import STRANGEST, Quantiles, nonconformity
 from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.outcomes import Outcomes
 

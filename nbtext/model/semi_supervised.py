@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.expectation import ExpectationMaximization, OnStep
+from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnStep
+from nbtext.bayes.feature_marginals import FeatureMarginals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
-from nbtext.bayes.marginals import FeatureMarginals
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Selection, select_smoothing
 from nbtext.bayes.unlabeled import HeldOut, Trial, Unlabeled, Way

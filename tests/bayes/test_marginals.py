@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from nbtext.bayes import marginals
-from nbtext.bayes.marginals import FeatureMarginals, likeliest
+from nbtext.bayes import feature_marginals as marginals
+from nbtext.bayes.feature_marginals import FeatureMarginals, likeliest
 
 
 def test_two_classes_by_hand() -> None:

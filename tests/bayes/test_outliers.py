@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.bayes.outliers import threshold, typical, typicality
-from nbtext.bayes.quantiles import Quantiles
+from nbtext.bayes.prediction_sets import Quantiles
 
 
 def test_by_hand() -> None:

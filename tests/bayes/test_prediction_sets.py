@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.prediction_sets import nonconformity, own_nonconformity
-from nbtext.bayes.quantiles import MOST_POINTS, Quantiles
+from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles, nonconformity, own_nonconformity
 
 
 def drawn(n: int, *, sureness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

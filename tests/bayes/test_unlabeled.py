@@ -7,7 +7,7 @@ import pytest
 from corpora_by_hand import sample_of, statistics_of
 
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.expectation import ExpectationMaximization
+from nbtext.bayes.expectation_maximization import ExpectationMaximization
 from nbtext.bayes.unlabeled import ALWAYS_IN, N_FOLDS, HeldOut
 
 ABLE = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]

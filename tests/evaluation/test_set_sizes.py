@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from outcomes_by_chance import probabilities_of
 
-from nbtext.bayes.prediction_sets import own_nonconformity
-from nbtext.bayes.quantiles import Quantiles
+from nbtext.bayes.prediction_sets import Quantiles, own_nonconformity
 from nbtext.evaluation.reliability import COVERAGES, measure_set_sizes
 
 

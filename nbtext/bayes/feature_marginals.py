@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
-from nbtext.bayes.expectation import Mixture
+from nbtext.bayes.expectation_maximization import Mixture
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.csr import running_sums
 
