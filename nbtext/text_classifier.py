@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
-from nbtext.features.plain_settings import as_settings
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
@@ -215,8 +214,8 @@ class TextClassifier:
         names = {field.name for field in fields(FeatureSettings)}
         of_features = {name: value for name, value in parameters.items() if name in names}
         of_model = {name: value for name, value in parameters.items() if name not in names}
-        features = replace(self.feature_settings, **as_settings(FeatureSettings, of_features))
-        modelling = replace(self.model_settings, **as_settings(ModelSettings, of_model))
+        features = replace(self.feature_settings, **convert_parameters(FeatureSettings, of_features))
+        modelling = replace(self.model_settings, **convert_parameters(ModelSettings, of_model))
         self.feature_settings, self.model_settings = features, modelling
         return self
 

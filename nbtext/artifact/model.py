@@ -32,8 +32,7 @@ from nbtext.documents.formats import INPUT_UNITS
 from nbtext.errors import NbtextError, SettingsError
 from nbtext.features.document_counts import concatenate
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
-from nbtext.features.plain_settings import misfit
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import FeatureSettings, find_invalid_field
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
@@ -306,7 +305,7 @@ def _with_sample(
 def _settings(record: Record, key: str, kind: type[Settings]) -> Settings:
     """The settings at `key`, each of them of its type and among its choices."""
     found = audit.section(record, key, tuple(field.name for field in fields(kind)))
-    if (name := misfit(kind, found)) is not None:
+    if (name := find_invalid_field(kind, found)) is not None:
         raise audit.wrong(f"{key}.{name}", "is no such setting")
     try:
         return kind(**found)

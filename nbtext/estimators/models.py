@@ -14,9 +14,8 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.estimators.validation import checked_labels, checked_matrix
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.hashing import bucket_hashes, document_hashes
-from nbtext.features.plain_settings import as_settings
 from nbtext.features.rows import Rows
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel
@@ -78,7 +77,7 @@ class MatrixClassifier:
 
     def _learn(self, sample: DocumentCounts, statistics: ClassStatistics) -> Self:
         weighting = None if sample.counts.dtype.kind == "i" else Weighting("count")
-        modelling = ModelSettings(model=self.model, **as_settings(ModelSettings, self.get_params()))
+        modelling = ModelSettings(model=self.model, **convert_parameters(ModelSettings, self.get_params()))
         size = sample_size(HASHED, modelling) if weighting is None else None
         names = tuple(map(str, self.classes_))
         self._counts = CorpusCounts(names, None, statistics, sample.smallest(size), size, weighting)

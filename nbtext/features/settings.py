@@ -1,12 +1,14 @@
-"""How text becomes features: the options of that stage, and nothing else."""
+"""The settings that turn text into features, and the validation of parameters for the settings of every stage."""
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field
-from typing import Any
+from dataclasses import astuple, dataclass, field, fields
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from nbtext.errors import SettingsError
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES
+from nbtext.features.stop_words import ENGLISH
 
 LONGEST_NGRAM = 100  # words or characters
 LONGEST_PATTERN = 1_000  # characters of a regular expression
@@ -15,7 +17,7 @@ MOST = 2**62  # documents or features that any option may be about
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureSettings:
-    """What a feature is (the analyzer), which of them count (the selection), and how much (the weighting)."""
+    """The analyzer (what a feature is), the selection (which features are kept) and the weighting (of counts)."""
 
     # what a feature is
     analyzer: str = field(default="word", metadata={"choices": ("word", "char", "char_wb")})
@@ -41,8 +43,7 @@ class FeatureSettings:
     norm: str = field(default="none", metadata={"choices": NORMS})
 
     def __post_init__(self) -> None:
-        self._refuse_vast_numbers()
-        self._refuse_no_limits()
+        self._check_limits()
         shortest, longest = self.ngrams
         if not 1 <= shortest <= longest:
             raise SettingsError(
@@ -57,26 +58,24 @@ class FeatureSettings:
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
             raise SettingsError(f"{self.hash_bits} is not from 1 to 30", where="--hash-bits")
 
-    def _refuse_vast_numbers(self) -> None:
-        numbers = {"--min-df": self.min_df, "--max-df": self.max_df, "--max-features": self.max_features or 0}
-        for option, number in (numbers | {"--select": self.select[1] if self.select is not None else 0}).items():
-            if number > MOST:
-                raise SettingsError(f"is more than {MOST:,}", where=option)
-
-    def _refuse_no_limits(self) -> None:
+    def _check_limits(self) -> None:
         for option, limit in (("--min-df", self.min_df), ("--max-df", self.max_df)):
             if isinstance(limit, int) and limit < 1:
-                hint = "write a share of the documents as 0.0"
-                raise SettingsError(f"{limit} is less than 1", where=option, hint=hint)
+                raise SettingsError(f"{limit} is less than 1", where=option, hint="write a share of documents as 0.0")
             if isinstance(limit, float) and not 0 <= limit <= 1:
-                hint = "write a number without a point"
+                hint = "write a number of documents without a point"
                 raise SettingsError(f"{limit} is no share from 0 to 1", where=option, hint=hint)
-        for option, number in (("--max-features", self.max_features), ("--select", (self.select or (None, None))[1])):
+        n_selected = self.select[1] if self.select is not None else None
+        for option, number in (("--max-features", self.max_features), ("--select", n_selected)):
             if number is not None and number < 1:
                 raise SettingsError(f"{number} is less than 1", where=option)
+        numbers = {"--min-df": self.min_df, "--max-df": self.max_df, "--max-features": self.max_features or 0}
+        for option, most in (numbers | {"--select": n_selected or 0}).items():
+            if most > MOST:
+                raise SettingsError(f"is more than {MOST:,}", where=option)
 
     def __eq__(self, other: object) -> bool:
-        """Equal settings mean the same: a limit of 1 is one document, and one of 1.0 all of them."""
+        """Compare types too: a limit of 1 is one document, and a limit of 1.0 all documents."""
         return type(other) is type(self) and other._typed() == self._typed()
 
     def __hash__(self) -> int:
@@ -87,10 +86,98 @@ class FeatureSettings:
 
     @property
     def is_counting(self) -> bool:
-        """Whether a document's weights are its counts or their presence, so that statistics stay whole numbers."""
+        """Whether weights are counts or binary counts, so that class statistics are whole numbers."""
         return self.is_linear and self.idf == "none"
 
     @property
     def is_linear(self) -> bool:
-        """Whether the weights of documents add up to a multiple of their counts, or presence, together."""
+        """Whether the weights of documents add up as their counts, or binary counts, do."""
         return TERM_FREQUENCIES[self.tf].is_linear and self.norm == "none"
+
+
+class ParameterError(SettingsError, ValueError):
+    """A parameter of an estimator has a wrong type or value."""
+
+
+def convert_parameters(record: type, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of the library in the types of a settings record.
+
+    Lists, sets and arrays become tuples, NumPy numbers become Python numbers, and an int becomes a float where a float
+    is needed. For `smoothing`, "auto" becomes None; for `stop_words`, "english" becomes the list. The record itself
+    refuses names that are not its fields.
+
+    Parameters
+    ----------
+    record : type
+        A settings dataclass of any stage.
+    parameters : dict
+        Some of its fields.
+
+    Raises
+    ------
+    ParameterError
+        A value has another type, or is not among the choices of its field.
+    """
+    hints, known = get_type_hints(record), {each.name: each for each in fields(record)}
+    converted = {}
+    for name, given in parameters.items():
+        converted[name] = value = _convert(_resolve_name(name, given), hints.get(name))
+        if name not in known:
+            continue
+        choices = known[name].metadata.get("choices")
+        if choices and value is not None and value not in choices:
+            raise ParameterError(f"unknown value {value!r}", where=name, hint=f"choose one of {', '.join(choices)}")
+        if not _has_type(value, hints[name]):
+            raise ParameterError(f"{value!r} has the wrong type", where=name, hint=f"use {known[name].type}")
+    return converted
+
+
+def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
+    """Return the first field of a settings record whose value is missing, of another type, or not a choice."""
+    hints = get_type_hints(record)
+    for each in fields(record):
+        value, choices = values.get(each.name, ...), each.metadata.get("choices")
+        if not _has_type(value, hints[each.name]) or (choices and value is not None and value not in choices):
+            return each.name
+    return None
+
+
+def _resolve_name(name: str, value: Any) -> Any:
+    """Return the value that a word stands for, as on the command line."""
+    if name == "smoothing" and isinstance(value, str) and value == "auto":
+        return None
+    return ENGLISH if name == "stop_words" and isinstance(value, str) and value == "english" else value
+
+
+def _convert(value: Any, hint: Any) -> Any:
+    """Return the value as plain data of this type if that is possible, else the value."""
+    plain = _plain(value)
+    real = tuple(map(_real, plain)) if type(plain) is tuple else _real(plain)
+    return next((each for each in (value, plain, real) if _has_type(each, hint)), value)
+
+
+def _plain(value: Any) -> Any:
+    """Return lists, sets and arrays as tuples, and NumPy scalars as Python scalars."""
+    if callable(getattr(value, "tolist", None)):
+        value = value.tolist()
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
+
+
+def _real(value: Any) -> Any:
+    return float(value) if type(value) is int else value
+
+
+def _has_type(value: object, hint: Any) -> bool:
+    """Return whether plain data has a type that settings use: a scalar, a tuple, or a union of these."""
+    if isinstance(hint, UnionType):
+        return any(_has_type(value, part) for part in get_args(hint))
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        if type(value) is not tuple:
+            return False
+        if parts[-1] is Ellipsis:
+            return all(_has_type(item, parts[0]) for item in value)
+        return len(value) == len(parts) and all(map(_has_type, value, parts))
+    return type(value) is hint

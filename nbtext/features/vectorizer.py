@@ -14,11 +14,10 @@ from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import Counter, arrange, counter
 from nbtext.features.formulas import TERM_FREQUENCIES
 from nbtext.features.plain import ClassTally
-from nbtext.features.plain_settings import as_settings
 from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.rows import ClassCounts, Rows, joined
 from nbtext.features.selection import is_selective, selected_columns
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
 
@@ -54,7 +53,7 @@ class Vectorizer:
     n_too_long_: int
 
     def __init__(self, settings: FeatureSettings | None = None, **options: Any) -> None:
-        self.settings = replace(settings or FeatureSettings(), **as_settings(FeatureSettings, options))
+        self.settings = replace(settings or FeatureSettings(), **convert_parameters(FeatureSettings, options))
         self._counter: Counter | None = None  # over the features learned
 
     @classmethod
@@ -126,7 +125,7 @@ class Vectorizer:
 
     def set_params(self, **options: Any) -> Vectorizer:
         """Change options; what was learned before should be learned again."""
-        self.settings = replace(self.settings, **as_settings(FeatureSettings, options))
+        self.settings = replace(self.settings, **convert_parameters(FeatureSettings, options))
         self._counter = None
         return self
 

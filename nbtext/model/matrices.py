@@ -17,10 +17,9 @@ from nbtext.errors import InputError, NbtextError
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import bucket_hashes, document_hashes, term_hashes
-from nbtext.features.plain_settings import misfit
 from nbtext.features.rows import Rows
 from nbtext.features.selection import is_selective
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import FeatureSettings, find_invalid_field
 from nbtext.features.vectorizer import Vectorizer
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
@@ -75,7 +74,7 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
     known = {field.name for field in fields(FeatureSettings)}
     settings = {name: _frozen(value) for name, value in matrix.settings.items()}
     try:
-        if settings.keys() != known or misfit(FeatureSettings, settings) is not None:
+        if settings.keys() != known or find_invalid_field(FeatureSettings, settings) is not None:
             raise TypeError
         made = FeatureSettings(**settings)
         names = Vocabulary(matrix.feature_blob, matrix.feature_offsets)

@@ -45,7 +45,7 @@ def test_a_matrix_that_holds_them_is_refused(nbtext: Any, folder: Path) -> None:
     assert "negative" in result.err and "train on the texts" in result.err
 
 
-@pytest.mark.parametrize("model", ["logistic", "multinomial", "complement", "gaussian", "bernoulli"])
+@pytest.mark.parametrize("model", ["nbsvm", "logistic", "multinomial", "complement", "gaussian", "bernoulli"])
 def test_no_weights_at_all_are_no_warning(nbtext: Any, folder: Path, model: str) -> None:
     """The plain inverse document frequency of words that all documents hold is 0."""
     result = nbtext("train", "same.jsonl", "--model", model, "--idf", "plain", "-o", "m", cwd=folder)

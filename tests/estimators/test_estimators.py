@@ -197,7 +197,7 @@ def test_what_no_matrix_model_can_learn(X: Any, y: Any, says: str) -> None:
     """Texts, and labels that are missing, are ValueErrors that say what would help; so are wrong parameters."""
     with pytest.raises(ValueError, match=says):
         estimators.MultinomialNB().fit(X, y)
-    with pytest.raises(ValueError, match="smoothing: 'x' is of another type"):
+    with pytest.raises(ValueError, match="smoothing: 'x' has the wrong type"):
         estimators.MultinomialNB(smoothing="x").fit([[1], [2]], ["a", "b"])
 
 

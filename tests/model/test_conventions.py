@@ -56,14 +56,14 @@ def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"model": "auto"}, "model: there is no 'auto'; choose one of multinomial, bernoulli"),
-        ({"analyzer": str.split}, "analyzer: there is no <method 'split'"),
-        ({"ngrams": 2}, "ngrams: 2 is of another type; it takes tuple[int, int]"),
-        ({"stop_words": "red"}, "stop_words: 'red' is of another type"),
-        ({"vocabulary": "red"}, "vocabulary: 'red' is of another type"),
-        ({"smoothing": "lots"}, "smoothing: 'lots' is of another type; it takes float | None"),
-        ({"smoothing": True}, "smoothing: True is of another type"),
-        ({"optimize": "f1"}, "optimize: there is no 'f1'; choose one of accuracy, macro_f1, log_loss"),
+        ({"model": "auto"}, "model: unknown value 'auto'; choose one of multinomial, bernoulli"),
+        ({"analyzer": str.split}, "analyzer: unknown value <method 'split'"),
+        ({"ngrams": 2}, "ngrams: 2 has the wrong type; use tuple[int, int]"),
+        ({"stop_words": "red"}, "stop_words: 'red' has the wrong type"),
+        ({"vocabulary": "red"}, "vocabulary: 'red' has the wrong type"),
+        ({"smoothing": "lots"}, "smoothing: 'lots' has the wrong type; use float | None"),
+        ({"smoothing": True}, "smoothing: True has the wrong type"),
+        ({"optimize": "f1"}, "optimize: unknown value 'f1'; choose one of accuracy, macro_f1, log_loss"),
         ({"prior": "even"}, "--prior: even is not empirical, uniform or a number for each label"),
     ],
 )
