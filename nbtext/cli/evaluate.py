@@ -25,7 +25,7 @@ from nbtext.cli.options import (
 )
 from nbtext.cli.running import check_report, open_documents, result_format, screen, write_result
 from nbtext.errors import SettingsError
-from nbtext.evaluation.metrics import check_thresholds, parse_thresholds
+from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
 from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
