@@ -1,4 +1,4 @@
-"""Which labels are taken for one another, and how often."""
+"""Pairs of labels that are confused most often."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_PAIRS = 20
 
 @dataclass(frozen=True, slots=True)
 class Confused:
-    """Two classes, and how many documents of each were taken for the other's."""
+    """Two classes, and how many documents of each are predicted as the other."""
 
     first: int  # before the second
     second: int
@@ -26,7 +26,7 @@ class Confused:
 
 
 def most_confused(classes: NDArray[Any], answers: NDArray[Any]) -> tuple[Confused, ...]:
-    """The pairs of classes that are confused most, either way: MOST_PAIRS at most, of equal ones the first classes'.
+    """The MOST_PAIRS pairs of classes that are confused most often, in either direction; ties by class number.
 
     classes  (n_documents,), the true ones
     answers  (n_documents,)

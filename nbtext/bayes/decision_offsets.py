@@ -1,4 +1,4 @@
-"""A number for each class, added to its log-probabilities so that decisions serve what they are judged by."""
+"""Decision offsets: a number for each class, added to log-probabilities so that decisions optimize a metric."""
 
 from __future__ import annotations
 
@@ -11,67 +11,66 @@ from nbtext.bayes.newton import minimize
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
 
-PARTS = 5  # of the documents, each of which judges the shift that the others ask for
-ROUNDS = 5  # over all classes; where one changes nothing there is no next
-FEWEST = 5  # documents of a class whose shift can be told from chance
-MOST_WORK = 2**33  # documents times squared classes: of more documents a part is looked at
+PARTS = 5  # folds of the documents; each judges the offsets that the others select
+ROUNDS = 5  # at most, over all classes
+FEWEST = 5  # documents of a class whose offset is fitted
+MOST_WORK = 2**33  # documents times squared classes; if there are more, the first documents are used
 PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
 
 
 def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats | None:
-    """The shift that serves a metric best on documents that the model has not seen; None where there is no gain.
+    """The offsets that optimize a metric on documents that the model has not seen; None if there is no gain.
 
-    Of accuracy and macro F1, which jump, the maximum is looked for class by class: with all other classes held fixed,
-    every threshold that changes an answer is tried. Such a search finds gains in any noise. So the documents are cut
-    into parts, each part is judged by the shift that the others ask for, and where that is no gain there is no shift;
-    where it is, the mean of these shifts is taken. Log-loss is smooth and convex: its minimum is taken, with a weak
-    prior.
+    Accuracy and macro F1 are step functions. They are maximized class by class: the other offsets stay fixed, and every
+    threshold that changes a prediction is tried. Such a search finds gains in noise. So it is cross-validated: each
+    part of the documents is judged with the offsets of the others. If that is a gain, the result is the mean of these
+    offsets. Log-loss is smooth and convex; its minimum is found with a weak prior.
 
-    log_posterior  (n_documents, n_classes), finite, left out or held out, in an order that means nothing
+    log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
     classes        (n_documents,), the true class of each
     metric         `accuracy`, `macro_f1` or `log_loss`
-    returns        (n_classes,), to be added before the largest is taken; for log_loss, before normalising as well
+    returns        (n_classes,), added for the decision; for log_loss, added before normalizing
     """
     if metric == "log_loss":
         return _fit_prior_adjustment(log_posterior, classes)
     n_classes = log_posterior.shape[1]
-    looked_at = slice(max(PARTS, MOST_WORK // n_classes**2))
-    log_posterior, classes = log_posterior[looked_at], classes[looked_at]
+    used = slice(max(PARTS, MOST_WORK // n_classes**2))
+    log_posterior, classes = log_posterior[used], classes[used]
     parts = np.arange(len(classes)) % PARTS
-    shifts = np.zeros((PARTS, n_classes))
-    answers = np.zeros(len(classes), dtype=np.int64)
+    offsets = np.zeros((PARTS, n_classes))
+    predicted = np.zeros(len(classes), dtype=np.int64)
     for part in range(PARTS if len(classes) >= PARTS else 0):
         others, own = parts != part, parts == part
-        shifts[part] = _ascended(log_posterior[others], classes[others], metric)
-        answers[own] = (log_posterior[own] + shifts[part]).argmax(axis=1)
-    judged = {"accuracy": _accuracy, "macro_f1": _macro_f1}[metric]
-    plain = judged(log_posterior.argmax(axis=1), classes, n_classes)
-    return shifts.mean(axis=0) if judged(answers, classes, n_classes) > plain else None
+        offsets[part] = _ascend(log_posterior[others], classes[others], metric)
+        predicted[own] = (log_posterior[own] + offsets[part]).argmax(axis=1)
+    evaluate = {"accuracy": _accuracy, "macro_f1": _macro_f1}[metric]
+    plain = evaluate(log_posterior.argmax(axis=1), classes, n_classes)
+    return offsets.mean(axis=0) if evaluate(predicted, classes, n_classes) > plain else None
 
 
-def _ascended(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats:
-    """Coordinate ascent from no shift: each class in turn is shifted to where the metric is best."""
-    shift = np.zeros(log_posterior.shape[1])
-    support = np.bincount(classes, minlength=len(shift))
+def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats:
+    """Coordinate ascent from 0: the offset of each class in turn is set to where the metric is best."""
+    offset = np.zeros(log_posterior.shape[1])
+    support = np.bincount(classes, minlength=len(offset))
     for _ in range(ROUNDS):
-        before = shift.copy()
+        before = offset.copy()
         for k in np.flatnonzero(support >= FEWEST).tolist():
-            shift[k] += _best_step(log_posterior + shift, classes, k, support, metric)
-        if (shift == before).all():
+            offset[k] += _best_step(log_posterior + offset, classes, k, support, metric)
+        if (offset == before).all():
             break
-    return shift
+    return offset
 
 
 def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[Any], metric: str) -> float:
-    """How far to shift class k, 0 where nothing is better: in the middle between the documents on either side.
+    """The best change of the offset of class k, 0 if there is none: the middle between two neighboring documents.
 
-    As the shift rises, documents go over to class k one after the other, each from the class that had it; behind each
-    of them is a place to stop at.
+    As the offset rises, one document after the other is predicted as class k instead of another class. After each of
+    them is a possible offset.
     """
     others = scores.copy()
     others[:, k] = -np.inf
     rivals = others.argmax(axis=1)
-    margins = others[np.arange(len(classes)), rivals] - scores[:, k]  # shifted by more, the document is class k's
+    margins = others[np.arange(len(classes)), rivals] - scores[:, k]  # with a larger offset, the document is class k's
     order = np.argsort(margins, kind="stable")
     margins, rivals, truth = margins[order], rivals[order], classes[order]
     if metric == "accuracy":
@@ -91,7 +90,7 @@ def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[A
 
 
 def _f1_gains(rivals: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]) -> Floats:
-    """The sum of all classes' F1 after each of the documents has gone over to class k, less what it was before."""
+    """The change of the sum of all F1 scores after each document that changes to class k."""
     own = 2 * np.cumsum(truth == k) / (np.arange(1, len(truth) + 1) + support[k])
     # of each rival, F1 with all documents that it has, then without the first of them that leaves, and so on
     by_rival = np.argsort(rivals, kind="stable")
@@ -108,13 +107,13 @@ def _f1_gains(rivals: NDArray[Any], truth: NDArray[Any], k: int, support: NDArra
     return np.asarray(own - np.cumsum(lost))
 
 
-def _accuracy(answers: NDArray[Any], classes: NDArray[Any], _: int) -> float:
-    return float((answers == classes).mean())
+def _accuracy(predicted: NDArray[Any], classes: NDArray[Any], _: int) -> float:
+    return float((predicted == classes).mean())
 
 
-def _macro_f1(answers: NDArray[Any], classes: NDArray[Any], n_classes: int) -> float:
-    right = np.bincount(classes[answers == classes], minlength=n_classes)
-    whole = np.bincount(answers, minlength=n_classes) + np.bincount(classes, minlength=n_classes)
+def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) -> float:
+    right = np.bincount(classes[predicted == classes], minlength=n_classes)
+    whole = np.bincount(predicted, minlength=n_classes) + np.bincount(classes, minlength=n_classes)
     return float((2 * right / np.maximum(1, whole)).mean())
 
 

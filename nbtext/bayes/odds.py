@@ -1,4 +1,4 @@
-"""How surely a feature is a class's own: log-odds over their standard deviation."""
+"""The z-score of the log-odds of a feature in a class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents unlike any that the model learned from: log p(x) for each token, all classes together."""
+"""Outliers: documents whose log p(x) per token is low among left-out training documents."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.scorer import Floats
 
-QUANTILE = 0.01  # the share of left-out training documents that would be called outliers
+QUANTILE = 0.01  # share of left-out training documents below the threshold
 
 
 def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
     """log p(x) / L = log Σ_k p(x, k) / L in nats, shape (n_documents,); NaN for a document without tokens.
 
-    Unlike log p(x) itself it can be compared between documents of any length.
+    It can be compared between documents of different lengths.
 
     scores   (n_documents, n_classes), log p(x, k)
     lengths  (n_documents,), tokens
@@ -36,7 +36,7 @@ def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]
 
 
 def typical(left_out: Floats, lengths: NDArray[Any]) -> Quantiles | None:
-    """How the log-likelihood per token is distributed over left-out documents; None where none has a token."""
+    """The distribution of the log-likelihood per token of left-out documents; None if none has a token."""
     judged = log_likelihood_per_token(left_out, lengths)
     return Quantiles.of(judged[np.isfinite(judged)])
 
@@ -47,10 +47,10 @@ def threshold(typical: Quantiles) -> float:
 
 
 def typicality(likelihoods: Floats, typical: Quantiles) -> Floats:
-    """The share of left-out documents that are less likely, from 0 to 1; NaN where the likelihood is.
+    """Typicality, a conformal p-value: the share of left-out documents that are less likely; NaN if the likelihood is.
 
-    Below the least likely of n documents it goes on from 1 / (n + 1), e times less for each nat, so that of two
-    strange documents the stranger one can be told.
+    Below the least likely of n documents it decreases from 1 / (n + 1) by a factor of e per nat, so that outliers can
+    be ranked.
 
     likelihoods  (n_documents,), log p(x) per token
     """

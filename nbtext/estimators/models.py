@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
-from nbtext.estimators.validation import checked_labels, checked_matrix
+from nbtext.estimators.validation import validate_labels, validate_matrix
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.hashing import bucket_hashes, document_hashes
 from nbtext.features.rows import Rows
@@ -35,7 +35,7 @@ class MatrixClassifier:
 
     classes_        (n_classes,), the labels, sorted
     n_features_in_  columns
-    fitted_        the scorer, and what leave-one-out says of it
+    fitted_         the fitted model, with its calibration and leave-one-out estimate
     """
 
     model: ClassVar[str]
@@ -54,8 +54,8 @@ class MatrixClassifier:
     def _counted(self, X: Any, y: Any, *, n_features: int | None) -> tuple[DocumentCounts, NDArray[Any]]:
         """The samples, their classes numbered among their own labels, and these labels."""
         name = type(self).__name__
-        rows = checked_matrix(X, n_features=n_features, is_positive=self.is_positive, name=name)
-        labels = checked_labels(y, n_samples=rows.shape[0], name=name)
+        rows = validate_matrix(X, n_features=n_features, is_positive=self.is_positive, name=name)
+        labels = validate_labels(y, n_samples=rows.shape[0], name=name)
         self.n_features_in_ = rows.shape[1]
         return self._sample(rows, np.unique(labels, return_inverse=True)[1]), labels
 
@@ -97,13 +97,15 @@ class MatrixClassifier:
         """The natural logarithms of these."""
         if not hasattr(self, "fitted_"):
             refuse_unfitted(self)
-        rows = checked_matrix(X, n_features=self.n_features_in_, is_positive=self.is_positive, name=type(self).__name__)
+        rows = validate_matrix(
+            X, n_features=self.n_features_in_, is_positive=self.is_positive, name=type(self).__name__
+        )
         return self.fitted_.log_probabilities(self._sample(rows, np.zeros(rows.shape[0])))
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of samples whose label is predicted right."""
+        """The accuracy."""
         predicted = self.predict(X)
-        return float((predicted == checked_labels(y, n_samples=len(predicted), name=type(self).__name__)).mean())
+        return float((predicted == validate_labels(y, n_samples=len(predicted), name=type(self).__name__)).mean())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every parameter by its name."""
@@ -124,7 +126,7 @@ class MatrixClassifier:
 
 @dataclass(eq=False, kw_only=True)
 class NaiveBayes(MatrixClassifier):
-    """What all event models have."""
+    """The parameters of all event models."""
 
     smoothing: float | None = None
     prior: str | tuple[float, ...] | None = None
@@ -133,7 +135,7 @@ class NaiveBayes(MatrixClassifier):
 
 
 class CountingClassifier(NaiveBayes):
-    """One that reads nothing but sums, so that it can learn more without what it learned before."""
+    """An event model of additive counts, which can learn more samples."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from more samples; of whole counts, the result is that of `fit` on all of them together.
@@ -186,7 +188,7 @@ class MultinomialNB(CountingClassifier):
 
 @dataclass(eq=False, kw_only=True)
 class BernoulliNB(CountingClassifier):
-    """Bernoulli Naive Bayes: of a count it sees whether it is above zero."""
+    """Bernoulli Naive Bayes of binary counts."""
 
     model: ClassVar[str] = "bernoulli"
 
@@ -201,7 +203,7 @@ class ComplementNB(CountingClassifier):
 
 @dataclass(eq=False, kw_only=True)
 class CategoricalNB(NaiveBayes):
-    """Categorical Naive Bayes over whole numbers, those of `values` - 1 and above taken for one."""
+    """Categorical Naive Bayes of whole numbers; `values` - 1 and more are one value."""
 
     values: int = 4
     model: ClassVar[str] = "categorical"
@@ -213,7 +215,7 @@ class CategoricalNB(NaiveBayes):
 
 @dataclass(eq=False, kw_only=True)
 class GaussianNB(NaiveBayes):
-    """Gaussian Naive Bayes, of sparse matrices too without filling them up."""
+    """Gaussian Naive Bayes; sparse matrices stay sparse."""
 
     model: ClassVar[str] = "gaussian"
     is_positive: ClassVar[bool] = False
@@ -221,7 +223,7 @@ class GaussianNB(NaiveBayes):
 
 @dataclass(eq=False, kw_only=True)
 class Linear(MatrixClassifier):
-    """What the discriminative siblings have."""
+    """The parameters of the linear models."""
 
     C: float | str = 1.0
     calibrate: bool = True

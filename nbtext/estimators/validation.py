@@ -18,7 +18,7 @@ class MatrixError(InputError, ValueError):
     """A matrix, or its labels, that a model cannot learn from or answer."""
 
 
-def checked_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: str) -> csr_array:
+def validate_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: str) -> csr_array:
     """A dense or sparse matrix as compressed sparse rows of float64, with no zero stored.
 
     n_features   that it must have; None: any number
@@ -62,7 +62,7 @@ def _check_shape(shape: tuple[int, int], n_features: int | None, name: str) -> N
         raise MatrixError(f"X has {shape[1]} features, but {name} is expecting {n_features} features as input")
 
 
-def checked_labels(y: Any, *, n_samples: int, name: str) -> NDArray[Any]:
+def validate_labels(y: Any, *, n_samples: int, name: str) -> NDArray[Any]:
     """The labels as an array, shape (n_samples,).
 
     raises  MatrixError: there are none, not as many as samples, or such as are no labels but measurements

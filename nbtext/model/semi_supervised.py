@@ -281,7 +281,7 @@ class _Learner:
 
     def _tried(self, held_out: HeldOut, *ways: Way) -> list[Trial]:
         """What held-out documents say of each of these."""
-        trials = held_out.tried(*ways, optimize=self.modelling.optimize)
+        trials = held_out.compare(*ways, optimize=self.modelling.optimize)
         for trial in trials:
             self.listener.on_trial(trial.way.name, trial.selection)
         return trials

@@ -29,7 +29,7 @@ def test_equals_refits(model: str) -> None:
     is_alone = (counts > 0).sum(axis=0) + (others > 0).sum(axis=0) == 1
     is_alone[4] = True  # as if
     held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, is_alone)
-    found = held_out.tried(*trials)
+    found = held_out.compare(*trials)
     assert held_out.judged.tolist() == list(range(22))
     assert [each.complete.shape for each in found] == [(22, 4)] * 2
     assert [each.way for each in found] == trials
