@@ -83,6 +83,7 @@ def estimate_of(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
         confused,
         audit.whole_number(record, "estimate.duplicates"),
         audit.whole_number(record, "estimate.unjudged"),
+        audit.whole_number(record, "estimate.held_out", most=documents),
     )
 
 

@@ -37,6 +37,7 @@ class LeaveOneOutEstimate:
     confused    the pairs of labels that are confused most often
     duplicates  how many of the documents repeat another one; all copies are left out together
     unjudged    documents (and duplicates) that are the only ones of their label: nothing can be estimated from them
+    held_out    how many of the documents the model never learned, so that nothing was left out for them
     """
 
     documents: int
@@ -45,6 +46,7 @@ class LeaveOneOutEstimate:
     confused: tuple[Confused, ...] = ()
     duplicates: int = 0
     unjudged: int = 0
+    held_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ def select_smoothing(
         Selection(Hyperparameters(best), Calibration(temperature)), known, lengths, classes,
         n_unjudged=len(corpus.documents) - len(classes), n_duplicates=corpus.duplicates.n_duplicates, optimize=optimize,
     )  # fmt: skip
+    if judged.is_new is not None and selection.estimate is not None:
+        selection = selection._replace(estimate=replace(selection.estimate, held_out=int(judged.is_new.sum())))
     is_likelihood = judged.model.is_generative and judged.documents.is_counted
     return add_likelihoods(selection, scores, judged.documents.lengths) if is_likelihood else selection
 

@@ -41,7 +41,9 @@ def format_training_summary(model: TrainedModel) -> str:
         return found
     is_left_out = chosen.C is None and reading.unlabeled is None
     judge = "leave-one-out" if is_left_out else f"{model.fitted.model_settings.folds} folds"
-    if expected.documents < statistics.n_documents:
+    if expected.held_out:  # nothing was left out for these
+        judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not learned"
+    elif expected.documents < statistics.n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"
     if expected.duplicates:
         judge += f", {number_of(expected.duplicates, 'duplicate')}"

@@ -148,6 +148,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
                     "confused": wrong,
                     "duplicates": 0,
                     "unjudged": 0,
+                    "held_out": 0,
                 },
             ),
         )

@@ -167,3 +167,15 @@ def test_a_model_of_too_little(nbtext: Any, tmp_path: Path) -> None:
     result = nbtext("predict", "one.txt", "-m", "m", "--coverage", "0.9", cwd=tmp_path)
     assert result.status == 2
     assert "train it on several documents of each label" in result.err
+
+
+@pytest.mark.parametrize("coverage", ["0.05", "0.3", "0.6", "0.95"])
+def test_no_label_beside_an_empty_set(nbtext: Any, letters: Path, model: str, coverage: str) -> None:
+    """A document whose prediction set is empty has no label, and a reason."""
+    out = nbtext("predict", str(letters / "test"), "-m", model, "--coverage", coverage, "--to", "jsonl").out
+    records = [json.loads(line) for line in out.splitlines()]
+    assert len(records) == 84
+    for record in records:
+        (labels,) = (value for value in record.values() if isinstance(value, list))
+        assert labels or (record["label"] is None and "prediction set is empty" in record["reason"])
+    assert any(record["label"] is None for record in records) == (coverage in ("0.05", "0.3", "0.6"))

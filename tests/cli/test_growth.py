@@ -245,3 +245,17 @@ def test_every_command_is_in_the_help(nbtext: Any) -> None:
     """Those that make other models of models are listed in the group Grow."""
     shown = nbtext("--help").out.partition("Grow:")[2].strip("\n").partition("\n\n")[0]
     assert re.findall(r"^  (\w+)  ", shown, re.MULTILINE) == ["update", "forget", "merge", "calibrate"]
+
+
+def test_calibrating_on_texts_that_were_never_learned_is_no_leave_one_out(
+    nbtext: Any, letters: Path, tmp_path: Path
+) -> None:
+    """The summary says how many documents the model has not learned, as far as its counts can tell."""
+    assert nbtext("train", str(letters / "train"), "-o", "m", cwd=tmp_path).status == 0
+    new = nbtext("calibrate", "m", str(letters / "test"), "-o", "new", cwd=tmp_path)
+    assert (new.status, "leave-one-out" in new.err) == (0, False), new.err
+    assert re.search(r"\(84 documents, 8\d of them not learned", new.err), new.err
+    both = nbtext("calibrate", "m", str(letters / "train"), str(letters / "test"), "-o", "both", cwd=tmp_path)
+    assert re.search(r"\(420 documents, 8\d of them not learned", both.err), both.err
+    old = nbtext("calibrate", "m", str(letters / "train"), "-o", "old", cwd=tmp_path)
+    assert "leave-one-out" in old.err and "not learned" not in old.err
