@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -27,6 +30,26 @@ HINTS = {
     errno.EROFS: "write to a place that is not read-only",
     errno.EACCES: "write where you may, or change its permissions",
 }
+
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")  # what a cell begins with that spreadsheets evaluate
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def escape_formulas(rows: bytes) -> bytes:
+    """CSV rows in UTF-8 with a quote before each cell that a spreadsheet would evaluate; numbers stay as they are."""
+    csv.field_size_limit(sys.maxsize)
+    end = "\r\n" if rows.endswith(b"\r\n") else "\n"
+    texts = csv.reader(io.StringIO(rows.decode("utf-8", "surrogateescape"), newline=""))
+    lines = (",".join(map(_safe_cell, row)) + end for row in texts)
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _safe_cell(cell: str) -> str:
+    if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        cell = "'" + cell
+    # csv.writer does not quote a carriage return in lines that end without one
+    return '"' + cell.replace('"', '""') + '"' if re.search('[",\r\n]', cell) else cell
 
 
 def check_output(path: str) -> None:

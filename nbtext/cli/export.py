@@ -5,28 +5,26 @@ from __future__ import annotations
 import click
 
 from nbtext.cli.command import Option, command
-from nbtext.cli.options import BINARY_OUTPUT, DEBUG, MODEL_PARTS
-from nbtext.cli.running import binary_output, format_of
+from nbtext.cli.options import BINARY_OUTPUT, DEBUG, MODEL_PARTS, SPREADSHEET_SAFE
+from nbtext.cli.running import binary_output, is_spreadsheet_safe
 from nbtext.errors import SettingsError
-from nbtext.export.formats import FORMATS
+from nbtext.export.formats import EXPORTERS, format_of
+from nbtext.output import escape_formulas
+
+SUFFIXES = ", ".join(suffix for exporter in EXPORTERS.values() for suffix in exporter.suffixes)
 
 
 @command(
     *MODEL_PARTS,
-    Option("--to", "output_format", type=click.Choice(list(FORMATS)), metavar="FORMAT",
-           help="Format. The suffix of -o implies it: .c, .csv, .js, .mjs or .onnx."),
+    Option("--to", "output_format", type=click.Choice(list(EXPORTERS)), metavar="FORMAT",
+           help=f"Format. The suffix of -o implies it: {SUFFIXES}."),
+    SPREADSHEET_SAFE,
     BINARY_OUTPUT,
     DEBUG,
     common="-m --to -o",
     example="nbtext export letters.joblib -o letters.mjs",
-    notes="c: a C99 file without dependencies. It is a filter of lines, and offers the function nbtext_classify.\n\n"
-    "csv: a row for each feature with its weights for all labels.\n\n"
-    "js: a JavaScript module without dependencies. classify(text) returns the label and the probabilities.\n\n"
-    "onnx: a graph that takes features (words, or n-grams of words) as strings, and returns the label and the "
-    "probabilities. The documentation in the graph describes the details. Needs nbtext[onnx].\n\n"
-    "sklearn-json: the steps of a scikit-learn pipeline with their parameters and fitted attributes. To convert a "
-    "pipeline to a model, use nbtext.export.from_sklearn in Python, since nbtext never loads a pickle.\n\n"
-    "Memory holds the model and the weights of all features for all labels (js and c: only those that differ).",
+    notes="".join(f"{exporter.name}: {exporter.summary}\n\n" for exporter in EXPORTERS.values())
+    + "Memory holds the model and the weights of all features for all labels (js and c: only those that differ).",
 )  # fmt: skip
 def export(model: str, output_format: str | None, output: str | None) -> None:
     """Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.
@@ -37,8 +35,9 @@ def export(model: str, output_format: str | None, output: str | None) -> None:
     from nbtext.artifact.model import load_model
     from nbtext.export import formats
 
-    chosen = output_format or format_of(output or "-", tuple(FORMATS))
+    chosen = output_format or format_of(output or "-")
     if chosen is None:
-        raise SettingsError("the format is not given", where="--to", hint=f"choose one of {', '.join(FORMATS)}")
+        raise SettingsError("the format is not given", where="--to", hint=f"choose one of {', '.join(EXPORTERS)}")
+    escape = escape_formulas if is_spreadsheet_safe(chosen) else None
     target = binary_output(output)
-    formats.export(load_model(model).fitted, chosen, target)
+    formats.export(load_model(model).fitted, chosen, target, escape=escape)

@@ -376,8 +376,13 @@ def refuse_for_matrix() -> None:
     refuse(FEATURE_STAGE, INPUT_STAGE, CLUSTER_STAGE, because=because, but=("input_format",))
 
 
-def result_options(formats: tuple[str, ...], piped: str = "tsv") -> tuple[Option, Option]:
-    """Where a result goes, and its format.
+SPREADSHEET_SAFE = Option(
+    "--spreadsheet-safe", is_flag=True, expose_value=False,
+    help="--to csv: put a quote before cells that a spreadsheet evaluates as formulas.")  # fmt: skip
+
+
+def result_options(formats: tuple[str, ...], piped: str = "tsv") -> tuple[Option, Option, Option]:
+    """Where a result goes, its format, and whether its cells are safe for spreadsheets.
 
     piped  the format by default if a program reads the result
     """
@@ -386,4 +391,5 @@ def result_options(formats: tuple[str, ...], piped: str = "tsv") -> tuple[Option
                help="File to write. Its suffix, such as .jsonl, implies the format."),
         Option("--to", "output_format", type=click.Choice(formats), metavar="FORMAT",
                default_help=f"table on a terminal, else {piped}", help="Output format."),
+        SPREADSHEET_SAFE,
     )  # fmt: skip

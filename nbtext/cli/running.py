@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from nbtext.cli.command import typed_options
 from nbtext.cli.files import named_outputs
 from nbtext.cli.options import RunSettings
 from nbtext.documents.batch import Block
 from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, SettingsError, number_of, printable
-from nbtext.output import STANDARD_OUTPUT, atomic_output, check_output, locked
+from nbtext.output import STANDARD_OUTPUT, atomic_output, check_output, escape_formulas, locked
 
 if TYPE_CHECKING:
     from nbtext.cluster.executor import Workers
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = {  # of an output file: its format
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".md": "markdown",
-    ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx", ".c": "c", ".js": "js",
-    ".mjs": "js", ".onnx": "onnx",
+    ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx",
+
 }  # fmt: skip
 
 
@@ -73,14 +74,42 @@ def result_file(output: str, output_format: str) -> Iterator[BinaryIO]:
 
     Data may hold control characters. On a terminal they are written as escapes, as in tables.
     """
+    is_safe = is_spreadsheet_safe(output_format)
     with atomic_output(output) as file:
-        yield cast("BinaryIO", _EscapedTerminal(file)) if is_watched(output) and output_format != "table" else file
+        shown = cast("BinaryIO", _EscapedTerminal(file)) if is_watched(output) and output_format != "table" else file
+        yield cast("BinaryIO", _SpreadsheetSafe(shown)) if is_safe else shown
 
 
 def write_result(text: str, output: str, output_format: str) -> None:
     """Write a result as UTF-8; what UTF-8 cannot encode is written as escapes."""
     with result_file(output, output_format) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def is_spreadsheet_safe(output_format: str) -> bool:
+    """Whether --spreadsheet-safe was given; SettingsError if the format is not csv."""
+    is_safe = "--spreadsheet-safe" in typed_options()
+    if is_safe and output_format != "csv":
+        what = f"{output_format} has no spreadsheet cells"
+        raise SettingsError(what, where="--spreadsheet-safe", hint="use it with --to csv")
+    return is_safe
+
+
+class _SpreadsheetSafe:
+    """A CSV file without cells that a spreadsheet evaluates."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._pending = b""
+        self.flush = file.flush
+
+    def write(self, rows: bytes) -> int:
+        """Write complete rows, and keep an incomplete one until its end comes."""
+        self._pending += rows
+        if self._pending.count(b'"') % 2 == 0 and self._pending.endswith(b"\n"):
+            self._file.write(escape_formulas(self._pending))
+            self._pending = b""
+        return len(rows)
 
 
 class _EscapedTerminal:

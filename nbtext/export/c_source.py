@@ -1,4 +1,4 @@
-"""A model as one C file that depends on the standard library alone: the weights, and the lines that ask them."""
+"""A model as one C file that needs only the standard library: its numbers, and the code of classify.c."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from nbtext.errors import ModelError
-from nbtext.export.portable import check_analyzer, named_features
-from nbtext.export.probabilities import probabilities_of
+from nbtext.export.exporter import Exporter, check_analyzer, named_features, probability_parameters
 from nbtext.features.analyzer import LONGEST_TOKEN
 from nbtext.features.formulas import format_formula
 from nbtext.features.weighting import Weighting
@@ -35,25 +34,27 @@ SIGMA, DOTTED_I = "Σ", "İ"  # what becomes of them takes more than a table
 FINAL = "ς"
 
 
+def check_c(model: FittedModel) -> None:
+    """Raise ModelError if a C file cannot hold the model."""
+    check_analyzer(model)
+    settings = model.feature_settings
+    if settings.analyzer != "word":
+        raise ModelError("character n-grams cannot be exported to C", hint="use --to js")
+    if settings.strip_accents is not None:
+        raise ModelError("--strip-accents cannot be exported to C", hint="use --to js")
+    if any("\0" in name for name in (*named_features(model).terms, *model.labels)):
+        raise ModelError("a word or label with a NUL character cannot be exported to C", hint="use --to js")
+
+
 def c_source(model: FittedModel) -> Iterator[bytes]:
-    """C99 whose `nbtext_classify` has the labels and probabilities of `predict`; by itself a filter of lines.
+    """C99 whose `nbtext_classify` gives the labels and probabilities of `predict`, and whose `main` filters lines.
 
-    Weights are kept as the scorer has them, only where a class has used a feature; what of Unicode is a letter, and
-    which lower case it has, as Python has it.
-
-    raises  ModelError: characters instead of words, or accents that are stripped, beside what no format can hold
+    Weights are stored sparse, as in the scorer. Tables hold the word characters and lower case of this Python.
     """
     names = named_features(model).terms
-    check_analyzer(model)
     settings, calibration = model.feature_settings, model.calibration
     scorer, weighting = model.scorer, model.weighting
-    if settings.analyzer != "word":
-        raise ModelError("features of characters cannot be exported to C", hint="use --to js")
-    if settings.strip_accents is not None:
-        raise ModelError("what strips accents cannot be exported to C", hint="use --to js")
-    if any("\0" in name for name in (*names, *model.labels)):
-        raise ModelError("a word or label with a NUL character cannot be exported to C", hint="use --to js")
-    found = probabilities_of(model)
+    found = probability_parameters(model)
     constants = {
         "LOWERCASE": int(settings.lowercase), "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
         "WEIGH(count, length)": _formula(weighting),
@@ -119,3 +120,9 @@ def _unicode() -> bytes:
         runs = (f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{wanted})+", text))
         tables.append(_table("Range ", f"{name}[]", runs))
     return b"".join(tables)
+
+
+C_SOURCE = Exporter(
+    "c", (".c",), "A C99 file without dependencies: a filter of lines, or nbtext_classify in a program of yours.",
+    check_c, c_source,
+)  # fmt: skip

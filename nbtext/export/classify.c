@@ -220,6 +220,7 @@ int main(void) {
             if (best == -2) break;
             if (best == -1) puts("\t");
             else put_field(labels[best]), printf("\t%.17g\n", probabilities[best]);
+            if (fflush(stdout) == EOF) break;  /* a program at the other end of a pipe may wait for the answer */
             length = 0;
         } else {
             if (length == room) {

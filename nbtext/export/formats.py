@@ -1,30 +1,41 @@
-"""The formats that models are exported to, by their names."""
+"""The registry of export formats."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Callable
 
+from nbtext.export.c_source import C_SOURCE
+from nbtext.export.javascript import JAVASCRIPT
+from nbtext.export.onnx_graph import ONNX
+from nbtext.export.sklearn_json import SKLEARN_JSON
+from nbtext.export.table import CSV
 from nbtext.model.fitted_model import FittedModel
 from nbtext.output import atomic_output
 
-# name: the file of this room and its function; each is imported when it is wanted
-FORMATS = {
-    "c": ("c_source", "c_source"),
-    "csv": ("table", "table"),
-    "js": ("javascript", "javascript"),
-    "onnx": ("onnx_graph", "onnx_graph"),
-    "sklearn-json": ("sklearn_json", "sklearn_json"),
-}
+EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT, ONNX, SKLEARN_JSON)}
 
 
-def export(model: FittedModel, form: str, path: str) -> None:
-    """Write a trained model in one of FORMATS to `path` ("-": standard output), whole or not at all.
+def format_of(path: str) -> str | None:
+    """The name of the format whose suffix a path has; None: no format has it."""
+    return next((exporter.name for exporter in EXPORTERS.values() if path.lower().endswith(exporter.suffixes)), None)
 
-    raises  ModelError: a model that the format cannot hold; OutputError: the file cannot be written
+
+def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes], bytes] | None = None) -> None:
+    """Write a trained model in the format of this name, completely or not at all.
+
+    Parameters
+    ----------
+    name : a key of EXPORTERS
+    path : of the file; "-" is standard output
+    escape : applied to each part of the file
+
+    Raises
+    ------
+    ModelError : the format cannot hold the model
+    OutputError : the file cannot be written
     """
-    module, name = FORMATS[form]
-    written: Callable[[FittedModel], Iterator[bytes]] = getattr(import_module(f"nbtext.export.{module}"), name)
+    exporter = EXPORTERS[name]
+    exporter.check(model)
     with atomic_output(path) as file:
-        for part in written(model):
-            file.write(part)
+        for part in exporter.write(model):
+            file.write(escape(part) if escape is not None else part)

@@ -1,4 +1,4 @@
-"""A model as one JavaScript module that depends on nothing: the weights, and the lines that ask them."""
+"""A model as one JavaScript module without dependencies: its numbers, and the code of classify.js."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from nbtext.export.portable import check_analyzer, named_features
-from nbtext.export.probabilities import probabilities_of
+from nbtext.export.exporter import Exporter, check_analyzer, named_features, probability_parameters
 from nbtext.features.analyzer import LONGEST_TOKEN
 from nbtext.features.formulas import format_formula
 from nbtext.model.fitted_model import FittedModel
@@ -20,12 +19,11 @@ NOT_ASCII = r"[^\x00-\x7f]"
 
 
 def javascript(model: FittedModel) -> Iterator[bytes]:
-    """An ECMAScript module that exports `classify(text)`, with the labels and probabilities of `predict`.
+    """An ECMAScript module that exports `classify(text)`, which gives the labels and probabilities of `predict`.
 
-    Weights are kept as the scorer has them, only where a class has used a feature.
+    Weights are stored sparse, as in the scorer.
     """
     features = named_features(model)
-    check_analyzer(model)
     scorer, settings = model.scorer, model.feature_settings
     weighting = model.weighting
     data: dict[str, Any] = {
@@ -46,7 +44,7 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         "starts": _numbers(scorer.indptr),
         "classes": _numbers(scorer.classes),
         "deltas": _numbers(scorer.deltas),
-        **probabilities_of(model),
+        **probability_parameters(model),
     }
     # within a page, no text of the model may end the script
     yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
@@ -72,3 +70,9 @@ def _combining() -> str:
     """All combining characters: JavaScript has no name for them."""
     points = [point for point in range(sys.maxunicode + 1) if unicodedata.combining(chr(point))]
     return "[" + "".join(f"\\u{{{point:x}}}" for point in points) + "]"
+
+
+JAVASCRIPT = Exporter(
+    "js", (".js", ".mjs"), "A JavaScript module without dependencies: classify(text) returns label and probabilities.",
+    check_analyzer, javascript,
+)  # fmt: skip

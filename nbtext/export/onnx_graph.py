@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import MissingExtra, ModelError
-from nbtext.export.portable import check_dense, named_features
-from nbtext.export.probabilities import probabilities_of
+from nbtext.export.exporter import Exporter, check_dense, named_features, probability_parameters
 from nbtext.features.formulas import evaluate
 from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel
@@ -67,18 +66,18 @@ class Graph:
 
 
 def onnx_graph(model: FittedModel) -> Iterator[bytes]:
-    """An ONNX model, which says in its documentation what it takes and gives; sums are in double precision.
+    """An ONNX model, whose documentation describes its input and output; it computes in double precision.
 
-    ONNX has no operator that finds nbtext's tokens (its lower case and its white space depend on the machine), so the
-    graph begins where the text is cut into features.
+    No ONNX operator finds the tokens of nbtext (lower case and white space depend on the machine), so the input is the
+    features of the documents.
 
-    raises  MissingExtra: onnx is not installed; ModelError: a model that the format cannot hold
+    raises  MissingExtra: onnx is not installed
     """
     try:
         from onnx import TensorProto, helper
     except ImportError:
         raise MissingExtra("--to onnx", library="onnx", extra="onnx") from None
-    terms = _terms(model)
+    terms = named_features(model).terms
     graph = Graph()
     counts, known = _counts(graph, terms)
     weights = _weighted(graph, model, counts, known)
@@ -101,7 +100,8 @@ def onnx_graph(model: FittedModel) -> Iterator[bytes]:
     yield onnx_model.SerializeToString(deterministic=True)
 
 
-def _terms(model: FittedModel) -> list[str]:
+def check_onnx(model: FittedModel) -> None:
+    """Raise ModelError if an ONNX file cannot hold the model."""
     features = named_features(model)
     check_dense(model)
     n_bytes = len(features) * (len(model.labels) + 3) * 8 + len(features.blob)
@@ -113,7 +113,6 @@ def _terms(model: FittedModel) -> list[str]:
     for text in (*features.terms, *model.labels):
         if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
             raise ModelError("ONNX cannot hold a feature or label that is no Unicode text", hint="use --to js")
-    return features.terms
 
 
 def _counts(graph: Graph, terms: list[str]) -> tuple[str, str]:
@@ -192,7 +191,7 @@ def _scores(graph: Graph, model: FittedModel, weights: str) -> str:
 
 def _answers(graph: Graph, model: FittedModel, scores: str, known: str) -> tuple[str, str]:
     """The names of the labels and of the probabilities."""
-    found = probabilities_of(model)
+    found = probability_parameters(model)
     length = graph.with_constant("Max", known, 1.0, name="length")
     power = graph.with_constant("Pow", length, found["b"], name="power")
     temperature = graph.with_constant("Mul", power, found["a"], name="temperature")
@@ -211,3 +210,9 @@ def _answers(graph: Graph, model: FittedModel, scores: str, known: str) -> tuple
         decisive = graph.with_constant("Add", logs, found["shift"], name="decisive")
     best = graph.add("ArgMax", decisive, name="best", axis=1, keepdims=0)
     return graph.add("Gather", graph.constant(list(model.labels), "labels"), best, name="label"), probabilities
+
+
+ONNX = Exporter(
+    "onnx", (".onnx",), "A graph from features (words, or n-grams of words) as strings to label and probabilities; its "
+    "documentation has the details. Needs nbtext[onnx].", check_onnx, onnx_graph,
+)  # fmt: skip

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.export.portable import check_analyzer, check_dense, named_features
-from nbtext.export.probabilities import probabilities_of
+from nbtext.export.exporter import Exporter, check_analyzer, check_dense, named_features, probability_parameters
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.model.fitted_model import FittedModel
 
@@ -20,23 +19,28 @@ VERSION = 1
 Step = dict[str, Any]
 
 
-def sklearn_json(model: FittedModel) -> Iterator[bytes]:
-    """JSON of a pipeline's steps; the class of each is one of scikit-learn's, by its name.
-
-    The first step counts features. The last one is the naive Bayes of the same name, where scikit-learn has it with
-    that prior, else a LogisticRegression with the same weights. What scikit-learn does not know, the temperature and
-    what follows it, is beside the steps: see `probabilities_of`. It leaves out no word that is too long either.
-
-    raises  ModelError: features or a model that scikit-learn does not have
-    """
-    named_features(model)
+def check_sklearn(model: FittedModel) -> None:
+    """Raise ModelError if scikit-learn does not have these features or this model."""
     check_dense(model)
-    check_analyzer(model, is_own_pattern_known=True)
+    check_analyzer(model, has_regex=True)
+    if model.model_settings.model == "bernoulli" and model.hyperparameters.smoothing == 0:
+        raise ModelError("scikit-learn has no Bernoulli model without smoothing", hint="train with --smoothing 1e-10")
+    if model.model_settings.is_linear and len(model.labels) == 1:
+        raise ModelError("scikit-learn has no linear model of one label", hint="train with two labels or more")
+
+
+def sklearn_json(model: FittedModel) -> Iterator[bytes]:
+    """JSON of the steps of a scikit-learn pipeline: the class name, parameters and attributes of each.
+
+    The first step counts features. The last one is the Naive Bayes of the same name if scikit-learn has it with this
+    prior, else a LogisticRegression with the same weights. Calibration, which scikit-learn does not have, is stored
+    beside the steps, as `probability_parameters`. scikit-learn does not omit tokens that are too long.
+    """
     document = {
         "format": FORMAT,
         "version": VERSION,
         "steps": [_vectorizer(model), *_transformers(model), _estimator(model)],
-        "probabilities": probabilities_of(model),
+        "probabilities": probability_parameters(model),
     }
     yield json.dumps(document, allow_nan=False).encode("ascii") + b"\n"
 
@@ -84,7 +88,6 @@ def _estimator(model: FittedModel) -> Step:
     weights, n_features = scorer.weights(), scorer.n_features
     shared: dict[str, Any] = {"classes_": np.array(model.labels), "n_features_in_": n_features}
     if name == "bernoulli":
-        _check_smoothed(model)
         # of w = log(p / (1 - p)) the log p
         return _bayes(model, "BernoulliNB", {}, feature_log_prob_=-np.logaddexp(0.0, -weights), **shared)
     if name == "multinomial":
@@ -95,17 +98,19 @@ def _estimator(model: FittedModel) -> Step:
     bias = scorer.bias
     if len(bias) == 1:
         raise ModelError("scikit-learn has no linear model of one label", hint="train with two labels or more")
-    if len(bias) == 2:  # it has the plane between them
+    if len(bias) == 2:  # it has one vector of weights
         weights, bias = weights[-1:] - weights[:1], bias[-1:] - bias[:1]
     return _step("LogisticRegression", {}, coef_=weights, intercept_=bias, **shared)
 
 
-def _check_smoothed(model: FittedModel) -> None:
-    if model.hyperparameters.smoothing == 0:
-        raise ModelError("scikit-learn has no Bernoulli model without smoothing", hint="train with --smoothing 1e-10")
-
-
 def _bayes(model: FittedModel, name: str, params: dict[str, Any], **attributes: Any) -> Step:
-    """A step of scikit-learn's naive Bayes."""
+    """A step of a Naive Bayes class."""
     params = {"alpha": model.hyperparameters.smoothing, **params}
     return _step(name, params, class_log_prior_=model.log_prior, **attributes)
+
+
+SKLEARN_JSON = Exporter(
+    "sklearn-json", (), "The steps of a scikit-learn pipeline with their parameters and fitted attributes. nbtext "
+    "loads no pickle, so a pipeline becomes a model only in Python: nbtext.export.from_sklearn.",
+    check_sklearn, sklearn_json,
+)  # fmt: skip

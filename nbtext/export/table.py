@@ -1,4 +1,4 @@
-"""The weights as a table that a spreadsheet opens."""
+"""The weights of a model as CSV."""
 
 from __future__ import annotations
 
@@ -8,32 +8,29 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nbtext.export.portable import check_dense, named_features
+from nbtext.export.exporter import Exporter, check_dense, named_features
 from nbtext.model.fitted_model import FittedModel
 
-ROWS = 4096  # that are made at once
+ROWS = 4096  # written at once
 
 
 def table(model: FittedModel) -> Iterator[bytes]:
-    """CSV with a column for each label after `kind`, `feature` and `idf`.
+    """CSV with the columns `kind`, `feature`, `idf`, and one for each label.
 
-    Of kind `bias` is the row of what each label's score begins with, the prior included; of `log_prior` that prior
-    alone, where the model is one of naive Bayes; of `weight` a row for each feature: its name, its idf (1 where there
-    is none), and its weight for each label. The score of a document is the bias plus the weights times its counts,
-    weighed by the model's tf, idf and norm. Numbers read back are exact.
+    The row of kind `bias` has the score of an empty document, prior included. The row of kind `log_prior`, of Naive
+    Bayes models only, has the prior alone. Each row of kind `weight` has the name of a feature, its idf (1 without
+    idf), and its weights. The score of a document is the bias plus the weights times its counts, weighted by the
+    model's tf, idf and norm. Numbers have all digits.
     """
-    features = named_features(model)
-    check_dense(model)
-    reading = model
-    scorer, idf = reading.scorer, reading.weighting.idf
+    features, scorer, idf = named_features(model), model.scorer, model.weighting.idf
     idf = np.ones(len(features)) if idf is None else idf
     yield _lines([["kind", "feature", "idf", *model.labels], ["bias", "", 1.0, *scorer.bias.tolist()]])
     if not model.model_settings.is_linear:
         yield _lines([["log_prior", "", 1.0, *model.log_prior.tolist()]])
     terms, weights = features.terms, scorer.weights().T
     for start in range(0, len(terms), ROWS):
-        part = slice(start, start + ROWS)
-        rows = zip(terms[part], idf[part].tolist(), weights[part].tolist(), strict=True)
+        block = slice(start, start + ROWS)
+        rows = zip(terms[block], idf[block].tolist(), weights[block].tolist(), strict=True)
         yield _lines([["weight", term, factor, *own] for term, factor, own in rows])
 
 
@@ -41,3 +38,6 @@ def _lines(rows: list[list[str | float]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+CSV = Exporter("csv", (".csv",), "A row for each feature with its weight for each label.", check_dense, table)

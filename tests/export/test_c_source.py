@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import subprocess
 import unicodedata
 from pathlib import Path
@@ -16,7 +17,7 @@ from demo_models import KINDS, ODD_TEXTS, documents
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
-from nbtext.export.c_source import c_source
+from nbtext.export.c_source import C_SOURCE
 from nbtext.export.formats import export
 from nbtext.features.analyzer import Analyzer
 from nbtext.model.predictor import Predictor
@@ -157,4 +158,22 @@ def test_a_name_that_c_cannot_hold() -> None:
     """A NUL ends a string of C."""
     classifier = TextClassifier().fit(["one two", "three"], ["a\0", "b"])
     with pytest.raises(ModelError, match="NUL"):
-        b"".join(c_source(classifier.fitted_))
+        C_SOURCE.check(classifier.fitted_)
+
+
+def test_the_filter_answers_each_line_at_once(cc: str, tmp_path: Path) -> None:
+    """A program that waits for the answer before it writes the next line gets it."""
+    classifier = TextClassifier().fit(["one two", "three"], ["a", "b"])
+    export(classifier.fitted_, "c", str(tmp_path / "model.c"))
+    subprocess.run([cc, str(tmp_path / "model.c"), *STRICT, "-o", str(tmp_path / "filter")], check=True)
+    with subprocess.Popen([str(tmp_path / "filter")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text, label in ((b"one\n", b"a"), (b"three\n", b"b"), (b"two\n", b"a")):
+            process.stdin.write(text)
+            process.stdin.flush()
+            is_ready, _, _ = select.select([process.stdout], [], [], 30)
+            assert is_ready, "no answer"
+            assert os.read(process.stdout.fileno(), 1000).split(b"\t")[0] == label
+        process.stdin.close()
+        assert process.wait() == 0

@@ -22,9 +22,9 @@ from demo_models import documents
 import nbtext
 from nbtext.documents.batch import Batch
 from nbtext.errors import MissingExtra, ModelError
-from nbtext.export.formats import FORMATS, export
+from nbtext.export.formats import EXPORTERS, export
 from nbtext.export.javascript import javascript
-from nbtext.export.onnx_graph import onnx_graph
+from nbtext.export.onnx_graph import ONNX, onnx_graph
 from nbtext.export.sklearn_json import sklearn_json
 from nbtext.export.table import table
 from nbtext.features.analyzer import Analyzer
@@ -215,7 +215,7 @@ def test_a_word_of_no_letters() -> None:
     rows = list(csv.reader(io.StringIO(b"".join(table(classifier.fitted_)).decode())))
     assert [row[:2] for row in rows[1:4]] == [["bias", ""], ["log_prior", ""], ["weight", ""]]
     with pytest.raises(ModelError, match="empty word"):
-        list(onnx_graph(classifier.fitted_))
+        ONNX.check(classifier.fitted_)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -231,7 +231,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "refusing"), REFUSED)
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORTERS)
 def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form: str, tmp_path: Path) -> None:
     """Is refused in one line with a hint, and leaves no file behind."""
     classifier = TextClassifier(**options).fit(

@@ -1,0 +1,90 @@
+"""What an export format is, what it can hold, and how scores become probabilities in other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nbtext.errors import ModelError
+from nbtext.features.analyzer import has_own_pattern
+from nbtext.features.vocabulary import Vocabulary
+from nbtext.model.fitted_model import FittedModel
+
+MOST_WEIGHTS = 2**28  # of all features and labels together, in a format that writes each of them out: 2 GiB
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """A format for other programs.
+
+    name      the value of `--to`
+    suffixes  of the files, by which `-o` selects the format
+    summary   one sentence of help
+    check     raises ModelError with the reason where the format cannot hold a model
+    write     the parts of the file of a model that `check` accepts
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    summary: str
+    check: Callable[[FittedModel], None]
+    write: Callable[[FittedModel], Iterator[bytes]]
+
+
+def named_features(model: FittedModel) -> Vocabulary:
+    """The features of a model that has one weight for each feature and label.
+
+    raises  ModelError: its features are hashed, or its scores need more than these weights
+    """
+    if model.scorer.derivation is not None:
+        raise ModelError(
+            f"a {model.model_settings.model} model has several weights for each feature: it cannot be exported",
+            hint="train another model from its counts: nbtext train MODEL --model multinomial",
+        )
+    if model.vocabulary is None:
+        raise ModelError("hashed features have no names to export", hint="train without --hash-bits")
+    return model.vocabulary
+
+
+def check_dense(model: FittedModel) -> None:
+    """Raise ModelError if there are too many weights to write each of them."""
+    n_weights = len(named_features(model)) * len(model.labels)
+    if n_weights > MOST_WEIGHTS:
+        raise ModelError(
+            f"{n_weights:,} weights are too many to write each of them",
+            hint="use --to js, which omits default weights, or train with --min-df or --max-features",
+        )
+
+
+def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
+    """Raise ModelError if other programs cannot extract the features of the model from a text.
+
+    has_regex  whether the format can hold Python's regular expressions
+    """
+    named_features(model)
+    settings = model.feature_settings
+    if settings.stem is not None:
+        raise ModelError("stemming cannot be exported", hint="train without --stem")
+    if settings.fields:
+        raise ModelError("separate fields cannot be exported", hint="train without --separate-fields")
+    if has_own_pattern(settings) and not has_regex:
+        raise ModelError("a custom token pattern cannot be exported", hint="train without --token-pattern")
+
+
+def probability_parameters(model: FittedModel) -> dict[str, Any]:
+    """The numbers that turn the scores s of a document with L known tokens into probabilities and a label.
+
+    p = softmax(s / (a max(L, 1)^b)), q = (1 - noise) p + noise / n_labels, and the probabilities are
+    r = softmax(log q + prior_adjustment). The label is that of the largest log r + shift. Without calibration a is 1,
+    b and noise are 0; prior_adjustment and shift may be None.
+    """
+    calibration = model.calibration
+    scaling = calibration.temperature
+    return {
+        "a": 1.0 if scaling is None else scaling.a,
+        "b": 0.0 if scaling is None else scaling.b,
+        "noise": 0.0 if scaling is None else scaling.noise,
+        "prior_adjustment": None if calibration.prior_adjustment is None else calibration.prior_adjustment.tolist(),
+        "shift": None if calibration.decision_offsets is None else calibration.decision_offsets.tolist(),
+    }

@@ -1,0 +1,108 @@
+"""CSV for spreadsheets: cells that begin like a formula, as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtext.output import escape_formulas
+
+EVIL = ("=1+1", "+cmd", "-cmd|x", "@SUM(A1)", "\ttab", "\rreturn")
+
+
+@pytest.fixture
+def model(nbtext: Any, tmp_path: Path) -> str:
+    """Labels and ids that begin like formulas."""
+    lines = [
+        json.dumps({"id": f"{EVIL[n % 6]}{n}", "text": f"word{n % 3} more", "label": EVIL[n % 3]}) + "\n"
+        for n in range(24)
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(lines))
+    assert nbtext("train", "t.jsonl", "-o", "m.joblib", cwd=tmp_path).status == 0
+    return "m.joblib"
+
+
+COMMANDS = [
+    ["predict", "t.jsonl", "-m", "m.joblib"],
+    ["predict", "t.jsonl", "-m", "m.joblib", "-o", "out.csv"],
+    ["explain", "t.jsonl", "-m", "m.joblib"],
+    ["evaluate", "t.jsonl", "-m", "m.joblib"],
+    ["inspect", "m.joblib"],
+    ["sample", "m.joblib"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_cell_is_a_formula(nbtext: Any, model: str, tmp_path: Path, command: list[str]) -> None:
+    """With the option, such cells begin with a quote; all others are as without it."""
+    found = []
+    for options in ([], ["--spreadsheet-safe"]):
+        result = nbtext(*command, "--to", "csv", *options, cwd=tmp_path)
+        assert result.status == 0, result.err
+        written = (tmp_path / "out.csv").read_bytes().decode() if "out.csv" in command else result.out
+        found.append(list(csv.reader(io.StringIO(written, newline=""))))
+    plain, safe = found
+    assert len(plain) == len(safe)
+    n_escaped = 0
+    for row, shown in zip(plain, safe, strict=True):
+        for cell, seen in zip(row, shown, strict=True):
+            assert seen in (cell, "'" + cell)
+            if cell.startswith(tuple("=@\t\r")) or (cell.startswith(tuple("+-")) and not is_number(cell)):
+                assert seen == "'" + cell
+                n_escaped += 1
+            else:
+                assert seen == cell
+    assert n_escaped > 0
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def test_exported_weights(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """`export --to csv` has the option as well, and other formats do not."""
+    result = nbtext("export", model, "-o", "weights.csv", "--spreadsheet-safe", cwd=tmp_path)
+    assert result.status == 0, result.err
+    header = next(csv.reader(io.StringIO((tmp_path / "weights.csv").read_text())))
+    assert header[3:] == ["'" + label for label in sorted(EVIL[:3])]
+    for arguments in (
+        ["export", model, "--to", "js", "-o", "x.mjs"],
+        ["predict", "t.jsonl", "-m", model, "--to", "tsv"],
+    ):
+        result = nbtext(*arguments, "--spreadsheet-safe", cwd=tmp_path)
+        assert (result.status, result.err.count("\n")) == (2, 1)
+        assert result.err.startswith("nbtext: --spreadsheet-safe: ")
+    assert not (tmp_path / "x.mjs").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "safe"),
+    [
+        (b"a,-1.5,+2e-3\n", b"a,-1.5,+2e-3\n"),
+        (b'=1,"a\n=b",-\n', b"'=1,\"a\n=b\",'-\n"),
+        (b'"=""x""",@y\r\n', b'"\'=""x""",\'@y\r\n'),
+        ("ä,=ö\n".encode(), "ä,'=ö\n".encode()),
+    ],
+)
+def test_cells(rows: bytes, safe: bytes) -> None:
+    """Numbers stay numbers; quoting, line ends and bytes stay as they are."""
+    assert escape_formulas(rows) == safe
+
+
+def test_the_suffix_is_the_format(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """`-o FILE.mjs` implies --to js; without either, the formats are named."""
+    assert nbtext("export", model, "-o", "x.mjs", cwd=tmp_path).status == 0
+    assert "export function classify" in (tmp_path / "x.mjs").read_text()
+    result = nbtext("export", model, "-o", "x.unknown", cwd=tmp_path)
+    assert (result.status, result.err) == (
+        2, "nbtext: --to: the format is not given; choose one of c, csv, js, onnx, sklearn-json\n"
+    )  # fmt: skip
