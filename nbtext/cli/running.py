@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 SUFFIXES = {  # of an output file: its format
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".md": "markdown",
     ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx",
-
 }  # fmt: skip
 
 
