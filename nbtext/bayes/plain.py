@@ -16,7 +16,7 @@ Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray
 
 
 def combine_entries(a: Entries, b: Entries, sign: int) -> Entries | None:
-    """The entries of a + sign * b without those that come to nothing; None where one falls below zero."""
+    """Return the entries of a + sign * b that are not zero, or None if one is negative."""
     n_classes = max(int(a[1].max(initial=0)), int(b[1].max(initial=0))) + 1
     keys = np.concatenate((_keys(a, n_classes), _keys(b, n_classes)))
     order = np.argsort(keys, kind="stable")
@@ -49,12 +49,12 @@ def left_out_gains(
     log_smoothings: Floats,
     table: Floats,
 ) -> Floats:
-    """How much likelier each document is in each class, left out of it, than one of features that nobody has used.
+    """Return how much each document, left out of its class, gains in each class over a document of unseen features.
 
     rows     (indptr, indices, counts): documents that the corpus holds
     table    (n, n_smoothings), log(1 + t / smoothing) for t = 0 ... n - 1
     returns  (n_documents, n_classes, n_smoothings): the sums of counts * log(1 + t / smoothing)
-    raises   ValueError: a document is no part of the corpus
+    raises   ValueError: a document is not part of the corpus
     """
     indptr, indices, counts = rows
     w_indptr, w_classes, _, occurrences = corpus

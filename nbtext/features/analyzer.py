@@ -1,4 +1,4 @@
-"""The executable definition of a token, and of a feature, in plain Python."""
+"""Analyzer: the definition of tokens and features, in plain Python."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from nbtext.errors import MissingExtra, SettingsError
 from nbtext.features.settings import FeatureSettings
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
-# the same matches for every text: a match begins where a word does and is greedy, so both \b always hold
+# the same matches for every text, but faster: matches are greedy and begin at a word, so both \b always hold
 SAME_MATCHES_SOONER = r"\w\w+"
 LONGEST_TOKEN = 0xFFFF  # bytes in UTF-8; the same in the kernel
 TOO_LONG = f"token of more than {LONGEST_TOKEN:,} bytes"
 WHITE_SPACE = re.compile(r"\s\s+")
-LARGEST_MEMORY = 1_000_000  # distinct words of which is remembered what becomes of them
+LARGEST_MEMORY = 1_000_000  # cached normal forms of words
 
 
 class Analyzer:
-    """Turns a text into its features, for the same options exactly as scikit-learn's vectorizers do.
+    """Turns a text into features, exactly as scikit-learn's vectorizers do for the same options.
 
     Words: the text, in lower case and without accents where that is asked for; its tokens; without the stop words;
     stemmed; every run of `ngrams` tokens, joined by a space. Characters: every run of `ngrams` characters of the text,
     in which two or more white-space characters count as one space; `char_wb` takes them from each word by itself,
     with a space on both sides, and a word shorter than n once.
 
-    A token of more than 65,535 bytes in UTF-8, which no text in a human language has, is left out, and counted.
+    A token of more than 65,535 bytes in UTF-8, which no natural language has, is ignored and counted.
 
     settings  the options; stop words, stems and the token pattern are for words only
     raises    SettingsError: a token pattern that is none, a language without a stemmer, an option for words alone
@@ -57,7 +57,7 @@ class Analyzer:
         }[settings.analyzer]
 
     def __call__(self, text: str) -> list[str]:
-        """The features of one text, as often as they occur."""
+        """Return the features of one text, with repetitions."""
         if self._lowercase:
             text = text.lower()
         if self._strip_accents is not None:
@@ -65,14 +65,14 @@ class Analyzer:
         return self._features(text)
 
     def document(self, texts: Sequence[str]) -> list[str]:
-        """The features of a document: of its one text, or of each of its fields as `field:feature`."""
+        """Return the features of a document: of its one text, or of each field as `field:feature`."""
         if not self._prefixes:
             (text,) = texts
             return self(text)
         return [prefix + feature for prefix, text in zip(self._prefixes, texts, strict=True) for feature in self(text)]
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of a text that is in lower case and stripped of accents already."""
+        """Return the tokens of a text that is already lowercased and stripped of accents."""
         tokens: list[str] = self._find_tokens(text)
         if len(text) > LONGEST_TOKEN // 4:
             tokens = self._without_long(tokens)
@@ -81,7 +81,7 @@ class Analyzer:
         return [word for word in map(self.normalizer.__getitem__, tokens) if word is not None]
 
     def take_too_long(self) -> int:
-        """How many tokens were left out since the last time because they were too long."""
+        """Return the number of tokens ignored since the last call because they are too long."""
         with self._lock:
             taken, self._n_too_long = self._n_too_long, 0
         return taken
@@ -111,12 +111,12 @@ class Analyzer:
 
 
 def is_too_long(token: str) -> bool:
-    """Whether it has more than LONGEST_TOKEN bytes in UTF-8; lone surrogates count as three."""
+    """Return whether a token has more than LONGEST_TOKEN bytes in UTF-8; lone surrogates have three."""
     return len(token) > LONGEST_TOKEN // 4 and len(token.encode("utf-8", "surrogatepass")) > LONGEST_TOKEN
 
 
 def word_ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
-    """Every run of `shortest` to `longest` tokens, joined by a space; the short ones come first."""
+    """Return every run of `shortest` to `longest` tokens, joined by a space, the shorter ones first."""
     features = list(tokens) if shortest == 1 else []
     for n in range(max(shortest, 2), min(longest, len(tokens)) + 1):
         features.extend(map(" ".join, zip(*(tokens[start:] for start in range(n)), strict=False)))
@@ -124,7 +124,7 @@ def word_ngrams(tokens: list[str], shortest: int, longest: int) -> list[str]:
 
 
 def _padded_ngrams(word: str, shortest: int, longest: int) -> Iterable[str]:
-    """The runs of characters of a padded word; where it is not longer than n, itself, and only once."""
+    """Yield the character n-grams of a padded word; a word not longer than n is yielded once."""
     for n in range(shortest, longest + 1):
         if len(word) <= n:
             yield word
@@ -134,14 +134,14 @@ def _padded_ngrams(word: str, shortest: int, longest: int) -> Iterable[str]:
 
 
 def has_own_pattern(settings: FeatureSettings) -> bool:
-    """Whether the tokens are those of a pattern that somebody chose."""
+    """Return whether the settings have a token pattern other than the default."""
     return settings.token_pattern not in (None, TOKEN_PATTERN)
 
 
 def token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
-    """The compiled token pattern; its one group, where it has one, is the token.
+    """Return the compiled token pattern; if it has a group, that is the token.
 
-    raises  SettingsError: no regular expression, or more than one capturing group
+    raises  SettingsError: invalid regular expression, or more than one capturing group
     """
     if not has_own_pattern(settings):
         return re.compile(SAME_MATCHES_SOONER)
@@ -159,14 +159,14 @@ def token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
 
 
 def strip_accents_unicode(text: str) -> str:
-    """The text decomposed (NFKD) and without its combining characters; a text of ASCII as it is."""
+    """Return the text in NFKD without combining characters."""
     if text.isascii():
         return text
     return "".join([c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)])
 
 
 def strip_accents_ascii(text: str) -> str:
-    """The text decomposed (NFKD) and without everything that is not ASCII then."""
+    """Return the text in NFKD without characters that are not ASCII."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
 
 
@@ -178,16 +178,16 @@ ACCENTS: dict[str | None, Callable[[str], str] | None] = {
 
 
 class Normalizer(dict[str, str | None]):
-    """What becomes of each word: its stem, or None for a stop word. It is decided once; threads may share it."""
+    """Normal form of each word: its stem, or None for a stop word. It is a cache that threads may share."""
 
     def __init__(self, settings: FeatureSettings) -> None:
         super().__init__()
         self._stop_words = frozenset(settings.stop_words)
         self._stemmer = _stemmer(settings.stem) if settings.stem is not None else None
-        self._lock = Lock()  # a Snowball stemmer keeps its word in itself while it works
+        self._lock = Lock()  # a Snowball stemmer is not thread-safe
 
     def decide(self, word: str) -> str | None:
-        """What becomes of a word that nobody has asked for yet."""
+        """Return the normal form of a word, not cached."""
         if word in self._stop_words:
             return None
         if self._stemmer is None:
@@ -203,7 +203,7 @@ class Normalizer(dict[str, str | None]):
 
 
 def _stemmer(language: str) -> Any:
-    """Snowball's stemmer for a language."""
+    """Return the Snowball stemmer for a language."""
     try:
         import snowballstemmer
     except ImportError:
@@ -215,7 +215,7 @@ def _stemmer(language: str) -> Any:
 
 
 def _refuse_word_options(settings: FeatureSettings) -> None:
-    """Options for words say nothing about characters, so that giving them is a mistake."""
+    """Raise SettingsError if an option for words is given with features of characters."""
     given = {
         "--token-pattern": settings.token_pattern is not None,
         "--stop-words": bool(settings.stop_words),
@@ -223,4 +223,4 @@ def _refuse_word_options(settings: FeatureSettings) -> None:
     }
     for option, is_given in given.items():
         if is_given:
-            raise SettingsError("works on words only", where=option, hint="leave it out, or use --analyzer word")
+            raise SettingsError("needs features of words", where=option, hint="leave it out, or use --analyzer word")

@@ -39,42 +39,42 @@ class Counter(Protocol):
     def rows(self, columns: Sequence[list[str]]) -> Rows:
         """Count each document's features.
 
-        A fixed or hashed counter gives final columns, ascending within a row; features outside the vocabulary are
-        in n_tokens only. A growing one gives provisional columns, for `arrange` to sort out.
+        A fixed or hashed counter returns final columns, ascending within a row; features outside the vocabulary are
+        in n_tokens only. A growing one returns provisional columns, which `arrange` replaces.
         """
 
     def tally(self, columns: Sequence[list[str]], classes: NDArray[np.int32], keep_below: int) -> Kept:
-        """Add each document's counts to its class; give back the rows of those whose hash is below a bound.
+        """Add each document's counts to its class; return the rows of documents with a hash below a bound.
 
-        For a growing or hashed counter. A document of class -1 is passed over, its words with it. The hash depends
-        on the document's features and counts and on nothing else. The kept rows are for `arrange`, as above.
+        For a growing or hashed counter. Documents of class -1 are skipped. The hash depends
+        on the document's features and counts only. `arrange` gives the rows their final columns.
 
-        keep_below  from 0, which keeps none, to 2**64, which keeps all
+        keep_below  from 0 (none) to 2**64 (all)
         """
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
         """The features so far, sorted, and the final column of each provisional one (-1 where it is no feature).
 
-        Hashed features have no names: there the vocabulary is empty, and each column final already.
+        Hashed features have no names: their vocabulary is empty, and their columns are final.
         """
 
     def class_counts(self) -> ClassCounts:
-        """What `tally` added up, by final column."""
+        """Return the sums of `tally`, by final column."""
 
     def take_too_long(self) -> int:
-        """How many tokens were left out since the last time because they were too long; see the Analyzer."""
+        """Return the number of tokens ignored since the last call because they are too long; see Analyzer."""
 
     def scores(
         self, columns: Sequence[list[str]], weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-        """Weigh and score each document at once, for a fixed or hashed counter.
+        """Weight and score each document, for a fixed or hashed counter and a compiled weighting.
 
-        returns  scores (n_documents, n_classes); tokens of each document; those that the vocabulary holds
+        returns  scores (n_documents, n_classes); tokens of each document; known tokens of each document
         """
 
 
 def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> Counter:
-    """A counter for these settings; its vocabulary grows where none is given and features are not hashed.
+    """Return a counter for these settings; its vocabulary grows if none is given and features are not hashed.
 
     raises  SettingsError, MissingExtra: as for the Analyzer
     """
@@ -98,20 +98,20 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
 
 def is_compilable(settings: FeatureSettings) -> bool:
-    """Whether the kernel can count these features: default tokens, fields that are easy to tell apart."""
+    """Return whether the kernel can count these features: default tokens, and no field prefix that begins another."""
     prefixes = [f"{name}:" for name in settings.fields]
     return not has_own_pattern(settings) and not any(one.startswith(other) for one, other in permutations(prefixes, 2))
 
 
 @cache
 def _log_plain(settings: FeatureSettings) -> None:
-    """Say, to whoever listens, that and why the slow way is taken; once."""
+    """Log once for each settings record why plain Python counts."""
     from logging import getLogger
 
     if not HAS_KERNEL:
         why = "the kernel is not compiled, or switched off by NBTEXT_KERNEL"
     elif has_own_pattern(settings):
-        why = "the kernel knows the default --token-pattern only"
+        why = "the kernel supports the default --token-pattern only"
     else:
-        why = "the kernel cannot tell these --text-field apart"
+        why = "the kernel needs --text-field names of which none begins another"
     getLogger("nbtext").info("counting in plain Python, which is slower: %s", why)

@@ -11,28 +11,28 @@ from nbtext.features.kernel import choose_version
 
 
 def running_sums(values: NDArray[Any]) -> NDArray[np.int64]:
-    """0, the first value, the sum of the first two, and so on to the sum of all: shape (n + 1,)."""
+    """Return cumulative sums that begin with 0, shape (n + 1,)."""
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
     return sums
 
 
 def entries_of(indptr: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The bounds of some rows by themselves, one after the other, and where their entries are among those of all."""
+    """Return the bounds of selected rows, concatenated, and the positions of their entries among all entries."""
     lengths = np.diff(indptr)[rows]
     bounds = running_sums(lengths)
     return bounds, np.repeat(indptr[rows] - bounds[:-1], lengths) + np.arange(bounds[-1])
 
 
 def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each run of equal keys begins."""
+    """Return the start of each run of equal keys."""
     return np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
 
 
 def take_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """The rows of these numbers, in this order: (indptr, indices, counts)."""
+    """Return the rows with these numbers, in this order: (indptr, indices, counts)."""
     bounds, entries = entries_of(indptr, picked)
     return bounds, indices[entries], counts[entries]
 
@@ -44,9 +44,9 @@ def entry_positions(
     w_indptr: NDArray[np.int64],
     w_classes: NDArray[np.int32],
 ) -> NDArray[np.int64]:
-    """For each entry of the rows, where (its feature, its row's class) stands among a feature-major list of entries.
+    """Return, for each entry of the rows, the index of (feature, class of the row) in a feature-major list of entries.
 
-    raises  ValueError: it is not there
+    raises  ValueError: an entry is not in the list
     """
     features = np.repeat(np.arange(len(w_indptr) - 1), np.diff(w_indptr))
     n_classes = max(row_classes.max(initial=0), w_classes.max(initial=0)) + 1

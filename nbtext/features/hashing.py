@@ -1,4 +1,4 @@
-"""Hashes of terms and documents: the same numbers here as in the kernel, on every machine."""
+"""Hashes of terms and documents, equal to those of the kernel on every machine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _scrambled(block: int) -> int:
 
 
 def mix64(values: Hashes) -> Hashes:
-    """Spread every bit of each value over all of its bits.
+    """Return values in which each input bit affects all output bits.
 
     source  Appleby, MurmurHash3, 2011, fmix64
     """
@@ -55,12 +55,12 @@ def mix64(values: Hashes) -> Hashes:
 
 
 def term_hashes(terms: Iterable[str]) -> Hashes:
-    """The hash of each term: FNV-1a of its UTF-8 bytes, mixed."""
+    """Return the hash of each term: mix64 of FNV-1a of its UTF-8 bytes."""
     return mix64(np.array([fnv1a(term.encode("utf-8", "surrogatepass")) for term in terms], dtype=np.uint64))
 
 
 def bucket_hashes(buckets: NDArray[np.int32]) -> Hashes:
-    """The hash of each feature that is but a bucket."""
+    """Return the hash of each hashed feature, from its bucket."""
     return mix64(buckets.astype(np.uint64) + np.uint64(1))
 
 
@@ -78,9 +78,9 @@ def document_hashes(rows: Rows, hashes: Hashes) -> Hashes:
 
 
 def buckets(terms: Iterable[str], bits: int) -> NDArray[np.int32]:
-    """The column, from 0 to 2**bits - 1, that each term is hashed to.
+    """Return the column of each term, from 0 to 2**bits - 1.
 
-    It is the absolute value of the hash with sign; of -2**31 too, which every number of columns divides.
+    It is the absolute value of the signed hash, modulo the number of columns.
 
     source  scikit-learn 1.9, FeatureHasher with alternate_sign=False
     """

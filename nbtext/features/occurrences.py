@@ -21,10 +21,10 @@ class Occurrence(NamedTuple):
 
 
 class Locator:
-    """Finds the features of a text as the Analyzer does, and in the same order, with their places.
+    """Finds the features of a text as Analyzer does, in the same order, with their positions.
 
-    A place is where the characters stand from which the feature was made: before they were put into lower case, lost
-    their accents or were stemmed.
+    A position refers to the original text: before it is lowercased, stripped of
+    accents, or stemmed.
     """
 
     def __init__(self, settings: FeatureSettings) -> None:
@@ -40,11 +40,11 @@ class Locator:
         }[settings.analyzer]
 
     def __call__(self, text: str) -> list[Occurrence]:
-        """The features of one text."""
+        """Return the features of one text."""
         return list(self._find(*self._normalized(text)))
 
     def _normalized(self, text: str) -> tuple[str, list[int]]:
-        """The text as the features are made of it, and where each of its characters comes from."""
+        """Return the normalized text, and the original position of each of its characters."""
         origins = list(range(len(text)))
         for change in (str.lower if self._lowercase else None, self._strip_accents):
             if change is None:
@@ -66,7 +66,7 @@ class Locator:
                 yield Occurrence(" ".join(word for word, _ in run), tuple(span for _, span in run))
 
     def _tokens(self, text: str, origins: list[int]) -> Iterator[tuple[str, Span]]:
-        """The tokens that are no stop words, and their places."""
+        """Yield the tokens that are not stop words, with their positions."""
         for match in self._pattern.finditer(text):
             group = min(self._pattern.groups, 1)
             token: str = match[group] or ""
@@ -95,7 +95,7 @@ class Locator:
             for n in range(shortest, longest + 1):
                 n_starts = max(1, len(word) - n + 1)
                 for start in range(n_starts):
-                    # the padding is no part of the text
+                    # the padding is not part of the text
                     span = max(first, first + start - 1), min(last, first + start - 1 + n)
                     yield Occurrence(word[start : start + n], (_span(origins, *span),))
                 if len(word) <= n:
@@ -103,5 +103,5 @@ class Locator:
 
 
 def _span(origins: list[int], start: int, end: int) -> Span:
-    """The piece of the original text that these characters come from; an empty one for none."""
+    """Return the span of the original text that these characters come from; (0, 0) for none."""
     return (origins[start], origins[end - 1] + 1) if 0 <= start < end else (0, 0)

@@ -30,7 +30,7 @@ BLOCK = 1_000_000  # entries that wait to be added up
 
 
 class PlainCounter:
-    """Counts the features of documents; `counting.Counter` says what its methods promise."""
+    """Counts the features of documents; `counting.Counter` documents the methods."""
 
     def __init__(self, settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> None:
         self._analyzer = Analyzer(settings)
@@ -38,17 +38,17 @@ class PlainCounter:
         self._hash_bits = settings.hash_bits
         self._is_fixed = vocabulary is not None
         self._vocabulary = vocabulary if vocabulary is not None else Vocabulary.from_sorted([])
-        self._rank = np.empty(0, dtype=np.int32)  # the column of each feature numbered when it was last worked out
+        self._rank = np.empty(0, dtype=np.int32)  # the column of each feature, when `vocabulary` was last called
         self._numbers = _growing_numbers()
-        self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features numbered so far
+        self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features so far
         self._counts = ClassTally()
 
     def rows(self, columns: Columns) -> Rows:
-        """Count each document's features."""
+        """Count the features of each document."""
         return self._rows(columns).ordered()
 
     def tally(self, columns: Columns, classes: NDArray[np.int32], keep_below: int) -> Kept:
-        """Add documents to their classes, and keep those whose hash is low."""
+        """Add documents to their classes, and return those with a hash below `keep_below`."""
         labelled = np.flatnonzero(classes >= 0)
         if len(labelled) < len(classes):
             columns = [[texts[document] for document in labelled] for texts in columns]
@@ -59,7 +59,7 @@ class PlainCounter:
         return Kept(rows.taken(kept), labelled[kept].astype(np.int32), hashes[kept])
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """The features so far, sorted, and the column of each by its number; of hashed features none has a name."""
+        """Return the features so far, sorted, and the column of each provisional number."""
         if self._hash_bits is not None:
             return self._vocabulary, np.arange(1 << self._hash_bits, dtype=np.int32)
         if self._is_fixed:
@@ -71,22 +71,22 @@ class PlainCounter:
         return self._vocabulary, self._rank
 
     def class_counts(self) -> ClassCounts:
-        """What `tally` added up, in the order of the columns."""
+        """Return the sums of `tally`, in the order of the columns."""
         if self._hash_bits is not None:
             return self._counts.class_counts(1 << self._hash_bits)
         vocabulary, rank = self.vocabulary()
         return self._counts.class_counts(len(vocabulary), rank)
 
     def take_too_long(self) -> int:
-        """How many tokens were left out since the last time because they were too long."""
+        """Return the number of tokens ignored since the last call because they are too long."""
         return self._analyzer.take_too_long()
 
     def scores(
         self, columns: Columns, weighting: Weighting, scorer: SparseWeights
     ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-        """Weigh and score documents: their scores, tokens, and tokens that the vocabulary holds.
+        """Weight and score documents: return scores, tokens, and known tokens of each.
 
-        Each sum is taken in the order in which the features were seen, as in the kernel, so that both give the same.
+        Sums have the order in which features occur, as in the kernel, so that both return the same bits.
         """
         rows = self._rows(columns)
         weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
@@ -94,14 +94,14 @@ class PlainCounter:
         return score_rows(rows.indptr, rows.indices, weights, scorer), rows.n_tokens, known
 
     def _rows(self, columns: Columns) -> Rows:
-        """The rows of documents, each in the order in which its features were seen."""
+        """Return the rows of documents, each in the order in which its features occur."""
         with regex_timeout(columns) if self._has_pattern else nullcontext():
             return self._counted_rows(columns)
 
     def _counted_rows(self, columns: Columns) -> Rows:
         documents = map(self._analyzer.document, zip(*columns, strict=True))
         if self._hash_bits is not None:
-            numbers = _growing_numbers()  # for these documents only, so that memory stays bounded
+            numbers = _growing_numbers()  # for this batch only, so that memory stays bounded
             rows = _counted(documents, lambda terms: map(numbers.__getitem__, terms))
             return rows.renumbered(buckets(numbers, self._hash_bits)).ordered().merged()
         if self._is_fixed:
@@ -110,7 +110,7 @@ class PlainCounter:
         return _counted(documents, lambda terms: map(self._numbers.__getitem__, terms))
 
     def _entry_hashes(self, rows: Rows) -> Hashes:
-        """The hash of each entry's feature."""
+        """Return the hash of each entry's feature."""
         if self._hash_bits is not None:
             return bucket_hashes(rows.indices)
         n_new = len(self._numbers) - len(self._hashes)
@@ -121,14 +121,14 @@ class PlainCounter:
 
 
 def _growing_numbers() -> collections.defaultdict[str, int]:
-    """A numbering that gives each new term the next number when it is looked up."""
+    """Return a dict that gives each new term the next number when it is looked up."""
     numbers: collections.defaultdict[str, int] = collections.defaultdict()
     numbers.default_factory = numbers.__len__
     return numbers
 
 
 def _counted(documents: Iterable[list[str]], numbers: Numbering) -> Rows:
-    """Count the features of each document, in the order of their first sight."""
+    """Count the features of each document, in the order of their first occurrence."""
     indptr, indices, counts, n_tokens = array("q", [0]), array("i"), array("i"), array("q")
     for features in documents:
         times = collections.Counter(features)
@@ -145,7 +145,7 @@ def _counted(documents: Iterable[list[str]], numbers: Numbering) -> Rows:
 
 
 class ClassTally:
-    """Sums of documents and occurrences for each feature and class that met, built up row by row."""
+    """Sums of documents and occurrences by feature and class, in memory that grows with the vocabulary only."""
 
     def __init__(self) -> None:
         self._keys = np.empty(0, dtype=np.int64)  # ascending
@@ -155,15 +155,15 @@ class ClassTally:
         self._n_waiting = 0
 
     def add(self, rows: Rows, classes: NDArray[np.int32]) -> None:
-        """Count each row for its class, shape (n_documents,), all >= 0."""
+        """Add each row to its class; classes (n_documents,) are >= 0."""
         entry_classes = np.repeat(classes, np.diff(rows.indptr))
         self._waiting.append((rows.indices.astype(np.int64) << CLASS_BITS | entry_classes, rows.counts))
         self._n_waiting += len(rows.indices)
-        if self._n_waiting > max(BLOCK, len(self._keys)):  # so that all the folding together stays linear
+        if self._n_waiting > max(BLOCK, len(self._keys)):  # so that the total time stays linear
             self._fold()
 
     def class_counts(self, n_features: int, rank: NDArray[np.int32] | None = None) -> ClassCounts:
-        """The sums so far; feature j becomes column rank[j] where a rank is given."""
+        """Return the sums so far; with a rank, feature j becomes column rank[j]."""
         self._fold()
         features, classes = self._keys >> CLASS_BITS, self._keys & ((1 << CLASS_BITS) - 1)
         documents, occurrences = self._documents, self._occurrences
@@ -176,7 +176,7 @@ class ClassTally:
         return ClassCounts(indptr, classes.astype(np.int32), documents, occurrences)
 
     def _fold(self) -> None:
-        """Add what waits to the sums."""
+        """Add the waiting entries to the sums."""
         if not self._waiting:
             return
         waiting_keys = [keys for keys, _ in self._waiting]
@@ -193,20 +193,20 @@ class ClassTally:
 
 
 def _sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sum of each run of values; the runs begin at `starts`."""
+    """Return the sum of each run of values; `starts` are the starts of the runs."""
     sums: NDArray[np.int64] = np.add.reduceat(values, starts) if len(starts) else values
     return sums
 
 
 def arrange(rows: Rows, columns: NDArray[np.int32]) -> Rows:
-    """Renumber each feature j as columns[j], leave out those below 0, and sort within each row."""
+    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row."""
     return rows.renumbered(columns).known().ordered()
 
 
 def merge_sorted(
     blob_a: NDArray[np.uint8], offsets_a: NDArray[np.int64], blob_b: NDArray[np.uint8], offsets_b: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The union of two sorted vocabularies (blob, offsets), and where each feature of either is in it."""
+    """Return the union of two sorted vocabularies (blob, offsets), and the column in it of each feature of either."""
     terms_a, terms_b = Vocabulary(blob_a, offsets_a).terms, Vocabulary(blob_b, offsets_b).terms
     union = Vocabulary.from_terms(terms_a + terms_b)
     return union.blob, union.offsets, union.columns_of(terms_a), union.columns_of(terms_b)
@@ -218,7 +218,7 @@ def score_rows(
     values: NDArray[np.float64] | NDArray[np.int32],
     scorer: SparseWeights,
 ) -> Floats:
-    """Scores (n_documents, n_classes) of rows by the sparse linear scorer."""
+    """Return scores (n_documents, n_classes) of rows by a sparse linear scorer."""
     from scipy.sparse import csr_array
 
     n_features = scorer.n_columns

@@ -1,4 +1,4 @@
-"""The choice of columns: limits to how many documents hold a feature, and how much it tells about the label."""
+"""Feature selection: limits of document frequency, the most frequent features, and association with the label."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 class FeatureCounts(Protocol):
-    """Counts for each feature and class, as ClassCounts and ClassStatistics have them."""
+    """Counts by feature and class, such as ClassCounts and ClassStatistics."""
 
     @property
     def indptr(self) -> NDArray[np.int64]: ...
@@ -27,7 +27,7 @@ class FeatureCounts(Protocol):
 
 
 def is_selective(settings: FeatureSettings) -> bool:
-    """Whether these settings can leave out a feature that occurs."""
+    """Return whether these settings can remove a feature that occurs."""
     has_lower_limit = not 0 <= settings.min_df <= (1 if isinstance(settings.min_df, int) else 0)
     has_upper_limit = isinstance(settings.max_df, int) or settings.max_df != 1
     return has_lower_limit or has_upper_limit or settings.max_features is not None or settings.select is not None
@@ -36,14 +36,14 @@ def is_selective(settings: FeatureSettings) -> bool:
 def selected_columns(
     counts: FeatureCounts, class_documents: NDArray[np.int64], settings: FeatureSettings
 ) -> NDArray[np.int64]:
-    """The columns to keep, ascending: first the limits of document frequency, then max_features, then select.
+    """Return the columns to keep, ascending, after the limits of document frequency, max_features and select.
 
-    Equal features are kept in the order of their columns, which is that of their names. With tf `binary` a feature
-    is as frequent as the documents that hold it are many, and chi-squared sees these.
+    Of equal features the first columns, which are the first names, are kept. With tf `binary` its frequency
+    is the document frequency, and chi-squared uses it.
 
     class_documents  (n_classes,), documents of each class, those without any feature included
-    raises           SettingsError: limits that make no sense; ModelError: no feature is left
-    source           scikit-learn 1.9, CountVectorizer._limit_features (where equal frequencies are cut anyhow)
+    raises           SettingsError: contradictory limits; ModelError: no feature is left
+    source           scikit-learn 1.9, CountVectorizer._limit_features (which breaks ties arbitrarily)
     """
     if len(counts.indptr) == 1:
         raise ModelError("the documents hold no feature", hint="a word has two letters at least, see --token-pattern")
@@ -64,9 +64,9 @@ def selected_columns(
 
 
 def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tuple[float, float]:
-    """The fewest and the most documents that a feature may be in; a share is not rounded.
+    """Return the minimum and maximum document frequency; a share of the documents is not rounded.
 
-    raises  SettingsError: limits that leave nothing between them
+    raises  SettingsError: the minimum is above the maximum
     """
     low, high = (
         limit if isinstance(limit, int) else limit * n_documents for limit in (settings.min_df, settings.max_df)
@@ -86,7 +86,7 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
 def _tell(
     counts: FeatureCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64], criterion: str
 ) -> Floats:
-    """How much each feature tells about the label, shape (n_features,)."""
+    """Return the association of each feature with the label, shape (n_features,)."""
     if len(class_documents) < 2:
         raise ModelError(f"{criterion} needs documents of two labels at least", where="--select")
     if criterion == "mi":
@@ -97,19 +97,19 @@ def _tell(
 
 
 def _best(columns: NDArray[np.int64], scores: Floats, n_best: int) -> NDArray[np.int64]:
-    """The columns with the highest scores, at most n_best, ascending; of equal ones the first."""
+    """Return the columns with the n_best highest scores, ascending; of equal ones the first."""
     order = np.argsort(-_rounded(scores[columns]), kind="stable")
     return np.sort(columns[order[:n_best]])
 
 
 def _rounded(scores: Floats) -> Floats:
-    """Scores to 40 significant bits, so that equal ones are equal whatever the last bit of a logarithm."""
+    """Round scores to 40 significant bits, so that rounding errors of logarithms do not break ties."""
     mantissas, exponents = np.frexp(scores)
     return np.ldexp(np.round(mantissas * 2.0**40), exponents)
 
 
 def mutual_information(counts: FeatureCounts, class_documents: NDArray[np.int64]) -> Floats:
-    """The mutual information of each feature's presence in a document and the document's label, in nats.
+    """Return the mutual information of each feature's presence in a document and the label, in nats.
 
     I = Σ P(presence, class) · ln(P(presence, class) / (P(presence) P(class))), maximum-likelihood estimates.
 
@@ -128,7 +128,7 @@ def mutual_information(counts: FeatureCounts, class_documents: NDArray[np.int64]
 
 
 def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_documents: float) -> Floats:
-    """P(a, b) ln(P(a, b) / (P(a) P(b))) from the numbers of documents; 0 where there is none."""
+    """Return P(a, b) ln(P(a, b) / (P(a) P(b))) from numbers of documents; 0 for no documents."""
     share = np.zeros(len(both))
     some = both > 0
     joint = both[some] / n_documents
@@ -137,9 +137,9 @@ def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_docu
 
 
 def chi_squared(counts: FeatureCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64]) -> Floats:
-    """How far the occurrences of each feature are from being spread over the classes as the documents are.
+    """Return the chi-squared statistic of each feature's occurrences and the label.
 
-    χ² = Σ (observed - expected)² / expected over the classes; one that never uses the feature adds what was expected.
+    χ² = Σ (observed - expected)² / expected over the classes; a class without the feature adds the expected number.
 
     occurrences  (n_entries,), counts (or presences, or weights >= 0) for each feature and class
     returns      (n_features,)
@@ -151,7 +151,7 @@ def chi_squared(counts: FeatureCounts, occurrences: NDArray[Any], class_document
 
 
 def feature_sums(counts: FeatureCounts, values: NDArray[Any]) -> Floats:
-    """The sum of one value an entry, for each feature: shape (n_features,), exact for whole numbers below 2**53."""
+    """Return the sum of entry values for each feature, shape (n_features,); exact for integers below 2**53."""
     n_features = len(counts.indptr) - 1
     features = np.repeat(np.arange(n_features), np.diff(counts.indptr))
     return np.bincount(features, weights=values, minlength=n_features).astype(np.float64, copy=False)

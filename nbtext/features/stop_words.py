@@ -1,4 +1,4 @@
-"""Words to leave out, and lists of words from files."""
+"""Stop words, and word lists from files."""
 
 from __future__ import annotations
 

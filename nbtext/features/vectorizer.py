@@ -1,4 +1,4 @@
-"""Texts to a sparse matrix, under scikit-learn's names for what it does."""
+"""Vectorizer: texts to a sparse matrix, as a scikit-learn transformer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AT_ONCE = 1024  # texts that are counted together
 
 
 class Vectorizer:
-    """Learns the features of a corpus, and turns documents into rows of a sparse matrix.
+    """Learns the features of a corpus, and transforms documents to a sparse matrix.
 
     Documents are texts, or tuples of texts where `fields` names their parts, or batches of a reader.
     A scikit-learn transformer; the settings' fields are its parameters.
@@ -37,7 +37,7 @@ class Vectorizer:
     settings    what a feature is, which of them count and how much; `options` are fields that differ from it
     features_   Vocabulary after fit: the feature of each column; None where features are hashed
     weighting_  Weighting after fit
-    n_too_long_  tokens that were left out of it because they were too long
+    n_too_long_  tokens ignored because they are too long
 
     >>> vectorizer = Vectorizer(min_df=2)
     >>> vectorizer.fit_transform(["call me", "call now", "me too"]).toarray()
@@ -58,7 +58,7 @@ class Vectorizer:
 
     @classmethod
     def fitted(cls, settings: FeatureSettings, features: Vocabulary | None, weighting: Weighting) -> Vectorizer:
-        """A vectorizer that learned these features and this weighting before."""
+        """Return a vectorizer with these features and this weighting, fitted already."""
         vectorizer = cls(settings)
         vectorizer.features_, vectorizer.weighting_ = features, weighting
         return vectorizer
@@ -151,7 +151,7 @@ class Vectorizer:
         is_fixed = self.settings.vocabulary is not None or self.settings.hash_bits is not None
         needs_corpus = self.settings.idf != "none" or TERM_FREQUENCIES[self.settings.tf].needs_mean_length
         if not is_fixed or needs_corpus:
-            raise ModelError("the vectorizer has learned nothing yet", hint="call fit first")
+            raise ModelError("the vectorizer is not fitted", hint="call fit first")
         self.features_ = self._given_vocabulary()
         self.weighting_ = Weighting.fitted(self.settings, np.zeros(0, dtype=np.int64), n_documents=0)
 
@@ -207,7 +207,7 @@ def _columns(
 ) -> Iterator[tuple[Sequence[list[str]], list[str | None]]]:
     """Documents as columns of texts, some at a time, with their labels."""
     if isinstance(raw_documents, str | bytes):
-        raise InputError("a list of texts is wanted, not one text")
+        raise InputError("expected a list of texts, not one text")
     waiting: list[Sequence[str]] = []
     for document in [raw_documents] if isinstance(raw_documents, Batch) else raw_documents:
         if isinstance(document, Batch):

@@ -1,4 +1,4 @@
-"""The names of the features, in the order of the columns."""
+"""Vocabulary: the names of the features, in the order of the columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtext.features.csr import entries_of
 
 
 class Vocabulary:
-    """Sorted, distinct terms, kept as one UTF-8 blob so that a million of them are two arrays.
+    """Sorted, distinct terms, stored as one UTF-8 blob with offsets.
 
     Sorted by code point, which is the order of their UTF-8 bytes as well; lone surrogates are kept as such
     (`surrogatepass`), so that every Python string is a term.
@@ -30,12 +30,12 @@ class Vocabulary:
 
     @classmethod
     def from_terms(cls, terms: Iterable[str]) -> Vocabulary:
-        """The vocabulary of these terms, sorted, each once."""
+        """Return the vocabulary of these terms, sorted and without repetitions."""
         return cls.from_sorted(sorted(set(terms)))
 
     @classmethod
     def from_sorted(cls, terms: Iterable[str]) -> Vocabulary:
-        """The vocabulary of these terms, which are sorted and distinct already."""
+        """Return the vocabulary of terms that are sorted and distinct already."""
         return cls(*pack_names(terms))
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class Vocabulary:
     __hash__ = None  # type: ignore[assignment]
 
     def term(self, column: int) -> str:
-        """The name of one feature."""
+        """Return the name of one feature."""
         return self.blob[self.offsets[column] : self.offsets[column + 1]].tobytes().decode("utf-8", "surrogatepass")
 
     @cached_property
@@ -66,10 +66,10 @@ class Vocabulary:
         return {term: column for column, term in enumerate(self.terms)}
 
     def columns_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
-        """The column of each of these terms, all of which are there."""
+        """Return the column of each of these terms, which must all be in the vocabulary."""
         return np.fromiter(map(self.columns.__getitem__, terms), dtype=np.int32, count=len(terms))
 
     def restricted(self, columns: NDArray[np.int64]) -> Vocabulary:
-        """The vocabulary of these columns only; `columns` ascends."""
+        """Return the vocabulary of these columns only; `columns` ascends."""
         offsets, positions = entries_of(self.offsets, columns)
         return Vocabulary(self.blob[positions], offsets)

@@ -121,7 +121,7 @@ def test_a_pattern_with_two_groups_is_refused() -> None:
 @pytest.mark.parametrize("analyzer", ["char", "char_wb"])
 def test_options_for_words_are_refused_for_characters(options: dict[str, Any], name: str, analyzer: str) -> None:
     """An option that would do nothing is an error."""
-    with pytest.raises(SettingsError, match=f"{name}: works on words only"):
+    with pytest.raises(SettingsError, match=f"{name}: needs features of words"):
         Analyzer(FeatureSettings(analyzer=analyzer, **options))
 
 

@@ -248,9 +248,9 @@ def test_a_document_that_cannot_be_read_is_an_error(counting_kernel: str) -> Non
         Vectorizer().fit([])
     with pytest.raises(ModelError, match="the documents hold no feature"):
         Vectorizer().fit(["", "?", "a"])
-    with pytest.raises(ModelError, match="learned nothing yet; call fit first"):
+    with pytest.raises(ModelError, match="is not fitted; call fit first"):
         Vectorizer().transform(["free"])
-    with pytest.raises(ModelError, match="learned nothing yet; call fit first"):
+    with pytest.raises(ModelError, match="is not fitted; call fit first"):
         Vectorizer(hash_bits=4, idf="smooth").transform(["free"])
 
 
