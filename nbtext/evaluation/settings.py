@@ -79,4 +79,4 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         if not 0 <= self.budget < math.inf:
-            raise SettingsError(f"{self.budget} is no time", where="--budget", hint="write 30s or 5m")
+            raise SettingsError(f"{self.budget} is not a time", where="--budget", hint="write 30s or 5m")

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 
+LINES = ("--input-format", "lines")
+
+
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
 @pytest.mark.parametrize("source", ["directory", "lines"])
 def test_resume(nbtext: Any, letters: Path, model: str, form: str, source: str, tmp_path: Path) -> None:
     """Wherever the output was cut, going on gives the bytes of one run, however many threads there are."""
     (tmp_path / "lines.txt").write_text("".join(f"the bins of street {n}\n\n" for n in range(4000)))
     path = str(letters / "test") if source == "directory" else "lines.txt"
-    arguments = ("predict", path, "-m", model, "--to", form)
+    arguments = ("predict", path, "-m", model, "--to", form, *(LINES if source == "lines" else ()))
     whole = nbtext(*arguments, cwd=tmp_path).out.encode()
     out = tmp_path / "out"
     for number, cut in enumerate((None, 0, 1, len(whole) // 2, len(whole) - 1, len(whole))):
@@ -36,7 +39,7 @@ def test_what_cannot_be_resumed(nbtext: Any, letters: Path, model: str, tmp_path
     before = out.read_bytes()
     for arguments, status, part in (
         (
-            ("predict", "two.txt", "-m", model, "--to", "jsonl", "-o", "out"),
+            ("predict", "two.txt", *LINES, "-m", model, "--to", "jsonl", "-o", "out"),
             1,
             "out:1: this is not the record of two.txt:1",
         ),
@@ -75,7 +78,7 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> Path:
     (tmp_path / "m").write_bytes(Path(model).read_bytes())
     assert nbtext("train", str(letters / "test"), "-o", "other", cwd=tmp_path).status == 0
     for form in ("tsv", "jsonl"):
-        whole = nbtext("predict", "lines.txt", "-m", "m", "--to", form, cwd=tmp_path).out
+        whole = nbtext("predict", "lines.txt", *LINES, "-m", "m", "--to", form, cwd=tmp_path).out
         (tmp_path / f"whole.{form}").write_text(whole)
         (tmp_path / f"half.{form}").write_text(whole[: len(whole) // 2])
     (tmp_path / "open").write_text("hello")
@@ -115,7 +118,7 @@ def test_what_is_not_the_beginning_of_these_predictions(nbtext: Any, folder: Pat
     """Records of another model, other options or no records at all are refused, and the file stays as it is."""
     name, *options = command.split()
     before = (folder / name).read_bytes()
-    result = nbtext("predict", "lines.txt", "--resume", "-o", name, *options, cwd=folder)
+    result = nbtext("predict", "lines.txt", *LINES, "--resume", "-o", name, *options, cwd=folder)
     assert result.status in (1, 2)
     assert (result.out, result.err.count("\n")) == ("", 1), result.err
     assert name in result.err

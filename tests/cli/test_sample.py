@@ -60,7 +60,7 @@ def test_odd_words_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "status", "reason"),
     [
-        (["--label", "trsh"], 2, "the model knows no label 'trsh'; did you mean trash?"),
+        (["--label", "trsh"], 2, "the model has no label 'trsh'; did you mean trash?"),
         (["--length", "0"], 2, "--length"),
         (["-n", "0"], 2, "-n"),
         (["--seed", "-1"], 2, "--seed"),
@@ -79,4 +79,4 @@ def test_no_story(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     assert nbtext("train", str(letters / "train"), "--model", "complement", "-o", "m", cwd=tmp_path).status == 0
     result = nbtext("sample", "-m", "m", cwd=tmp_path)
     assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
-    assert "complement tells no story of how a document comes about" in result.err
+    assert "a complement model cannot generate documents" in result.err
