@@ -21,8 +21,8 @@ TYPED = "nbtext.typed"  # where click keeps the options as they were typed
 MODEL_OPTION = "model_option"  # the name of -m, in commands that take MODEL as an argument, too
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .csv, .tsv, .txt, .mbox, "
-    ".eml, or a matrix .npz; all but .npz also as .gz, .bz2, .xz, .zst), or - for standard input. A .txt file holds "
-    "one text per line; with --input-format files it is one text."
+    ".eml, or a matrix .npz; all but .npz also as .gz, .bz2, .xz, .zst), or - for standard input. A .txt file "
+    "holds one text per line, unless the model was trained on whole files; --input-format lines or files says which."
 )
 SHORT_SOURCE_HELP = "SOURCE is a directory with a folder per label, a .csv, .tsv, .jsonl, .txt or .mbox file, or -."
 
@@ -64,7 +64,7 @@ class Option(click.Option):
 
     def names(self, ctx: click.Context) -> str:
         """The names of the option, with a word for its value."""
-        names = ", ".join((*sorted(self.opts, key=len), *self.secondary_opts))
+        names = ", ".join((*self.opts, *self.secondary_opts))
         return names if self.is_flag else f"{names} {self.make_metavar(ctx)}"
 
     def sentences(self) -> Iterator[str]:

@@ -59,7 +59,7 @@ MODELS = MODEL_STAGE.without("keep_sample")
     Option("--fail-under", "thresholds", type=Parsed("METRIC=N,…", parse_thresholds), default={},
            help="Exit with status 3 if a metric is worse than its threshold, as in accuracy=0.85,macro_f1=0.8."),
     Option("--foreign", type=SOURCE,
-           help="Documents of another kind. The AUROC tells how well the typicality separates them from SOURCE."),
+           help="Documents of another kind. The result has the AUROC with which the model tells them from SOURCE."),
     REPORT,
     *result_options(OUTPUT_FORMATS),
     DECISIONS,

@@ -178,7 +178,7 @@ FEATURE_STAGE = stage(
     Option("--token-pattern", metavar="REGEX", default_help=r"(?u)\b\w\w+\b", help="Regular expression of a token."),
     Option("--lowercase/--no-lowercase", default=None, default_help="--lowercase", help="Convert text to lower case."),
     Option("--strip-accents", type=click.Choice(["unicode", "ascii"]), metavar="NAME",
-           help="Remove accents. `ascii` also removes all characters that are not ASCII then."),
+           help="Remove accents. `ascii` then removes all characters that are not ASCII, too."),
     Option("--stop-words", type=FileType(parse=_parse_stop_words, not_files=("english",)),
            help="Words to leave out. `english` is a built-in list; a file has one word per line."),
     Option("--stem", metavar="LANGUAGE",
@@ -207,17 +207,17 @@ MODEL_STAGE = stage(
     "modelling", ModelSettings, "Model",
     Option("--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
     Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
-           help="Additive smoothing: pseudo-counts of each feature in each class. `auto` selects it by leave-one-out; "
-           "0 is maximum likelihood. For gaussian it is the share of the largest variance that is added to all "
+           help="Naive Bayes: additive smoothing, the pseudo-counts of each feature in each class. `auto` selects it by "
+           "leave-one-out; 0 is maximum likelihood. For gaussian it is the share of the largest variance that is added to all "
            "variances, and `auto` is 1e-9."),
     Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
            default_help="empirical; uniform for complement",
-           help="Class prior. Numbers are one weight for each label, in sorted order."),
+           help="Naive Bayes: class prior. Numbers are one weight for each label, in sorted order."),
     Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
            help="Calibrate probabilities with leave-one-out scores."),
     Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
-           help="Metric for which the decisions between labels are adjusted. Leave-one-out scores measure it; log_loss "
-           "adjusts the probabilities, too."),
+           help="Metric to optimize by an adjustment of the decisions between labels. It is measured by leave-one-out; "
+           "log_loss adjusts the probabilities, too."),
     Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
            help="logistic, nbsvm: inverse regularization strength; `auto` selects it by cross-validation."),
     Option("--loss", type=click.Choice(LOSSES), metavar="NAME", help="nbsvm: loss function."),
@@ -236,7 +236,7 @@ MODEL_STAGE = stage(
 
 SEARCH_STAGE = stage(
     "searching", SearchSettings, "Model",
-    Option("--budget", type=Parsed("TIME", _parse_time(SECONDS, "s", "30s or 5m")),
+    Option("--budget", type=Parsed("TIME", _parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
            help="--model auto, best: time after which no further candidate is tried, such as 30s or 5m."),
 )  # fmt: skip
 
@@ -364,8 +364,9 @@ MODEL_PARTS = model_parts()
 REWRITTEN_MODEL_PARTS = model_parts(REWRITTEN_MODEL)
 REWRITTEN_OUTPUT = Option("-o", "--output", type=MODEL_OUTPUT,
                           help="File to write instead of MODEL; - is standard output.")  # fmt: skip
-NEW_MODEL = Option("-o", "--output", type=MODEL_OUTPUT, help="Model file to write; - is standard output.")
-BINARY_OUTPUT = Option("-o", "--output", type=OUTPUT, help="File to write; - is standard output.")
+TO_PIPE = "standard output, unless it is a terminal"
+NEW_MODEL = Option("-o", "--output", type=MODEL_OUTPUT, default_help=TO_PIPE, help="Model file to write.")
+BINARY_OUTPUT = Option("-o", "--output", type=OUTPUT, default_help=TO_PIPE, help="File to write.")
 REPORT = Option("--report", type=OUTPUT,
                 help="Write an HTML page with charts, too. Needs nbtext[report].")  # fmt: skip
 
