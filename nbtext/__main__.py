@@ -5,14 +5,14 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; what strikes before or after its work ends it in one line, as within."""
+    """Run the command line; an interrupt or a lack of memory before or after its work ends it with one line, too."""
     try:
         from nbtext.cli.main import main as run
 
         run()
     except KeyboardInterrupt:
         _leave("interrupted", 130)
-    except (MemoryError, SystemError):  # the latter where Python had no room left for the former
+    except (MemoryError, SystemError):  # Python raises SystemError without room for a MemoryError
         if "--debug" in sys.argv:
             raise
         _leave("out of memory", 1)

@@ -3,12 +3,12 @@
     NbtextError            exit 1
     ├── InputError         a document, a source or a matrix that cannot be used
     ├── ArtifactError      a model file that cannot be used
-    ├── ModelError         statistics that a model cannot be made of
+    ├── ModelError         class statistics to which no model can be fitted
     ├── OutputError        a result that cannot be written
     ├── ClusterError       a cluster that cannot be reached, or whose workers fail
     ├── MissingExtra       an optional library that is not installed
-    ├── SettingsError      exit 2: options that make no sense, alone or together
-    └── BelowThreshold          exit 3: a bar of --fail-under was missed
+    ├── SettingsError      exit 2: options that are wrong, alone or together
+    └── BelowThreshold     exit 3: a metric is below its threshold of --fail-under
 
 Each is one line: where, what is wrong, what would help.
 """
@@ -19,22 +19,22 @@ from typing import Self
 
 
 def printable(text: str) -> str:
-    """The text with everything that a terminal could obey spelled out as an escape, on one line."""
+    """The text on one line, with control and other unprintable characters as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
 
 
 def number_of(number: int | float, noun: str) -> str:
-    """So many of something, as `1 document` and `2,000 documents`; a sum of weights to six digits."""
+    """A number and its noun, such as `1 document` or `2,000 documents`; a sum of weights has six digits."""
     shown = f"{number:,.6g}" if isinstance(number, float) else f"{number:,}"
     return f"{shown} {noun}" if number == 1 else f"{shown} {noun}s"
 
 
 class NbtextError(Exception):
-    """An error that the user can mend.
+    """An error that the user can correct.
 
-    what   what is wrong, and what was wanted
-    where  the file (and line, as `path:17`) or the option that it concerns, "" where there is none
-    hint   what would help, "" where the message says it already
+    what   what is wrong, and what was expected
+    where  the file (and line, as in `path:17`) or the option concerned, or ""
+    hint   what to do, or "" if the message says it
     """
 
     exit_code = 1
@@ -64,7 +64,7 @@ class ArtifactError(NbtextError):
 
 
 class ModelError(NbtextError):
-    """ClassStatistics that a model cannot be made of."""
+    """Class statistics to which no model can be fitted."""
 
 
 class OutputError(NbtextError):
@@ -83,7 +83,10 @@ class MissingExtra(NbtextError):
 
 
 class SettingsError(NbtextError):
-    """Options that make no sense, alone or together."""
+    """Options that are wrong, alone or together.
+
+    `where` may be a field of a settings record: the command line prints the option that sets it.
+    """
 
     exit_code = 2
 
@@ -97,6 +100,6 @@ class ConvergenceWarning(NbtextWarning):
 
 
 class BelowThreshold(NbtextError):
-    """A bar of --fail-under was missed."""
+    """A metric is below its threshold of --fail-under."""
 
     exit_code = 3

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def _safe_cell(cell: str) -> str:
 
 
 def check_output(path: str) -> None:
-    """Raise OutputError where `path` could not be written, before anybody works for it."""
+    """Check, before the work, that a file can be written.
+
+    raises  OutputError: it cannot
+    """
     with _explained(path):
         if path.endswith(os.sep) or os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -69,12 +72,12 @@ def check_output(path: str) -> None:
 
 @contextmanager
 def atomic_output(path: str) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of `path` when all went well; "-" is standard output.
+    """A file to write to, which replaces `path` at the end; "-" is standard output.
 
-    Until then it is a temporary file beside it, which is removed on any error. A pipe or a device is written to
-    directly.
+    Until then it is a temporary file in the same directory, which is removed on any error. A pipe or a device is
+    written directly.
 
-    raises  OutputError: it cannot be written
+    raises  OutputError: it cannot be written, or another program changed it although this process has locked it
     """
     if path in STANDARD_OUTPUT:
         with _explained("standard output"):
@@ -194,9 +197,9 @@ def _check_unchanged(target: str) -> None:
 
 @contextmanager
 def _replacing(target: str) -> Iterator[BinaryIO]:
-    """A temporary file beside the target, flushed to the disk and renamed over it at the end.
+    """A temporary file in the directory of the target, which is flushed to the disk and renamed at the end.
 
-    Where the system can, it has no name until it is whole: whoever is killed leaves nothing behind.
+    If the system can, it has no name until it is complete, so that a process that is killed leaves nothing behind.
     """
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part")
@@ -207,12 +210,12 @@ def _replacing(target: str) -> Iterator[BinaryIO]:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            with suppress(FileNotFoundError):  # a new file has the permissions that the umask says
+            with suppress(FileNotFoundError):  # the permissions of a new file follow the umask
                 os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
             os.fsync(descriptor)
             if not is_named:
-                # to where /proc leads: only given a folder, though for an absolute path it does not matter which, does
-                # Python ask the system to follow
+                # to the file that the link in /proc leads to; Python follows the link only if a directory is given,
+                # although an absolute path does not need one
                 os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
                 is_named = True
         _check_unchanged(target)
@@ -225,7 +228,7 @@ def _replacing(target: str) -> Iterator[BinaryIO]:
 
 
 def _nameless(folder: str) -> int | None:
-    """A new file on the disk of the folder, without a name yet; None where the system knows no such thing."""
+    """A new file without a name in a directory; None if the system does not support it."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir(OPEN_FILES):
         return None
     with suppress(OSError):
@@ -235,7 +238,7 @@ def _nameless(folder: str) -> int | None:
 
 @contextmanager
 def _explained(where: str) -> Iterator[None]:
-    """Turn the system's errors into one that says what would help; a closed pipe stays what it is."""
+    """Turn errors of the system into an OutputError with a hint; a closed pipe stays a BrokenPipeError."""
     try:
         yield
     except BrokenPipeError:

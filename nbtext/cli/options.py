@@ -207,9 +207,9 @@ MODEL_STAGE = stage(
     "modelling", ModelSettings, "Model",
     Option("--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
     Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
-           help="Naive Bayes: additive smoothing, the pseudo-counts of each feature in each class. `auto` selects it by "
-           "leave-one-out; 0 is maximum likelihood. For gaussian it is the share of the largest variance that is added to all "
-           "variances, and `auto` is 1e-9."),
+           help="Naive Bayes: additive smoothing, the pseudo-counts of each feature in each class. `auto` selects it "
+           "by leave-one-out; 0 is maximum likelihood. For gaussian it is the share of the largest variance that is "
+           "added to all variances, and `auto` is 1e-9."),
     Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
            default_help="empirical; uniform for complement",
            help="Naive Bayes: class prior. Numbers are one weight for each label, in sorted order."),
