@@ -82,7 +82,7 @@ def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
     assert nbtext("train", "a.csv", "--keep-sample", "9", "-o", "m", cwd=tmp_path).status == 0
     before = (tmp_path / "m").read_bytes()
     assert nbtext("update", "m", "b.csv", cwd=tmp_path).status == 0
-    assert joblib.load(tmp_path / "m")["labels"] == ["apple", "banana", "plum"]
+    assert bytes(joblib.load(tmp_path / "m")["labels"]["blob"]) == b"applebananaplum"
     assert nbtext("predict", "-", "-m", "m", input=b"blue", cwd=tmp_path).out.split("\t")[1] == "plum"
     assert nbtext("forget", "m", "b.csv", cwd=tmp_path).status == 0
     assert (tmp_path / "m").read_bytes() == before
@@ -127,7 +127,7 @@ WRONG = [
     ("update a.joblib lines.txt", 1, "lines.txt: the document has no label"),
     ("merge", 2, "MODEL"),
     ("train letters/train --keep-sample 0 -o m", 2, "--keep-sample"),
-    ("train w.npz --keep-sample 5 -o m", 1, "no sample can be kept"),
+    ("train w.npz --keep-sample 5 -o m", 1, "no sample can be retained"),
 ]
 
 

@@ -133,7 +133,7 @@ def test_where_it_promises_nothing(nbtext: Any, tmp_path: Path) -> None:
     (tmp_path / "few.csv").write_text("text,label\n" + "red round,apple\nyellow long,banana\n" * 8)
     (tmp_path / "noise.txt").write_text("red yellow\nround long\nred long yellow round\n" * 30)
     result = nbtext("train", "few.csv", "--unlabeled", "noise.txt", "--em", "10", "-o", "both.joblib", cwd=tmp_path)
-    assert (result.status, "promise no gain" in result.err) == (0, True)
+    assert (result.status, "do not help" in result.err) == (0, True)
     assert nbtext("train", "few.csv", "-o", "alone.joblib", cwd=tmp_path).status == 0
     assert (tmp_path / "both.joblib").read_bytes() == (tmp_path / "alone.joblib").read_bytes()
 
