@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""FittedModel many small files with few system calls and, meanwhile, without the GIL: `files.read_files`, compiled."""
+"""Read many small files with few system calls and without the GIL: `files.read_files`, compiled."""
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc cimport errno

@@ -1,4 +1,4 @@
-"""Bytes to text: byte order marks, encodings, and what becomes of bytes that are no text."""
+"""Decode bytes to text: byte order marks, encodings, and invalid bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ try:
 except ImportError:  # not compiled here
 
     def count_byte(data: bytes, wanted: int) -> int:
-        """How often a byte occurs."""
+        """Return how often a byte occurs."""
         return data.count(wanted)
 
 
@@ -38,7 +38,7 @@ NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escap
 
 
 class Decoded(NamedTuple):
-    """A text, and how many invalid sequences of bytes U+FFFD stands for in it."""
+    """A text, and the number of invalid sequences of bytes that were replaced by U+FFFD."""
 
     text: str
     repaired: int
@@ -46,7 +46,7 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How bytes spell text.
+    """An encoding of text.
 
     codec      Python's name of the encoding, "utf-8" for the most common one
     is_strict  whether invalid bytes are an error, instead of becoming U+FFFD
@@ -59,11 +59,11 @@ class Encoding:
 
     @property
     def width(self) -> int:
-        """The bytes that every character takes a multiple of."""
+        """Return the size of a code unit in bytes."""
         return len(self.newline)
 
     def decode(self, data: bytes) -> Decoded:
-        """The text of these bytes; a byte order mark at their start is heeded and taken off.
+        """Return the text of these bytes; a byte order mark at their start decides the encoding and is removed.
 
         raises  InputError: they are invalid, and invalid bytes are refused
         """
@@ -73,7 +73,7 @@ class Encoding:
         return self.decode_rest(data)
 
     def decode_rest(self, data: bytes) -> Decoded:
-        """As `decode`, for bytes that do not begin their file."""
+        """Return the text of bytes that do not begin their file."""
         try:
             return Decoded(data.decode(self.codec), 0)
         except UnicodeDecodeError as error:
@@ -84,33 +84,33 @@ class Encoding:
         return Decoded(text, text.count("\ufffd") - genuine)
 
     def decode_leniently(self, data: bytes) -> str:
-        """The text of some first bytes of a file, which may end in the middle of a character."""
+        """Return the text of the first bytes of a file, which may end within a character."""
         marked, length = marked_encoding(data, self)
         return data[length:].decode(marked.codec, "replace")
 
     def find_newline(self, data: bytes, start: int = 0) -> int:
-        """Where the first line feed at or after `start` begins, -1 where there is none."""
+        """Return where the first line feed at or after `start` begins, -1 where there is none."""
         found = data.find(self.newline, start)
         while found % self.width and found >= 0:
             found = data.find(self.newline, found + 1)
         return found
 
     def last_newline(self, data: bytes, stop: int | None = None) -> int:
-        """Where the last line feed that ends at or before `stop` begins, -1 where there is none."""
+        """Return where the last line feed that ends at or before `stop` begins, -1 where there is none."""
         found = data.rfind(self.newline, 0, stop)
         while found % self.width and found >= 0:
             found = data.rfind(self.newline, 0, found + self.width - 1)
         return found
 
     def count_newlines(self, data: bytes) -> int:
-        """How many line feeds there are."""
+        """Return the number of line feeds."""
         if self.width == 1:
             return count_byte(data, ord(self.newline))
         units = array.array("H" if self.width == 2 else "I", data[: len(data) - len(data) % self.width])
         return units.count(array.array(units.typecode, self.newline)[0])
 
     def split_lines(self, data: bytes) -> list[bytes]:
-        """The lines, without their line feeds; what follows the last line feed is a line unless it is empty."""
+        """Return the lines without their line feeds; the text after the last line feed is a line unless it is empty."""
         if self.width == 1:
             lines = data.split(self.newline)
         else:
@@ -125,7 +125,7 @@ class Encoding:
 
 
 def encoding_of(settings: ReadingSettings) -> Encoding:
-    """The encoding that the settings ask for.
+    """Return the encoding of the settings.
 
     raises  SettingsError: Python knows no such encoding of text
     """
@@ -139,7 +139,7 @@ def encoding_of(settings: ReadingSettings) -> Encoding:
 
 
 def text_codec(name: str) -> str | None:
-    """Python's own name of an encoding of text; None where it knows none, or one that is for no text."""
+    """Return Python's name of an encoding; None where it is unknown, or no encoding of text."""
     try:
         codec = codecs.lookup(name).name
         if codec in NO_TEXT or len("\n".encode(codec).decode(codec)) != 1:
@@ -150,7 +150,7 @@ def text_codec(name: str) -> str | None:
 
 
 def marked_encoding(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
-    """The encoding that the byte order mark names, and its length; else the given one and 0."""
+    """Return the encoding that the byte order mark tells, and the length of the mark; else the given one and 0."""
     for mark, codec in BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             return replace(encoding, codec=codec, newline="\n".encode(codec)), len(mark)
@@ -159,7 +159,7 @@ def marked_encoding(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
 
 @dataclass(slots=True)
 class DecodedLines:
-    """Lines of text, and which of them were invalid: by their place, how much was repaired or why not."""
+    """Lines of text, with the repairs and the problems of invalid lines, by index."""
 
     texts: list[str]
     repaired: dict[int, int]
@@ -167,7 +167,7 @@ class DecodedLines:
 
 
 def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
-    """The lines of some whole lines; an invalid one does not touch the others. A carriage return stays on its line."""
+    """Return the lines of some bytes; an invalid line does not touch the others. Carriage returns stay."""
     try:
         texts = data.decode(encoding.codec).split("\n")
     except UnicodeDecodeError:

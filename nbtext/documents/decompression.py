@@ -1,4 +1,4 @@
-"""Compressed bytes to bytes, a block at a time: gzip, bzip2, xz and zstd."""
+"""Decompress gzip, bzip2, xz and zstd, block by block."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Unpacker(Protocol):
 
 
 def compression_of(head: bytes) -> str | None:
-    """How the bytes that begin like this are compressed, None where they are not."""
+    """Return the name of the compression of bytes that begin like this, None where they are not compressed."""
     for magic, name in MAGIC.items():
         if head.startswith(magic) and (name != "bzip2" or head[4:10] in BZIP2_BLOCKS):
             return name
@@ -42,7 +42,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def suffix_compression(path: str) -> tuple[str, str | None]:
-    """The path without the suffix of a compression, and which that is."""
+    """Return the path without the suffix of a compression, and the name of that compression."""
     for suffix, name in SUFFIXES.items():
         if path.lower().endswith(suffix):
             return path[: -len(suffix)], name
@@ -50,7 +50,7 @@ def suffix_compression(path: str) -> tuple[str, str | None]:
 
 
 def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> Iterator[bytes]:
-    """Unpack a stream, or several one after the other, in bounded memory.
+    """Decompress a stream, or several one after the other, in bounded memory.
 
     packed       non-empty blocks of compressed bytes
     compression  gzip, bzip2, xz or zstd
@@ -70,7 +70,7 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
 
 
 def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
-    """Unpack bytes that are all there.
+    """Decompress all of some bytes.
 
     raises  InputError: they are broken, or unpack to more than `limit` bytes
     """
@@ -84,12 +84,12 @@ def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
 
 
 def too_long(limit: int) -> InputError:
-    """What is said of a document with more than `limit` bytes."""
+    """Return the error for a document with more than `limit` bytes."""
     return InputError(f"the document has more than {limit:,} bytes", hint="--max-document-bytes allows more")
 
 
 def misnamed(compression: str, *, where: str = "") -> InputError:
-    """What is said of a file that is not compressed as its name says."""
+    """Return the error for a file that is not compressed as its name says."""
     return InputError(f"its name says {compression}, its first bytes do not", where=where, hint="rename it")
 
 
@@ -103,7 +103,7 @@ def _unpack(unpacker: Unpacker, data: bytes, compression: str, where: str) -> by
 
 
 def _next_stream(rest: bytes, packed: Iterator[bytes]) -> bytes:
-    """What follows a stream, without the zeros that pad a file to a block."""
+    """Return what follows a stream, without the zeros that pad the file."""
     while not (rest := rest.lstrip(b"\0")):
         if not (rest := next(packed, b"")):
             break
@@ -111,7 +111,7 @@ def _next_stream(rest: bytes, packed: Iterator[bytes]) -> bytes:
 
 
 class _GzipUnpacker:
-    """zlib's object under the names of the others."""
+    """zlib's decompressor with the interface of the others."""
 
     def __init__(self) -> None:
         import zlib
@@ -138,9 +138,9 @@ class _GzipUnpacker:
 
 
 class _ZstandardUnpacker:
-    """The zstandard library's object under the names of the others.
+    """The zstandard library's decompressor with the interface of the others.
 
-    It always unpacks all that it is given, so it is given little at a time.
+    It always decompresses all of its input, so it is given little at a time.
     """
 
     def __init__(self, unpacker: Any) -> None:

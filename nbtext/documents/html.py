@@ -1,4 +1,4 @@
-"""HTML to the text that a reader sees.
+"""Convert HTML to the text that a reader sees.
 
 A scanner of its own, because the standard library's html.parser takes quadratic time for some broken HTML (12 s for
 50 kB of `<a `), and mail is full of broken HTML. This one looks at each character a bounded number of times.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-UNSEEN = {"script", "style", "template"}  # their content is no text
+HIDDEN = {"script", "style", "template"}  # their content is not shown
 BLOCK_NAMES = """
 address article aside base blockquote body br button caption center col colgroup dd details dialog dir div dl dt embed
 fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input
@@ -22,26 +22,26 @@ _tag = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)")
 # to the end of a tag; a > within a quoted value does not end it
 _rest_of_tag = re.compile(r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+>""")
 _reference = re.compile(r"&#(?:[xX]0*+([0-9a-fA-F]*+)|0*+([0-9]*+))")
-HIGHEST_DIGITS = 7  # of U+10FFFF, in base ten
+MAX_DIGITS = 7  # of U+10FFFF, in base ten
 
 
 def text_of_html(html: str) -> str:
-    """The text of an HTML document or of a piece of one, without tags, comments, scripts and styles; entities decoded.
+    """Return the text of an HTML document or fragment, without tags, comments, scripts and styles; entities decoded.
 
     Blocks (paragraphs, table cells, line breaks) are on a line each, so that their words stay apart.
     """
-    pieces: list[str] = []
+    texts: list[str] = []
     position = 0
     while (start := html.find("<", position)) >= 0:
-        pieces.append(html[position:start])
-        separator, position = _markup(html, start)
-        pieces.append(separator)
-    pieces.append(html[position:])
-    return unescape(_reference.sub(_short_reference, "".join(pieces)))
+        texts.append(html[position:start])
+        separator, position = _replace_markup(html, start)
+        texts.append(separator)
+    texts.append(html[position:])
+    return unescape(_reference.sub(_short_reference, "".join(texts)))
 
 
-def _markup(html: str, start: int) -> tuple[str, int]:
-    """What stands for the markup that begins at a `<`, and where it ends. Unfinished markup reaches to the end."""
+def _replace_markup(html: str, start: int) -> tuple[str, int]:
+    """Return the replacement of the markup that begins at a `<`, and where the markup ends."""
     tag = _tag.match(html, start)
     if tag is None:
         if html.startswith("<!--", start):
@@ -52,7 +52,7 @@ def _markup(html: str, start: int) -> tuple[str, int]:
     rest = _rest_of_tag.match(html, tag.end())
     end = rest.end() if rest else len(html)
     slash, name = tag[1], tag[2].lower()
-    if name in UNSEEN and not slash:
+    if name in HIDDEN and not slash:
         closing = re.compile(f"</{name}(?![a-z0-9])", re.IGNORECASE).search(html, end)
         return "\n", closing.start() if closing else len(html)
     return "\n" if name in BLOCKS else "", end
@@ -66,4 +66,4 @@ def _after(html: str, mark: str, start: int) -> int:
 def _short_reference(reference: re.Match[str]) -> str:
     """A numeric reference without leading zeros, and not so long that Python refuses to read the number."""
     base, digits = ("x", reference[1]) if reference[1] is not None else ("", reference[2])
-    return f"&#{base}{digits[: HIGHEST_DIGITS + 1] or '0'}"
+    return f"&#{base}{digits[: MAX_DIGITS + 1] or '0'}"

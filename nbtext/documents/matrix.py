@@ -178,11 +178,11 @@ def _seekable(stream: ByteStream) -> Iterator[IO[bytes]]:
 
     with tempfile.SpooledTemporaryFile(MEMORY_BYTES) as copy:
         n_bytes = 0
-        while piece := stream.read():
-            n_bytes += len(piece)
+        while raw := stream.read():
+            n_bytes += len(raw)
             if stream.compression and n_bytes > UNPACKED_ALLOWANCE + UNPACKED_RATIO * stream.position:
                 raise _UnfitError(f"it unpacks to more than {UNPACKED_RATIO} times its size")
-            copy.write(piece)
+            copy.write(raw)
         yield copy
 
 

@@ -1,4 +1,4 @@
-"""The bytes of a file, a pipe or standard input, unpacked, read once from the front."""
+"""The bytes of a file, a pipe, a URL or standard input, decompressed, read once from the start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _opened: dict[str, ByteStream] = {}  # pipes that were looked into, by their pat
 
 
 class ByteStream:
-    """Pieces of bytes, in order. What was looked at by `head` is read again.
+    """A stream of bytes, read in raw blocks. What `head` returns is returned by `read` again.
 
     path      as it is named; of a URL without credentials
     location  where it can be opened again
@@ -38,28 +38,28 @@ class ByteStream:
         self.position = 0
         self.size = size
         self.compression: str | None = None
-        self._read_piece = read
+        self._read_raw = read
         self._close = close
         self._ahead = b""
-        self._pieces = self._raw_pieces()
+        self._raw_blocks = self._read_all()
 
     def read(self) -> bytes:
-        """The next piece, empty at the end: what is there of a pipe, some megabytes of a file."""
+        """Return the next block, b"" at the end: what a pipe holds now, or some megabytes of a file."""
         if self._ahead:
-            piece, self._ahead = self._ahead, b""
-            return piece
-        return next(self._pieces, b"")
+            raw, self._ahead = self._ahead, b""
+            return raw
+        return next(self._raw_blocks, b"")
 
     def head(self, size: int = HEAD_LIMIT) -> bytes:
-        """How the stream begins: its first line at least, or `size` bytes, or all that there is."""
+        """Return the start of the stream: its first line at least, or `size` bytes, or all of it."""
         while len(self._ahead) < size and b"\n" not in self._ahead:
-            if not (piece := next(self._pieces, b"")):
+            if not (raw := next(self._raw_blocks, b"")):
                 break
-            self._ahead += piece
+            self._ahead += raw
         return self._ahead
 
     def unpack(self) -> ByteStream:
-        """Go on with the unpacked bytes, where they are compressed."""
+        """Decompress the rest of the stream, if it is compressed."""
         self.compression = compression_of(self.head(HEAD_BYTES))
         if self.compression is None:
             _, suffix = suffix_compression(self.path)
@@ -67,32 +67,32 @@ class ByteStream:
                 raise misnamed(suffix, where=self.path)
             return self
         ahead, self._ahead = self._ahead, b""
-        packed = _chained(ahead, self._pieces)
-        self._pieces = unpack_blocks(packed, self.compression, where=self.path)
+        packed = _chained(ahead, self._raw_blocks)
+        self._raw_blocks = unpack_blocks(packed, self.compression, where=self.path)
         return self
 
     def skip(self, n_bytes: int) -> None:
-        """Pass over the first bytes of what `head` gave."""
+        """Skip the first bytes of what `head` returned."""
         self._ahead = self._ahead[n_bytes:]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._close()
 
-    def _raw_pieces(self) -> Iterator[bytes]:
+    def _read_all(self) -> Iterator[bytes]:
         while True:
             try:
-                piece = self._read_piece()
+                raw = self._read_raw()
             except OSError as error:
                 raise unreadable(self.path, error) from None
-            if not piece:
+            if not raw:
                 return
-            self.position += len(piece)
-            yield piece
+            self.position += len(raw)
+            yield raw
 
 
 def open_stream(path: str, *, offset: int = 0) -> ByteStream:
-    """The bytes of a path, or of standard input for `-`, unpacked; from `offset` on as they are.
+    """Return the bytes of a path, or of standard input for `-`, decompressed; from an offset on as they are.
 
     raises  InputError: it cannot be read, or is not compressed as its name says
     """
@@ -115,7 +115,7 @@ def is_regular(path: str) -> bool:
 
 
 def file_size(path: str) -> int | None:
-    """The bytes of the file that a path, or standard input for `-`, is; None where it is a pipe or a terminal."""
+    """Return the size in bytes of a path, or of standard input for `-`; None where it is a pipe or a terminal."""
     if is_url(path):
         return remote_size(path)
     try:
@@ -126,7 +126,7 @@ def file_size(path: str) -> int | None:
 
 
 def is_matrix(path: str) -> bool:
-    """Whether the path (`-` is standard input) holds a matrix file, by its first bytes. Nothing is used up by looking.
+    """Whether the path (`-` is standard input) holds a matrix file, by its first bytes, which remain to be read.
 
     raises  InputError: it cannot be read
     """
@@ -134,7 +134,7 @@ def is_matrix(path: str) -> bool:
 
 
 def is_model(path: str) -> bool:
-    """Whether the path holds a model, as nbtext writes them, by its first bytes: a pickle's. Nothing is used up."""
+    """Whether the path holds a model, by its first bytes, those of a pickle, which remain to be read."""
     return _begins(path, *PICKLE_MAGICS)
 
 
@@ -151,7 +151,7 @@ def _begins(path: str, *beginnings: bytes) -> bool:
 
 
 def unreadable(path: str, error: OSError) -> InputError:
-    """What is said of a file that the system refuses to give."""
+    """Return the error for a file that the system cannot open or read."""
     hints = {
         FileNotFoundError: "check the path",
         PermissionError: "check its permissions (ls -l)",
@@ -160,7 +160,7 @@ def unreadable(path: str, error: OSError) -> InputError:
     reason = os.strerror(error.errno) if error.errno else str(error)
     similar = similar_path(path) if isinstance(error, FileNotFoundError) else None
     if is_broken_link(path):
-        return InputError("is a symbolic link to what does not exist", where=path, hint="see where it leads: ls -l")
+        return InputError("is a symbolic link to a file that does not exist", where=path, hint="see its target: ls -l")
     hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
     return InputError(f"cannot be read: {reason}", where=path or "''", hint=hint)
 
@@ -223,17 +223,17 @@ def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStr
 
 
 def _read_ready(handle: int) -> bytes:
-    """What a pipe holds now, up to RAW_BYTES: waits for the first byte only."""
+    """Return what a pipe holds now, up to RAW_BYTES; wait for the first byte only."""
     poll = select.poll()
     poll.register(handle, select.POLLIN)
     poll.poll()  # whoever shares the pipe may have made it non-blocking
-    piece = os.read(handle, RAW_BYTES)
-    pieces, size = [piece], len(piece)
-    while piece and size < RAW_BYTES and not os.isatty(handle) and poll.poll(0):
-        piece = os.read(handle, RAW_BYTES - size)
-        pieces.append(piece)
-        size += len(piece)
-    return b"".join(pieces)
+    raw = os.read(handle, RAW_BYTES)
+    blocks, size = [raw], len(raw)
+    while raw and size < RAW_BYTES and not os.isatty(handle) and poll.poll(0):
+        raw = os.read(handle, RAW_BYTES - size)
+        blocks.append(raw)
+        size += len(raw)
+    return b"".join(blocks)
 
 
 def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

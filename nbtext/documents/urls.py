@@ -1,4 +1,4 @@
-"""Sources by URL: whatever fsspec has a file system for, as a stream of bytes."""
+"""Sources by URL, of any kind for which fsspec has a file system, as streams of bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_url(path: str) -> bool:
 
 
 def shown(path: str) -> str:
-    """A path as it is named in ids and in errors: of a URL without who asks (user, password, signature)."""
+    """Return a path as ids and errors name it: a URL without its user, password and query."""
     return _credentials.sub("", path).partition("#")[0] if is_url(path) else path
 
 
@@ -49,9 +49,9 @@ class Remote(NamedTuple):
 
 
 def remote(url: str) -> Remote:
-    """The file that a URL means; nothing is asked of it yet.
+    """Return the file system and the path of a URL; nothing is requested yet.
 
-    raises  MissingExtra: what reads URLs is not installed; InputError: nothing there reads such ones
+    raises  MissingExtra: fsspec is not installed; InputError: no library for such URLs is installed
     """
     scheme = url.partition("://")[0].lower()
     try:
@@ -69,7 +69,7 @@ def remote(url: str) -> Remote:
 
 
 def open_remote(url: str, offset: int) -> tuple[IO[bytes], int | None]:
-    """A file at a URL, to be read from this byte on, and its size where that is known.
+    """Return a file at a URL, to be read from this byte on, and its size where that is known.
 
     HTTP from the first byte on is one plain request, which servers without ranges answer too.
     """
@@ -92,7 +92,7 @@ def has_ranges(url: str) -> bool:
 
 
 def _ranges_answered(system: Any, path: str) -> bool:
-    """Whether a server gives the second byte alone where that is asked for."""
+    """Whether a server answers a request for the second byte with that byte alone."""
     from fsspec.asyn import sync
 
     async def ask() -> bool:
@@ -104,7 +104,7 @@ def _ranges_answered(system: Any, path: str) -> bool:
 
 
 def remote_size(url: str) -> int | None:
-    """The bytes of the file at a URL; None where the server does not say."""
+    """Return the size in bytes of the file at a URL; None where the server does not tell."""
     system, path, _ = remote(url)
     with explained(url):
         size: int | None = system.size(path)
@@ -114,7 +114,7 @@ def remote_size(url: str) -> int | None:
 def is_folder(url: str) -> bool:
     """Whether a URL means a folder. HTTP has none.
 
-    raises  InputError: there is no such thing, or it cannot be read
+    raises  InputError: it does not exist, or cannot be read
     """
     system, path, is_http = remote(url)
     with explained(url):
@@ -122,7 +122,7 @@ def is_folder(url: str) -> bool:
 
 
 def files_below(url: str) -> list[list[str]]:
-    """The ways from a folder down to each of its files, by the names on them, sorted."""
+    """Return the path of each file below a folder, as a list of names; sorted."""
     system, path, _ = remote(url)
     with explained(url):
         root = system._strip_protocol(path).rstrip("/") + "/"
@@ -130,25 +130,22 @@ def files_below(url: str) -> list[list[str]]:
 
 
 def read_url(url: str, limit: int) -> bytes | int:
-    """The bytes of a file, or EFBIG where it has more than `limit`.
+    """Return the bytes of a file, or EFBIG where it has more than `limit`.
 
     raises  InputError: it cannot be read
     """
     file, _ = open_remote(url, 0)
     with explained(url), file:
-        content, piece = b"", b"-"
-        while piece and len(content) <= limit:
-            piece = file.read(limit + 1 - len(content))
-            content += piece
+        content, block = b"", b"-"
+        while block and len(content) <= limit:
+            block = file.read(limit + 1 - len(content))
+            content += block
     return content if len(content) <= limit else errno.EFBIG
 
 
 @contextmanager
 def explained(url: str) -> Iterator[None]:
-    """Turn what a file system raises into an error of one line, in which nobody's credentials are.
-
-    Each has errors of its own, of its libraries: whatever it is, the file could not be read.
-    """
+    """Turn any error of a file system into an InputError of one line without credentials."""
     try:
         yield
     except (NbtextError, ImportError, MemoryError):
