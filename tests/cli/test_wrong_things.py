@@ -84,7 +84,11 @@ WRONG: list[tuple[str, int, str]] = [
     (f"sample -m text.joblib -n {10**40}", 2, f"is not in the range 1<=x<={2**62}"),
     ("predict letters/test -m missing.joblib", 1, "missing.joblib"),
     ("predict letters/test -m txt.joblib", 1, "did you mean text.joblib?"),
-    ("predict letters/test -m link.joblib", 1, "link.joblib: is a symbolic link to a file that does not exist; see its"),
+    (
+        "predict letters/test -m link.joblib",
+        1,
+        "link.joblib: is a symbolic link to a file that does not exist; see its",
+    ),
     ("train link.joblib -o m", 1, "link.joblib: is a symbolic link to a file that does not exist; see its"),
     ("predict letters/tset -m text.joblib", 1, "text.joblib: looks like text"),
     ("train letters/trian -o m", 1, "did you mean letters/train?"),
