@@ -242,6 +242,6 @@ def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64
         if len(weights) != len(class_documents) or not is_sound.all():
             raise SettingsError(
                 f"{len(class_documents)} positive numbers are needed, one for each label in sorted order",
-                where="--prior",
+                where="prior",
             )
     return np.asarray(np.log(weights) - np.log(weights.sum()))

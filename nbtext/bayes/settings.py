@@ -37,13 +37,13 @@ class LinearSettings:
 
     def __post_init__(self) -> None:
         is_sound = self.C == AUTO if isinstance(self.C, str) else SMALLEST_C <= self.C <= LARGEST_C
-        _require(is_sound, self.C, f"auto or a number from {SMALLEST_C:g} to {LARGEST_C:g}", "--C")
-        _require(self.loss in LOSSES, self.loss, " or ".join(LOSSES), "--loss")
-        _require(0 <= self.interpolation <= 1, self.interpolation, "from 0 to 1", "--interpolation")
+        _require(is_sound, self.C, f"auto or a number from {SMALLEST_C:g} to {LARGEST_C:g}", "C")
+        _require(self.loss in LOSSES, self.loss, " or ".join(LOSSES), "loss")
+        _require(0 <= self.interpolation <= 1, self.interpolation, "from 0 to 1", "interpolation")
         is_sound = SMALLEST <= self.ratio_smoothing <= LARGEST
-        _require(is_sound, self.ratio_smoothing, f"from {SMALLEST:g} to {LARGEST:g}", "--ratio-smoothing")
-        _require(self.folds >= 2, self.folds, "2 or more", "--folds")
-        _require(0 <= self.seed < 2**64, self.seed, "a whole number from 0 to 2^64 - 1", "--seed")
+        _require(is_sound, self.ratio_smoothing, f"from {SMALLEST:g} to {LARGEST:g}", "ratio_smoothing")
+        _require(self.folds >= 2, self.folds, "2 or more", "folds")
+        _require(0 <= self.seed < 2**64, self.seed, "a whole number from 0 to 2^64 - 1", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,21 +64,21 @@ class ModelSettings(LinearSettings):
         self._refuse_what_does_not_apply()
         if self.smoothing is not None:
             is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
-            _require(is_sound, self.smoothing, f"0 or from {SMALLEST:g} to {LARGEST:g}", "--smoothing")
+            _require(is_sound, self.smoothing, f"0 or from {SMALLEST:g} to {LARGEST:g}", "smoothing")
         if isinstance(self.prior, str):
-            _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "--prior")
+            _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
         if not 2 <= self.values <= MOST_VALUES:
-            raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="--values")
+            raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="values")
         is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
-        _require(is_sound, self.keep_sample, f"from 1 to {MOST_KEPT:,}", "--keep-sample")
+        _require(is_sound, self.keep_sample, f"from 1 to {MOST_KEPT:,}", "keep_sample")
 
     def _refuse_what_does_not_apply(self) -> None:
         defaults = {each.name: each.default for each in fields(self)}
-        of_nbsvm = {"loss": "--loss", "interpolation": "--interpolation", "ratio_smoothing": "--ratio-smoothing"}
-        refused = {} if self.is_linear else {"C": "--C"}
-        refused |= {"smoothing": "--smoothing", "prior": "--prior"} if self.is_linear else {}
+        of_nbsvm = {"loss": "loss", "interpolation": "interpolation", "ratio_smoothing": "ratio_smoothing"}
+        refused = {} if self.is_linear else {"C": "C"}
+        refused |= {"smoothing": "smoothing", "prior": "prior"} if self.is_linear else {}
         refused |= {} if self.model == "nbsvm" else of_nbsvm
-        refused |= {"values": "--values", "normalize_weights": "--normalize-weights"}  # unless the event model has it
+        refused |= {"values": "values", "normalize_weights": "normalize_weights"}  # unless the event model has it
         for name, option in refused.items():
             if getattr(self, name) != defaults[name] and (self.is_linear or name not in self._record.options):
                 raise SettingsError(f"{self.model} has no use for it", where=option, hint="leave it out")

@@ -47,30 +47,30 @@ class FeatureSettings:
         shortest, longest = self.ngrams
         if not 1 <= shortest <= longest:
             raise SettingsError(
-                f"{shortest},{longest} is no range", where="--ngrams", hint="write 1,2 for words and pairs"
+                f"{shortest},{longest} is no range", where="ngrams", hint="write 1,2 for words and pairs"
             )
         if longest > LONGEST_NGRAM:
-            raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where="--ngrams")
+            raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where="ngrams")
         if len(self.token_pattern or "") > LONGEST_PATTERN:
-            raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="--token-pattern")
+            raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern")
         if self.vocabulary is not None and self.hash_bits is not None:
-            raise SettingsError("a vocabulary and hashing exclude each other", where="--hash-bits")
+            raise SettingsError("a vocabulary and hashing exclude each other", where="hash_bits")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
-            raise SettingsError(f"{self.hash_bits} is not from 1 to 30", where="--hash-bits")
+            raise SettingsError(f"{self.hash_bits} is not from 1 to 30", where="hash_bits")
 
     def _check_limits(self) -> None:
-        for option, limit in (("--min-df", self.min_df), ("--max-df", self.max_df)):
+        for option, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
             if isinstance(limit, int) and limit < 1:
                 raise SettingsError(f"{limit} is less than 1", where=option, hint="write a share of documents as 0.0")
             if isinstance(limit, float) and not 0 <= limit <= 1:
                 hint = "write a number of documents without a point"
                 raise SettingsError(f"{limit} is no share from 0 to 1", where=option, hint=hint)
         n_selected = self.select[1] if self.select is not None else None
-        for option, number in (("--max-features", self.max_features), ("--select", n_selected)):
+        for option, number in (("max_features", self.max_features), ("select", n_selected)):
             if number is not None and number < 1:
                 raise SettingsError(f"{number} is less than 1", where=option)
-        numbers = {"--min-df": self.min_df, "--max-df": self.max_df, "--max-features": self.max_features or 0}
-        for option, most in (numbers | {"--select": n_selected or 0}).items():
+        numbers = {"min_df": self.min_df, "max_df": self.max_df, "max_features": self.max_features or 0}
+        for option, most in (numbers | {"select": n_selected or 0}).items():
             if most > MOST:
                 raise SettingsError(f"is more than {MOST:,}", where=option)
 
@@ -166,7 +166,7 @@ def _plain(value: Any) -> Any:
 
 
 def _real(value: Any) -> Any:
-    return float(value) if type(value) is int else value
+    return float(value) if type(value) is int and abs(value) < 2**1000 else value
 
 
 def _has_type(value: object, hint: Any) -> bool:

@@ -106,7 +106,7 @@ def test_numbers_beyond_are_refused(option: str, value: Any) -> None:
     model = "nbsvm" if option == "ratio_smoothing" else "multinomial"
     with pytest.raises(SettingsError) as caught:
         TextClassifier(model=model, **{option: value}).fit(["red round", "green leaf"], ["a", "b"])
-    assert caught.value.where == "--" + option.replace("_", "-")
+    assert caught.value.where == option
 
 
 @pytest.mark.parametrize("model", ADDITIVE)

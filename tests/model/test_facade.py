@@ -128,3 +128,11 @@ def test_errors_of_labels_name_their_types() -> None:
         classifier.partial_fit(["red"], ["9"])
     with pytest.raises(ModelError, match="never learned"):
         classifier.forget(["blue"], [9])
+
+
+def test_errors_name_parameters_and_not_options() -> None:
+    """A library has no command line."""
+    for wrong in ({"ngrams": (2, 1)}, {"min_df": -1}, {"hash_bits": 31}, {"smoothing": -1.0}, {"values": 7}):
+        with pytest.raises(NbtextError, match=f"^{next(iter(wrong))}: ") as caught:
+            TextClassifier(**wrong)
+        assert "--" not in str(caught.value)
