@@ -1,4 +1,4 @@
-"""Predictions that were made before, read back from the file that `nbtext predict` wrote."""
+"""Predictions read back from a file that `nbtext predict` wrote."""
 
 from __future__ import annotations
 
@@ -24,20 +24,27 @@ _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The answer to one document: its label (None: there was none), and probabilities by label as far as known."""
+    """The prediction for one document.
+
+    label   None: there is none
+    scores  the known probabilities, by label
+    labels  the prediction set, if there is one
+    """
 
     label: str | None
     scores: dict[str, float]
-    labels: tuple[str, ...] | None = None  # the set of labels, where one was asked for
+    labels: tuple[str, ...] | None = None
 
 
 class PredictionsFile:
     """Predictions by the ids of their documents.
 
-    JSONL holds the probability of every label. TSV and CSV hold that of the best one only: what remains of it is
-    spread over the other labels in equal shares.
+    JSONL holds the probability of every label. TSV and CSV hold only that of the predicted label: the rest is shared
+    equally by the other labels.
 
-    raises  InputError, with the line: it cannot be read, or an id stands in it twice
+    Raises
+    ------
+    InputError : the file cannot be read, or has an id twice; the message names the line
     """
 
     def __init__(self, path: str) -> None:
@@ -45,17 +52,17 @@ class PredictionsFile:
         self._records: dict[str, Record] = {}
         for line, (identity, record) in _records(path):
             if identity in self._records:
-                raise InputError(f"the id {identity} stands here a second time", where=f"{path}:{line}")
+                raise InputError(f"the id {identity} is here a second time", where=f"{path}:{line}")
             self._records[identity] = record
         found = {label for record in self._records.values() for label in (record.label, *record.scores)}
         self._classes = tuple(sorted(label for label in found if label is not None))
 
     def of(self, batch: Batch) -> Predictions:
-        """The predictions for these documents; InputError where there is none for one of them."""
+        """Return the predictions for these documents; InputError if one of them has none."""
         records = [self._record(identity) for identity in batch.ids]
         if not self._classes:
-            hint = "nbtext predict --to jsonl keeps the probabilities of what is not answered"
-            raise InputError("there is no answer in it to judge", where=self._path, hint=hint)
+            hint = "nbtext predict --to jsonl keeps the probabilities of documents without a label"
+            raise InputError("the file has no predicted label", where=self._path, hint=hint)
         sets = [record.labels for record in records if record.labels is not None]
         return Predictions(
             batch.ids,
@@ -72,24 +79,24 @@ class PredictionsFile:
 
     @property
     def has_all_probabilities(self) -> bool:
-        """The probability of every label is known, and not of the best one only."""
+        """Whether the probability of every label is known, not only of the predicted one."""
         return all(len(record.scores) in (0, len(self._classes)) for record in self._records.values())
 
     def _decided(self, records: list[Record]) -> NDArray[np.int64]:
-        """The class of each record's label; where it has none, of its most probable one."""
+        """Return the class of each record's label, or of its most probable label if it has none."""
         places = {label: place for place, label in enumerate(self._classes)}
         best = [record.label or max(record.scores, key=record.scores.__getitem__, default="") for record in records]
         return np.array([places.get(label, 0) for label in best], dtype=np.int64)
 
     def _record(self, identity: str) -> Record:
-        # an id whose bytes were no UTF-8 was written with escapes
+        # an id whose bytes are not UTF-8 was written with escapes
         spelled = identity.encode("utf-8", "backslashreplace").decode()
         record = self._records.get(identity) or self._records.get(spelled)
         if record is None:
             raise InputError(
                 f"there is no prediction for {identity}",
                 where=self._path,
-                hint="predict the same SOURCE, spelled in the same way",
+                hint="predict the same SOURCE, written in the same way",
             )
         return record
 
@@ -103,7 +110,7 @@ class PredictionsFile:
 
 
 def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
-    """Each record with its line."""
+    """Yield each record with its line number."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             first = file.read(1)
@@ -120,7 +127,7 @@ def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
 
 
 def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """The rows of CSV below its header, each with the line that it ends in."""
+    """Yield the rows of CSV without its header, each with the number of its last line."""
     reader = csv.reader(file)
     next(reader, None)
     for row in reader:
@@ -131,7 +138,7 @@ def _parsed(parse: Any, line: Any, where: str) -> tuple[str, Record]:
     try:
         parsed: tuple[str, Record] = parse(line)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise InputError("this is no prediction", where=where, hint=HINT) from None
+        raise InputError("this is not a prediction", where=where, hint=HINT) from None
     return parsed
 
 
@@ -157,7 +164,7 @@ def _from_columns(columns: list[str]) -> tuple[str, Record]:
 
 
 def _labels(text: str) -> tuple[str, ...]:
-    """The labels of a set, between commas."""
+    """Split a prediction set at its commas."""
     parts = re.findall(r"(?:[^\\,]|\\.)+", text, re.DOTALL)
     return tuple(re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in parts)
 

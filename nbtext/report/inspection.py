@@ -1,4 +1,4 @@
-"""A model, or a matrix, described for people and programs."""
+"""An inspection of a model or a matrix as a table, as rows for programs, and as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEATURE_COLUMNS = (
     "label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents",
 )  # fmt: skip
 WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
-CONFUSED_COLUMNS = ("label", "confused with", "documents", "taken for it", "the other way")
+CONFUSED_COLUMNS = ("label", "confused with", "documents", "predicted as it", "the reverse")
 BY = {  # what is shown beside a feature: the field, and its format
     "log-odds": ("log_odds", "+.2f"),
     "z": ("z", "+.1f"),
@@ -30,7 +30,7 @@ BY = {  # what is shown beside a feature: the field, and its format
 
 
 def format_inspection(inspection: Inspection, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """A model as a table for the screen, tsv, csv, json, jsonl or markdown."""
+    """Format the inspection of a model as a table for the screen, tsv, csv, json, jsonl or markdown."""
     if output_format == "table":
         return format_screen(_parts(inspection, screen.width), screen)
     if output_format in ("json", "jsonl"):
@@ -46,7 +46,7 @@ def format_inspection(inspection: Inspection, *, output_format: str, screen: Scr
 
 
 def format_matrix(inspection: MatrixInspection, *, output_format: str, screen: Screen = PLAIN) -> str:
-    """A matrix in the same forms."""
+    """Format the inspection of a matrix in the same formats."""
     if output_format in ("json", "jsonl"):
         return format_json(inspection, output_format=output_format)
     if output_format == "table":
@@ -73,7 +73,7 @@ def _confused_rows(pairs: tuple[ConfusedView, ...]) -> Iterator[tuple[str, str, 
 
 
 def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
-    """What there is to say of the model, a line for each."""
+    """Yield the name and the text of each line of a summary of the model."""
     yield "model", inspection.model
     sizes = f"{number_of(inspection.n_labels, 'label')}, {number_of(inspection.n_features, 'feature')}"
     documents, occurrences = (
@@ -182,7 +182,7 @@ def _label_line(view: LabelView, by: str) -> Text:
 
 
 def _words(pairs: list[tuple[str, str]], width: int) -> Text:
-    """Features and their numbers, as many on a line as there is room for."""
+    """Format features and their numbers, as many in a line as fit."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -198,7 +198,7 @@ def _words(pairs: list[tuple[str, str]], width: int) -> Text:
 
 
 def _known(number: float | None, form: str) -> str:
-    """A number, or a dash where the model does not know it."""
+    """Format a number, or a dash if it is unknown."""
     return "–" if number is None else format(number, form)
 
 

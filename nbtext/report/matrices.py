@@ -1,4 +1,4 @@
-"""Matrices in the forms of other programs."""
+"""Matrices in file formats of other programs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def write_matrix(matrix: Matrix, file: BinaryIO, *, output_format: str) -> None:
 
 
 def _write_svmlight(matrix: Matrix, file: BinaryIO) -> None:
-    """A line for each document: the place of its label among the sorted ones (-1 without), then column:weight.
+    """Write a line for each document: the position of its label among the sorted labels (-1: none), then column:weight.
 
-    Columns count from 1.
+    Columns are numbered from 1.
     """
     labels = sorted({label for label in matrix.labels if label is not None})
     codes = {label: code for code, label in enumerate(labels)}

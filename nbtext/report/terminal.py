@@ -1,4 +1,4 @@
-"""What is shown on a terminal: as wide as it is, in colors where it has some, without anything that it would obey."""
+"""Output for a terminal: at its width, in colors if it has them, and without control characters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Where a table goes.
+    """What a terminal can show.
 
     width      characters
     is_styled  it can show bold and underlined text
@@ -30,7 +30,7 @@ PLAIN = Screen()
 
 
 def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
-    """The parts, one below the other, as lines of text."""
+    """Render the parts below each other, as lines of text."""
     from rich.console import Console
 
     target = io.StringIO()
@@ -42,13 +42,13 @@ def format_screen(parts: Iterable[RenderableType], screen: Screen) -> str:
     for part in parts:
         console.print(part)
     lines = [line.rstrip() for line in target.getvalue().splitlines()]
-    # tables come with an empty line on either side: one between them is enough
+    # tables have an empty line on each side; keep one between two of them
     kept = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
     return "\n".join(kept).rstrip() + "\n"
 
 
 def new_table(*headers: str) -> Table:
-    """A table whose first column is text and whose others are numbers."""
+    """Make a table whose first column holds text and whose other columns hold numbers."""
     from rich import box
     from rich.table import Table
 

@@ -56,10 +56,10 @@ def test_one_line_names_it(nbtext: Any, folder: Path, model: str, command: str, 
 
 
 ANSWERS = [
-    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: this is no prediction"),
-    ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: there is no answer in it to judge"),
-    ("p.tsv", "1\t\t\n", "p.tsv: there is no answer in it to judge"),
-    ("p.csv", "id,label,probability\n1,,\n", "p.csv: there is no answer in it to judge"),
+    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: this is not a prediction"),
+    ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: the file has no predicted label"),
+    ("p.tsv", "1\t\t\n", "p.tsv: the file has no predicted label"),
+    ("p.csv", "id,label,probability\n1,,\n", "p.csv: the file has no predicted label"),
 ]
 
 
