@@ -27,7 +27,7 @@ WITHOUT_USE = [
     ("evaluate texts.tsv -m MODEL --min-df 2", "--min-df: it belongs to cross-validation (--folds)"),
     ("evaluate texts.tsv -m MODEL --seed 2", "--seed: it belongs to cross-validation (--folds)"),
     ("evaluate texts.tsv --predictions p.jsonl --model nbsvm", "--model: it belongs to cross-validation (--folds)"),
-    ("evaluate texts.tsv --predictions p.tsv --coverage 0.9", "--coverage: predictions made before have their sets"),
+    ("evaluate texts.tsv --predictions p.tsv --coverage 0.9", "--coverage: predictions in a file have their sets"),
     ("inspect matrix.npz --word red", "--word: a matrix has no weights"),
     ("inspect matrix.npz --label x", "--label: a matrix has no weights"),
     ("inspect matrix.npz --by z", "--by: a matrix has no weights"),
