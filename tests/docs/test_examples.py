@@ -1,4 +1,7 @@
-"""The examples of CONTRIBUTING.md are commits that pass: each is applied to a copy of the tree and tested there."""
+"""The examples of CONTRIBUTING.md are commits that pass: each is applied to a copy of the tree and tested there.
+
+`python tests/docs/test_examples.py` writes the patches again where the lines around their changes have moved.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -64,3 +68,28 @@ def test_an_example_is_a_commit_that_passes(tree: Path, name: str) -> None:
     chosen = ["-k", f"{CHOSEN[name]} or house"] if CHOSEN[name] else []
     pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done(tree, *pytest_, *TESTS[name], "tests/test_house.py", *chosen)
+
+
+def refresh(patch: Path, folder: Path) -> None:
+    """Apply a patch with as little context as one line, and write it again with the lines that are there now."""
+    text = patch.read_text(encoding="utf-8")
+    head = text[: text.index("diff --git ")]
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@localhost", "-C", str(folder)]
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    for name in ("nbtext", "tests", "pyproject.toml"):
+        copy = shutil.copytree if (TOP / name).is_dir() else shutil.copy2
+        copy(TOP / name, folder / name)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "before"], check=True)
+    subprocess.run([*git, "apply", "-C1", "--index", str(patch)], check=True)
+    found = subprocess.run(
+        [*git, "diff", "--cached", "--no-color"], check=True, capture_output=True, text=True, encoding="utf-8"
+    )
+    lines = (line for line in found.stdout.split("\n") if not line.startswith("index "))
+    patch.write_text(head + "\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for path in sorted(EXAMPLES.iterdir()):
+        with tempfile.TemporaryDirectory() as folder:
+            refresh(path, Path(folder))
