@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.artifact.stream import DamagedError, Stream, code, foreign
+from nbtext.artifact.stream import DamagedError, Stream, code_error, foreign_error
 from nbtext.errors import ArtifactError
 
 PROTOCOL = b"\x80\x04"
@@ -67,14 +67,14 @@ def is_exactly(found: object, expected: tuple[object, ...]) -> bool:
 def _read_integer(stream: Stream) -> int:
     n_bytes = stream.take(1)[0]
     if n_bytes > MAX_INTEGER_BYTES:
-        raise foreign(f"holds an integer of {n_bytes} bytes; {MAX_INTEGER_BYTES} are the most")
+        raise foreign_error(f"holds an integer of {n_bytes} bytes; {MAX_INTEGER_BYTES} are the most")
     return int.from_bytes(stream.take(n_bytes), "little", signed=True)
 
 
 def _read_text(stream: Stream, length_bytes: int) -> str:
     n_bytes = int.from_bytes(stream.take(length_bytes), "little")
     if n_bytes > MAX_TEXT_BYTES:
-        raise foreign(f"holds a text of {n_bytes:,} bytes; {MAX_TEXT_BYTES:,} are the most")
+        raise foreign_error(f"holds a text of {n_bytes:,} bytes; {MAX_TEXT_BYTES:,} are the most")
     return stream.take(n_bytes).decode("utf-8", "surrogatepass")
 
 
@@ -139,7 +139,7 @@ class Reader:
                 self._run(operation)
             except (IndexError, ValueError) as error:
                 raise self._damaged(f"operation {operation!r} finds no operand") from error
-        raise foreign(f"is longer than any model: {MAX_OPERATIONS:,} operations did not read it")
+        raise foreign_error(f"is longer than any model: {MAX_OPERATIONS:,} operations did not read it")
 
     def first_items(self) -> list[Any]:
         """Return the keys and values of the outermost dictionary that have been read so far."""
@@ -195,7 +195,7 @@ class Reader:
             case b"\x81":  # NEWOBJ
                 arguments, kind = self._stack.pop(), self._stack.pop()
                 if kind is not ARRAY_WRAPPER or arguments != ():
-                    raise code(f"an object of {kind.name}" if isinstance(kind, Name) else "an object of no class")
+                    raise code_error(f"an object of {kind.name}" if isinstance(kind, Name) else "an object of no class")
                 self._stack.append(ArrayWrapper())
             case b"R":  # REDUCE
                 arguments, function = self._stack.pop(), self._stack.pop()
@@ -205,14 +205,14 @@ class Reader:
                 self._stack.append(self._complete(target, state))
             case _:
                 if operation in FOREIGN:
-                    raise code(FOREIGN[operation])
+                    raise code_error(FOREIGN[operation])
                 raise self._damaged(f"{operation!r} is no operation of plain data")
 
     def _push_memo(self, place_bytes: int) -> None:
         """Push a value that was read before. Containers occur once, so no value can contain itself or multiply."""
         value = self._memo[int.from_bytes(self._stream.take(place_bytes), "little")]
         if type(value) not in (str, Name, ItemType):
-            raise foreign("holds a container in two places")
+            raise foreign_error("holds a container in two places")
         self._stack.append(value)
 
     def _pop_mark(self) -> list[Any]:
@@ -221,14 +221,14 @@ class Reader:
 
     def _top(self, kind: type) -> Any:
         if type(self._stack[-1]) is not kind:
-            raise code(f"filling a value that is not a {kind.__name__}")
+            raise code_error(f"filling a value that is not a {kind.__name__}")
         return self._stack[-1]
 
     def _set_items(self, items: list[Any]) -> None:
         dictionary = self._top(dict)
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) is not str:
-                raise foreign("holds a key that is no text")
+                raise foreign_error("holds a key that is no text")
             if key in dictionary:
                 raise self._damaged("a key occurs twice")
             dictionary[key] = value
@@ -238,26 +238,26 @@ class Reader:
         if isinstance(target, ArrayWrapper):
             return self._read_array(state)
         if not isinstance(target, ItemType) or target.order:
-            raise code("the state of an object")
+            raise code_error("the state of an object")
         order = "|" if ITEM_BYTES[target.code] == 1 else "<"
         if not is_exactly(state, (3, order, None, None, None, -1, -1, 0)):
-            raise foreign("holds an array whose dtype is not plain and little-endian")
+            raise foreign_error("holds an array whose dtype is not plain and little-endian")
         target.order = order
         return target
 
     def _read_array(self, state: object) -> NDArray[Any]:
         """Return the read-only array of this state, whose items are the next bytes of the file."""
         if not isinstance(state, dict) or tuple(state) != ARRAY_KEYS or state["subclass"] is not NDARRAY:
-            raise foreign("holds an array that is not as joblib writes it")
+            raise foreign_error("holds an array that is not as joblib writes it")
         constants = (state["order"], state["allow_mmap"], state["numpy_array_alignment_bytes"])
         shape, item_type = state["shape"], state["dtype"]
         is_known = isinstance(item_type, ItemType) and item_type.order != ""
         if not is_known or not is_exactly(constants, ("C", True, ALIGNMENT_BYTES)):
-            raise foreign("holds an array that is not as joblib writes it")
+            raise foreign_error("holds an array that is not as joblib writes it")
         if type(shape) is not tuple or not all(type(length) is int and length >= 0 for length in shape):
-            raise foreign("holds an array of an impossible shape")
+            raise foreign_error("holds an array of an impossible shape")
         if len(shape) > MAX_DIMENSIONS or prod(length or 1 for length in shape) > MAX_ITEMS:
-            raise foreign("holds an array of an impossible shape")
+            raise foreign_error("holds an array of an impossible shape")
         padding = self._stream.take(self._stream.take(1)[0])
         if len(padding) > ALIGNMENT_BYTES or padding.strip(b"\xff"):
             raise self._damaged("the padding of an array is wrong")
@@ -274,18 +274,18 @@ class Reader:
 
 def _find_name(module: object, attribute: object) -> Name:
     if type(module) is not str or type(attribute) is not str:
-        raise code("a name that is no text")
+        raise code_error("a name that is no text")
     name = f"{module}.{attribute}"
     if name not in NAMES or (module, attribute) != tuple(name.rsplit(".", 1)):
-        raise code(name)
+        raise code_error(name)
     return NAMES[name]
 
 
 def _make_item_type(function: object, arguments: object) -> ItemType:
     if not isinstance(function, Name) or not isinstance(arguments, tuple):
-        raise code("a call of something that is no function")
+        raise code_error("a call of something that is no function")
     if function is not DTYPE or not is_exactly(arguments[1:], (False, True)) or type(arguments[0]) is not str:
-        raise code(f"a call of {function.name}")
+        raise code_error(f"a call of {function.name}")
     if arguments[0] not in ITEM_BYTES:
-        raise foreign(f"holds an array of dtype {arguments[0][:20]!r}, not of numbers or truth values")
+        raise foreign_error(f"holds an array of dtype {arguments[0][:20]!r}, not of numbers or truth values")
     return ItemType(arguments[0])

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from nbtext.artifact.reader import ITEM_BYTES, MAX_TEXT_BYTES, Name, Reader, is_exactly
-from nbtext.artifact.stream import code, foreign, open_stream
+from nbtext.artifact.stream import code_error, foreign_error, open_stream
 from nbtext.errors import ArtifactError
 
 FORMAT = "nbtext model"
@@ -82,7 +82,7 @@ def load(path: str) -> dict[str, Any]:
         check_plain(record)
         items = [item for pair in record.items() for item in pair] if isinstance(record, dict) else []
         if not isinstance(record, dict) or not _check_version(items):
-            raise foreign("holds data, but no nbtext model")
+            raise foreign_error("holds data, but no nbtext model")
         stream.check_end()
         return record
 
@@ -93,7 +93,7 @@ def _check_version(items: list[Any]) -> bool:
         return False
     version = items[3]
     if type(version) is not int or version < 1:
-        raise foreign("does not state the version of its format")
+        raise foreign_error("does not state the version of its format")
     if version > VERSION:
         what = f"was written in version {version} of the model format, and this nbtext reads version {VERSION}"
         raise ArtifactError(what, hint="update nbtext: pip install --upgrade nbtext")
@@ -137,7 +137,7 @@ def check_plain(record: object) -> None:
         if kind is dict or kind is list or kind is tuple:
             n_values += len(value)
             if depth == MAX_DEPTH:
-                raise foreign(f"is nested more than {MAX_DEPTH} deep")
+                raise foreign_error(f"is nested more than {MAX_DEPTH} deep")
             pending += [(item, depth + 1) for item in value]
             if kind is dict:
                 n_values += len(value)
@@ -147,11 +147,11 @@ def check_plain(record: object) -> None:
         elif kind is np.ndarray:
             n_values += ARRAY_VALUES
         elif kind is int and not MIN_INTEGER <= value <= MAX_INTEGER:
-            raise foreign("holds an integer of more than 64 bits")
+            raise foreign_error("holds an integer of more than 64 bits")
         elif value is not None and kind not in (bool, int, float):
-            raise code(value.name if isinstance(value, Name) else "an object that is not complete")
+            raise code_error(value.name if isinstance(value, Name) else "an object that is not complete")
         if n_values > MAX_VALUES or n_characters > MAX_CHARACTERS:
-            raise foreign(f"holds more than {MAX_VALUES:,} values or {MAX_CHARACTERS:,} characters of text")
+            raise foreign_error(f"holds more than {MAX_VALUES:,} values or {MAX_CHARACTERS:,} characters of text")
 
 
 @contextmanager

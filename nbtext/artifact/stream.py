@@ -42,15 +42,15 @@ class DamagedError(ArtifactError):
         super().__init__(f"is damaged: {what}", hint="copy it again, or train the model again")
 
 
-def foreign(what: str) -> ArtifactError:
+def foreign_error(what: str) -> ArtifactError:
     """Return the error for content that `save_model` does not write."""
     return ArtifactError(what, hint=TRAIN_HINT)
 
 
-def code(name: str) -> ArtifactError:
+def code_error(name: str) -> ArtifactError:
     """Return the error for content that would look up or call `name`."""
     short = name if len(name) <= 80 else f"{name[:77]}..."
-    return foreign(f"holds code ({short}); nbtext never runs what it loads")
+    return foreign_error(f"holds code ({short}); nbtext never runs what it loads")
 
 
 class Stream:
@@ -136,7 +136,7 @@ def _name_content(head: bytes) -> ArtifactError:
         head.decode("utf-8")
     except UnicodeDecodeError as error:
         is_text = is_text and error.start > len(head) - 4  # the last character may be cut
-    return foreign("looks like text, not a model" if is_text else "is not a model")
+    return foreign_error("looks like text, not a model" if is_text else "is not a model")
 
 
 def _file_size(file: BinaryIO) -> int:
@@ -174,7 +174,7 @@ def _unreadable(path: str, error: OSError) -> ArtifactError:
             hint = f"did you mean {similar}?" if similar is not None else "nbtext train SOURCE -o MODEL writes a model"
             return ArtifactError("does not exist", hint=hint)
         case IsADirectoryError():
-            return foreign("is a directory, not a model")
+            return foreign_error("is a directory, not a model")
         case PermissionError():
             return ArtifactError("cannot be read: permission denied")
     return ArtifactError(f"cannot be read: {(error.strerror or str(error)).lower()}")

@@ -22,7 +22,7 @@ import numpy as np
 
 from nbtext import __version__
 from nbtext.artifact.model import load_model
-from nbtext.artifact.record import narrowed
+from nbtext.artifact.record import narrow_integers
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.documents.batch import Batch
 from nbtext.documents.decoding import encoding_of
@@ -59,7 +59,7 @@ def plain_counts(counts: CorpusCounts) -> Record:
     known = counts.vocabulary
     return {
         "labels": list(counts.labels),
-        "vocabulary": {"blob": known.blob, "offsets": narrowed(known.offsets)} if known is not None else None,
+        "vocabulary": {"blob": known.blob, "offsets": narrow_integers(known.offsets)} if known is not None else None,
         "statistics": _arrays(counts.statistics),
         "sample": _arrays(counts.sample),
         "sample_size": counts.sample_size,
@@ -80,7 +80,7 @@ def counts_of(record: Record) -> CorpusCounts:
 
 def _arrays(holder: ClassStatistics | DocumentCounts) -> Record:
     found = {each.name: getattr(holder, each.name) for each in fields(holder) if each.name in TYPES}
-    return {name: narrowed(array) for name, array in found.items()}
+    return {name: narrow_integers(array) for name, array in found.items()}
 
 
 def _widened(arrays: Record) -> Record:

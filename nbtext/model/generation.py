@@ -15,6 +15,7 @@ from nbtext.errors import ModelError, SettingsError
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
 
+MAX_MEAN_LENGTH = 1_000_000  # tokens of a generated document whose length is not given
 CACHED = 32  # labels whose weights are cached
 
 
@@ -63,6 +64,9 @@ def _draws(
         of_class = of_classes.row(k)
         return of_class if scorer.derivation is None else of_class.reshape(-1, scorer.derivation.width)
 
+    if length is None and means.max(initial=0) > MAX_MEAN_LENGTH:
+        what = f"documents of the model have up to {means.max():,} words on average; {MAX_MEAN_LENGTH:,} are the most"
+        raise ModelError(what, hint="choose a length with --length")
     while True:
         k = int(np.searchsorted(shares[:-1], random.random(), side="right")) if chosen is None else chosen
         yield k, generate(weights(k), random, max(1, int(means[k])) if length is None else length)

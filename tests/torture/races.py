@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 import subprocess
 import time
@@ -12,6 +13,8 @@ from typing import Any
 from kills import run_nbtext, start_nbtext
 
 MAX_DELAY = 0.5  # seconds between the starts of two commands
+
+REFUSALS = re.compile(rb"another nbtext is writing it|changed by another program|never learned")
 
 # each command that replaces a model, by its arguments
 WRITERS = {
@@ -29,7 +32,8 @@ def race(folder: Path, n_races: int) -> dict[str, Any]:
     -------
     dict
         races: how many; lost: races after which the model is not that of all commands that reported success, in some
-        order; both, one, none: races in which so many commands succeeded; silent: failures without a message.
+        order; both, one, none: races in which so many commands succeeded; silent: failures for any other reason than
+        the other command.
     """
     _write_sources(folder)
     run_nbtext(["train", "train.csv", "-o", "honest.joblib"], folder).check_returncode()
@@ -46,7 +50,7 @@ def race(folder: Path, n_races: int) -> dict[str, Any]:
             model = (folder / "model.joblib").read_bytes()
             figures["races"] += 1
             figures["lost"] += model not in [results[order] for order in itertools.permutations(succeeded)]
-            figures["silent"] += sum(one.returncode != 0 and not one.stderr.startswith(b"nbtext: ") for one in done)
+            figures["silent"] += sum(one.returncode != 0 and not REFUSALS.search(one.stderr) for one in done)
             figures[("none", "one", "both")[len(succeeded)]] += 1
     return figures
 
