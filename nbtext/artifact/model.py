@@ -53,21 +53,8 @@ KEYS = (
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
     """Write a model file, completely or not at all; equal models give equal bytes.
 
-    Parameters
-    ----------
-    model
-        A trained model.
-    path
-        The file; "-" is standard output.
-
-    Raises
-    ------
-    ArtifactError
-        The model is larger than a model file may be.
-    OutputError
-        The file cannot be written.
-    TypeError
-        The model or the path has another type.
+    The path "-" is standard output. ArtifactError if the model is too large for a model file, OutputError if the file
+    cannot be written, TypeError if the model or the path has another type.
     """
     path = _check_path(path)
     if not isinstance(model, TrainedModel):
