@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from nbtext.features import counting
 from nbtext.features.vocabulary import Vocabulary
 
-def Counter(  # noqa: N802  a class, of which this says what it is made of
+def Counter(  # noqa: N802  a class, whose constructor this is
     *,
     analyzer: str = "word",
     ngrams: tuple[int, int] = (1, 1),
@@ -22,14 +22,14 @@ def Counter(  # noqa: N802  a class, of which this says what it is made of
 ) -> counting.Counter:
     """Counts the features of texts: tokens by the default pattern, or windows of characters.
 
-    A vocabulary that is given stays fixed; else it grows, unless `hash_bits` replaces it by 2**hash_bits buckets.
+    A given vocabulary stays fixed. Otherwise it grows, unless `hash_bits` replaces it by 2**hash_bits buckets.
 
     analyzer       word, char or char_wb
     fields         the names of the columns, whose features begin with `name:`; () for one column without a name.
                    No `name:` may begin another one's (fields "a" and "a:b", or "a" twice): ValueError
-    normalize      what becomes of a word (lowercased, without accents): another one, or None to leave it out. Called at
+    normalize      returns the normal form of a word (lowercased, without accents), or None to remove it. Called at
                    most once for each distinct word (and thread); not used for characters. A result that holds a
                    character up to U+0020, or a colon where there are fields, is a ValueError
     strip_accents  applied to whole texts that are not ASCII, after lowercasing
-    raises         ValueError: a setting makes no sense, or is one that only the reference can do
+    raises         ValueError: a setting is invalid, or supported by plain Python only
     """

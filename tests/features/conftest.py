@@ -11,7 +11,7 @@ from nbtext.features import counting
 
 @pytest.fixture(scope="module", params=["compiled", "plain"])
 def counting_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every test that asks for it runs with the kernel, and with its twin in plain Python."""
+    """Every test that uses it runs with the kernel and with plain Python."""
     if request.param == "compiled" and not counting.HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
     with pytest.MonkeyPatch.context() as patch:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from nbtext.features.kernel import HAS_KERNEL, kernel_name
+
+LETTERS = str(Path(__file__).parents[2] / "corpora" / "letters" / "train")
 
 
 def test_the_kernel_has_a_name() -> None:
@@ -62,7 +65,7 @@ def test_an_unknown_value_is_an_error_of_the_library() -> None:
     assert run.stdout == "SettingsError NBTEXT_KERNEL: unknown value 'of'; use off or require, or unset it\n"
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["train", "x", "-o", "m"], ["predict", "x", "-m", "m"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["train", LETTERS, "-o", os.devnull]])
 def test_an_unknown_value_is_an_error_of_every_command(arguments: list[str]) -> None:
     """One line, with the status of a wrong option."""
     command = [sys.executable, "-m", "nbtext", *arguments]
