@@ -1,4 +1,4 @@
-"""LeaveOneOutEstimate-maximization: a generative model that learns from documents without labels too."""
+"""Expectation-maximization: a generative model that also learns from unlabeled documents."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from nbtext.parallel import parallel_calls
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NEGLIGIBLE = 1e-12  # a label that is less probable is none: it would be a rounding error in every sum
-ENOUGH = 1e-9  # the share of the log-likelihood that a step must gain for another one to follow
+NEGLIGIBLE = 1e-12  # smaller probabilities of a label are set to 0
+ENOUGH = 1e-9  # relative gain of the log-likelihood below which the steps end
 OnStep = Callable[[int, float], None]  # the number of the step, and the log-likelihood after it
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """What expectation-maximization found.
+    """The result of expectation-maximization.
 
     scorer           of log P(document, class), the prior included
     log_prior        (n_classes,), of each class's prior probability
-    log_likelihoods  penalized, in nats: of what the labelled documents tell alone, then after each step
+    log_likelihoods  penalized, in nats: of the labeled documents alone, then after each step
     """
 
     scorer: LinearScorer
@@ -40,23 +40,23 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class ExpectationMaximization:
-    """Learning from documents with labels, and from others by the labels that they are likely to have.
+    """Learns from labeled documents, and from unlabeled ones by the probabilities of their labels.
 
-    Let x be the labelled documents and y their labels, u the unlabeled ones, θ a model and π its prior. With the
-    unlabeled ones weighted by λ, what a step makes larger is the log-posterior of the model,
+    Let x be the labeled documents and y their labels, u the unlabeled ones with weight λ, θ a model and π its prior. A
+    step increases the log-posterior of the model,
 
         l(θ) = Σ_x log π_y P(x | y, θ) + λ Σ_u log Σ_k π_k P(u | k, θ) + log p(θ),
 
-    where p(θ) is the belief that smoothing by α stands for: Dirichlet(α + 1) for the words of each class of the
+    where p(θ) is the prior that smoothing by α implies: Dirichlet(α + 1) for the words of each class of the
     multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of the Bernoulli model, which is
-    α Σ_kj log p_kj (1 − p_kj). A step asks how probable each label is for each unlabeled document, r_uk = P(k | u, θ),
-    and counts u for each class λ r_uk times. These counts are read like any others, and l(θ) has not fallen.
+    α Σ_kj log p_kj (1 − p_kj). A step computes the probability of each label of each unlabeled document, r_uk = P(k | u, θ),
+    and counts u λ r_uk times in each class. The model is fitted to these counts, and l(θ) does not decrease.
 
-    unlabeled  the documents without labels; their classes are not looked at
+    unlabeled  the documents without labels; their classes are ignored
     model       with a `log_prior_density`
     smoothing   α > 0
-    weight      λ >= 0; at 0 the labelled documents are all that is learned from
-    steps       how many at most; where one gains nothing, it is the last
+    weight      λ >= 0; with 0 it learns from the labeled documents alone
+    steps       at most; a step that gains nothing is the last one
     source      Nigam, McCallum, Thrun, Mitchell, Text Classification from Labeled and Unlabeled Documents using EM,
                 2000, section 4 and, of λ, 5.3; that l does not fall: Dempster, Laird, Rubin, 1977
     """
@@ -71,37 +71,37 @@ class ExpectationMaximization:
     @property
     def name(self) -> str:
         """What it is called where ways are compared."""
-        return f"unlabeled documents weighted {self.weight:g}" if self.weight > 0 else "labelled documents alone"
+        return f"unlabeled documents weighted {self.weight:g}" if self.weight > 0 else "labeled documents alone"
 
     def fit(
         self,
-        labelled: ClassStatistics,
+        labeled: ClassStatistics,
         *,
         jobs: int = 1,
         on_step: OnStep | None = None,
         is_watched: bool = True,
     ) -> Mixture:
-        """Begin with what the labelled documents tell alone, and go on step by step.
+        """Fit the labeled documents alone, then take the steps.
 
-        labelled    counts of the labelled documents (of presence where the model reads that)
+        labeled    counts of the labeled documents (of presence where the model reads that)
         jobs        number of threads
-        is_watched  whether to see where the last step has led to, which takes half a step more
+        is_watched  whether to compute the log-likelihood after the last step, which takes half a step
         """
         found: list[float] = []
-        statistics, steps = labelled, self.steps if self.weight > 0 else 0
+        statistics, steps = labeled, self.steps if self.weight > 0 else 0
         for step in range(steps + 1):
-            believed = log_prior(statistics.class_documents, self.prior)
-            scorer = self.model.compile(statistics, smoothing=self.smoothing).with_prior(believed)
+            log_priors = log_prior(statistics.class_documents, self.prior)
+            scorer = self.model.compile(statistics, smoothing=self.smoothing).with_prior(log_priors)
             if step == steps and not is_watched:
                 break
             posteriors, marginal = self._expected(scorer, jobs)
-            found.append(self._log_posterior(labelled, scorer, marginal))
+            found.append(self._log_posterior(labeled, scorer, marginal))
             if on_step is not None:
                 on_step(step, found[-1])
             if step > 0 and found[-1] - found[-2] <= ENOUGH * abs(found[-1]):
                 break
-            statistics = self._counted(labelled, posteriors)
-        return Mixture(scorer, believed, tuple(found))
+            statistics = self._counted(labeled, posteriors)
+        return Mixture(scorer, log_priors, tuple(found))
 
     def _expected(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
         """How probable each label is for each unlabeled document; and the log-likelihood of all of them."""
@@ -112,24 +112,22 @@ class ExpectationMaximization:
         )
         return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
 
-    def _counted(self, labelled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
-        """The labelled counts, and λ times those of the unlabeled documents, shared out among the classes."""
-        expected = self.unlabeled.transpose(labelled.n_features) @ posteriors
+    def _counted(self, labeled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
+        """The labeled counts, and λ times those of the unlabeled documents, shared out among the classes."""
+        expected = self.unlabeled.transpose(labeled.n_features) @ posteriors
         expected.sort_indices()
-        total = _matrix(labelled) + self.weight * expected
-        documents = labelled.class_documents + self.weight * posteriors.sum(axis=0)
+        total = _matrix(labeled) + self.weight * expected
+        documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
         # the Bernoulli model reads documents, which occurrences of presence are; the multinomial one reads none
         indptr, classes = total.indptr.astype(np.int64), total.indices.astype(np.int32)
         return ClassStatistics(documents, indptr, classes, total.data, total.data)
 
-    def _log_posterior(self, labelled: ClassStatistics, scorer: LinearScorer, marginal: float) -> float:
+    def _log_posterior(self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float) -> float:
         """l(θ), up to a constant that no model changes."""
-        of_classes = _matrix(
-            labelled
-        ).T.tocsr()  # a class's documents are as likely together as one of all their counts
+        of_classes = _matrix(labeled).T.tocsr()  # a class's documents are as likely together as one of all their counts
         indptr, indices = of_classes.indptr.astype(np.int64), of_classes.indices.astype(np.int32)
         own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
-        told = float((own + (labelled.class_documents - 1) * scorer.bias).sum())
+        told = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
         return told + self.weight * marginal + self.smoothing * self._log_prior_density(scorer)
 
     def _log_prior_density(self, scorer: LinearScorer) -> float:

@@ -1,4 +1,4 @@
-"""Feature marginals: a multinomial model that uses each word, over all classes, as often as unlabeled documents do."""
+"""Feature marginals: a multinomial model whose word frequencies over all classes are those of all documents."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MOST = 1 - 1e-12  # the largest share of a word that is told from all of them
 
 @dataclass(frozen=True, eq=False)
 class FeatureMarginals:
-    """Learning from labelled documents how the classes differ, and from all how frequent each word is.
+    """Learns from labeled documents how classes differ, and from all documents how frequent each word is.
 
-    In class k, with N_k labelled tokens, a word has been seen t_k times; P_k = N_k / Σ N_k. Of all tokens, those of
+    In class k, with N_k labeled tokens, a word has been seen t_k times; P_k = N_k / Σ N_k. Of all tokens, those of
     unlabeled documents included, its share is P. Its probabilities θ_k = P(word | k) are the likeliest ones that agree
     with this share:
 
@@ -35,11 +35,11 @@ class FeatureMarginals:
         θ_k = 2 q_k / (1 + ν + √((1 + ν)² − 4 ν q_k)),
 
     and falls as ν grows: there is one ν for each word. Where a class has used a word less than `smoothing` times, it
-    counts as so often. A word that no labelled document has is as probable in every class, θ_k = P. At the end each
+    counts as so often. A word that no labeled document has is as probable in every class, θ_k = P. At the end each
     class's probabilities are divided by their sum. It takes one pass over the unlabeled documents, of which only the
-    sums are kept, and memory for each label and each word of labelled documents.
+    sums are kept, and memory for each label and each word of labeled documents.
 
-    occurrences  (n_features,), of each feature in all documents, labelled or not
+    occurrences  (n_features,), of each feature in all documents, labeled or not
     smoothing    > 0; the authors take 1/2
     source       Lucas, Downey, Scaling Semi-supervised Naive Bayes with Feature Marginals, 2013, section 3, for two
                  classes (and then this is the same); more of them are one against the rest there
@@ -51,7 +51,7 @@ class FeatureMarginals:
 
     @property
     def weight(self) -> float:
-        """What an unlabeled token counts, beside a labelled one, in the shares of the words."""
+        """What an unlabeled token counts, beside a labeled one, in the shares of the words."""
         return 1.0
 
     @property
@@ -59,43 +59,43 @@ class FeatureMarginals:
         """What it is called where ways are compared."""
         return "feature marginals"
 
-    def fit(self, labelled: ClassStatistics, **_: Any) -> Mixture:
-        """The model of these labelled documents; nothing is repeated, so that there is no step to tell of."""
+    def fit(self, labeled: ClassStatistics, **_: Any) -> Mixture:
+        """The model of these labeled documents; nothing is repeated, so that there is no step to tell of."""
         everywhere = np.maximum(self.occurrences, self.smoothing)
         shares = np.minimum(everywhere / everywhere.sum(), MOST)
-        used = np.flatnonzero(np.diff(labelled.indptr))
-        logs = np.concatenate([np.zeros((0, labelled.n_classes)), *self._in_blocks(labelled, used, shares)])
-        n_used = np.zeros(labelled.n_features, dtype=np.int64)
-        n_used[used] = labelled.n_classes
+        used = np.flatnonzero(np.diff(labeled.indptr))
+        logs = np.concatenate([np.zeros((0, labeled.n_classes)), *self._in_blocks(labeled, used, shares)])
+        n_used = np.zeros(labeled.n_features, dtype=np.int64)
+        n_used[used] = labeled.n_classes
         deltas = logs - np.log(shares[used])[:, None]
         sums = np.exp(logs).sum(axis=0) + (shares.sum() - shares[used].sum())
         scorer = LinearScorer(
-            np.zeros(labelled.n_classes),
+            np.zeros(labeled.n_classes),
             -np.log(sums),
             running_sums(n_used),
-            np.tile(np.arange(labelled.n_classes, dtype=np.int32), len(used)),
+            np.tile(np.arange(labeled.n_classes, dtype=np.int32), len(used)),
             deltas.ravel(),
             np.log(shares),
-            np.ones(labelled.n_classes),
+            np.ones(labeled.n_classes),
         )
-        believed = log_prior(labelled.class_documents, self.prior)
-        return Mixture(scorer.with_prior(believed), believed, ())
+        log_priors = log_prior(labeled.class_documents, self.prior)
+        return Mixture(scorer.with_prior(log_priors), log_priors, ())
 
-    def _in_blocks(self, labelled: ClassStatistics, used: NDArray[np.int64], shares: Floats) -> list[Floats]:
+    def _in_blocks(self, labeled: ClassStatistics, used: NDArray[np.int64], shares: Floats) -> list[Floats]:
         """log θ of these features, (n_used, n_classes), some of them at a time."""
-        size = max(1, BLOCK // labelled.n_classes)
-        tokens = np.maximum(labelled.class_occurrences, 1).astype(np.float64)
+        size = max(1, BLOCK // labeled.n_classes)
+        tokens = np.maximum(labeled.class_occurrences, 1).astype(np.float64)
         found = []
         for start in range(0, len(used), size):
-            part = labelled.restricted(used[start : start + size])
+            part = labeled.restricted(used[start : start + size])
             counts = np.zeros((part.n_features, part.n_classes))
             counts[part.entry_features, part.classes] = part.occurrences
             rates = np.minimum(np.maximum(counts, self.smoothing) / tokens, 1.0)
-            found.append(np.log(likeliest(rates, tokens / tokens.sum(), shares[used[start : start + size]])))
+            found.append(np.log(solve_marginals(rates, tokens / tokens.sum(), shares[used[start : start + size]])))
         return found
 
 
-def likeliest(rates: Floats, classes: Floats, shares: Floats) -> Floats:
+def solve_marginals(rates: Floats, classes: Floats, shares: Floats) -> Floats:
     """The probabilities of words in classes that agree with the words' shares, and are likeliest with these rates.
 
     The words' shares are nearly as 1 / (1 + ν). So Newton's method looks for where their inverse is right, which is

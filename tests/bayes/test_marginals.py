@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from nbtext.bayes import feature_marginals as marginals
-from nbtext.bayes.feature_marginals import FeatureMarginals, likeliest
+from nbtext.bayes.feature_marginals import FeatureMarginals, solve_marginals
 
 
 def test_two_classes_by_hand() -> None:
@@ -43,7 +43,7 @@ def test_words_that_no_label_has() -> None:
     statistics = statistics_of(np.array([[12, 4, 0], [7, 9, 0]]), np.array([0, 1]), 2)
     weights = np.exp(FeatureMarginals(np.array([36, 60, 24]), 0.5, "uniform").fit(statistics).scorer.weights())
     np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-12)
-    a, b = (likeliest(np.array([[p, r]]), np.array([0.5, 0.5]), np.array([s])) for p, r, s in
+    a, b = (solve_marginals(np.array([[p, r]]), np.array([0.5, 0.5]), np.array([s])) for p, r, s in
             ((12 / 16, 7 / 16, 0.3), (4 / 16, 9 / 16, 0.5)))  # fmt: skip
     np.testing.assert_allclose(weights[:, 2], 0.2 / (a + b + 0.2)[0], rtol=1e-12)
 
@@ -68,7 +68,7 @@ def test_the_paper_formula(counts: list[int], tokens: list[int], share: float) -
 
     expected = brentq(slope, low + 1e-12 * width, high - 1e-12 * width, xtol=1e-18, rtol=1e-14)
     classes = np.array([positive, 1 - positive])
-    found = likeliest(np.array([[a / tokens[0], c / tokens[1]]]), classes, np.array([share]))[0]
+    found = solve_marginals(np.array([[a / tokens[0], c / tokens[1]]]), classes, np.array([share]))[0]
     assert found[0] == pytest.approx(expected, rel=1e-6)
     assert found[1] == pytest.approx(bound - ratio * expected, rel=1e-6)
 
@@ -85,7 +85,7 @@ def test_it_keeps_what_it_promises(corpus: Any, smoothing: float, data: st.DataO
     shares = np.array(data.draw(st.lists(st.floats(1e-7, 0.999), min_size=3, max_size=3)))
     rates = np.array(data.draw(st.lists(st.floats(1e-9, 1), min_size=9, max_size=9))).reshape(3, 3)
     sizes = np.array([0.5, 0.3, 0.2])
-    found = likeliest(rates, sizes, shares)
+    found = solve_marginals(rates, sizes, shares)
     assert ((found > 0) & (found <= 1)).all()
     np.testing.assert_allclose(found @ sizes, shares, rtol=1e-9)
 
@@ -94,7 +94,7 @@ def test_no_probability_exceeds_one() -> None:
     """Where a class has nothing but one word, rounding does not lead beyond 1."""
     random = np.random.default_rng(2)
     rates = np.concatenate((random.random((20_000, 2)), np.ones((20_000, 1))), axis=1)
-    found = likeliest(rates, np.array([0.5, 0.3, 0.2]), random.uniform(0.05, 0.95, 20_000))
+    found = solve_marginals(rates, np.array([0.5, 0.3, 0.2]), random.uniform(0.05, 0.95, 20_000))
     assert found.max() <= 1
 
 
