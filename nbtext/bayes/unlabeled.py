@@ -33,7 +33,7 @@ class Way(Protocol):
     @property
     def weight(self) -> float: ...
     def fit(
-        self, labelled: ClassStatistics, *, jobs: int = ..., on_step: OnStep | None = ..., is_watched: bool = ...
+        self, labeled: ClassStatistics, *, jobs: int = ..., on_step: OnStep | None = ..., is_watched: bool = ...
     ) -> Mixture: ...
 
 
@@ -62,8 +62,8 @@ class Unlabeled:
 
     method           one of METHODS
     documents        how many there were
-    weight           λ, what each of them counts beside a labelled one
-    log_prior        (n_classes,), what it believes of the classes, which labelled documents' counts do not tell
+    weight           λ, what each of them counts beside a labeled one
+    log_prior        (n_classes,), what it believes of the classes, which labeled documents' counts do not tell
     log_likelihoods  of em, penalized, in nats: before the first step and after each
     """
 
@@ -82,7 +82,7 @@ class HeldOut:
     document: for 20 Newsgroups with 15 labeled documents per class it estimates 0.89, the folds estimate 0.68, and the
     test accuracy is 0.66. So each fold fits everything again. The only document of a class is never held out.
 
-    statistics  counts of all labelled documents, of presence where the model reads that
+    statistics  counts of all labeled documents, of presence where the model reads that
     sample      those of them that are asked about
     lengths     (n_documents,), tokens of each document of the sample
     is_alone    (n_features,), which features no other document holds, with a label or without: a model would not know
