@@ -50,7 +50,8 @@ class ExpectationMaximization:
     where p(θ) is the prior that smoothing by α implies: Dirichlet(α + 1) for the words of each class of the
     multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of the Bernoulli model, which is
     α Σ_kj log p_kj (1 − p_kj). A step computes the probability of each label of each unlabeled document,
-    r_uk = P(k | u, θ), and counts u λ r_uk times in each class. The model is fitted to these counts, and l(θ) does not decrease.
+    r_uk = P(k | u, θ), and counts u λ r_uk times in each class.
+    The model is fitted to these counts, and l(θ) does not decrease.
 
     unlabeled  the documents without labels; their classes are ignored
     model       with a `log_prior_density`
