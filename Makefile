@@ -1,28 +1,28 @@
-# nbtext: `make demo` shows what it does, `make test` proves it, `make check` is what CI runs.
+# nbtext: `make demo` trains and uses a small model, `make test` runs the tests, `make check` runs everything that CI runs.
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 CODE    = nbtext tests corpora
-OUTSIDE = tests/cli tests/torture
+PROGRAM = tests/cli tests/torture
 
-.PHONY: demo test inside outside check format lint types twin docs dist release lowest man bench fuzz torture corpora clean
+.PHONY: demo test test-library test-program check format lint types plain docs dist release lowest man bench fuzz torture corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
 	$(BIN)/nbtext evaluate corpora/letters/test -m $(VENV)/letters.joblib --to table
 	echo "The bins in our street were not emptied again this week." | $(BIN)/nbtext predict - -m $(VENV)/letters.joblib
 
-# in two parts, which `make -j2` runs at once; with the compiled kernel where it is, and in CI it must be
-test: inside outside
+# Two halves, which `make -j2` runs in parallel. They use the compiled kernel if it is installed; CI requires it.
+test: test-library test-program
 
-inside: $(VENV)/.dev
-	$(BIN)/python -m pytest -q $(addprefix --ignore=,$(OUTSIDE))
+test-library: $(VENV)/.dev
+	$(BIN)/python -m pytest -q $(addprefix --ignore=,$(PROGRAM))
 
-outside: $(VENV)/.dev
-	$(BIN)/python -m pytest -q $(OUTSIDE)
+test-program: $(VENV)/.dev
+	$(BIN)/python -m pytest -q $(PROGRAM)
 
-check: format lint types test twin docs release lowest
+check: format lint types test plain docs release lowest
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CODE)
@@ -33,28 +33,28 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-# and once more, with its twin in plain Python, what stands on the kernel; tests/features tries each by itself
-TWIN = tests/bayes tests/model tests/cli/test_main_job.py
+# The tests of code that calls the kernel, with its pure-Python version. tests/features compares the two versions.
+PLAIN = tests/bayes tests/model tests/cli/test_main_job.py
 LONG = tests/model/test_growth.py tests/model/test_explanation.py
 
-twin: $(VENV)/.dev
-	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q $(TWIN) $(addprefix --ignore=,$(LONG))
+plain: $(VENV)/.dev
+	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q $(PLAIN) $(addprefix --ignore=,$(LONG))
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m pytest -q --doctest-modules nbtext
 
-# a source archive, a wheel with the kernel, and (made where there is no compiler) one without
+# A source archive, a wheel with the kernel, and a wheel without it (built without a compiler).
 dist: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build >$(VENV)/dist.log 2>&1 || { cat $(VENV)/dist.log; false; }
 	CC=false $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist dist/*.tar.gz
 
-# each tried in an empty environment, away from the source
+# Install and test each of them in an empty environment, outside the source tree.
 release: dist
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python tests/release dist
 
-# the tests that meet most of what is imported, on the lowest versions that pyproject.toml allows
+# Tests that import most dependencies, with the lowest versions that pyproject.toml allows.
 LOWEST = tests/cli/test_main_job.py tests/cli/test_help.py tests/cli/test_report.py tests/artifact/test_model.py \
          tests/documents/test_jsonl.py tests/documents/test_decompression.py tests/features/test_stop_words.py
 
@@ -68,12 +68,11 @@ lowest: dist
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext export $(VENV)/lowest/letters.joblib --to onnx -o $(VENV)/lowest/letters.onnx
 	env -u NBTEXT_KERNEL $(VENV)/lowest/bin/nbtext predict file://$(CURDIR)/corpora/letters/test/trash/001.txt -m $(VENV)/lowest/letters.joblib
 
-# man pages, of the same words as --help
+# Man pages, generated from the text of --help.
 man: $(VENV)/.nbtext
 	$(BIN)/python -m nbtext.cli.manual $(VENV)/share/man/man1
 
-# every figure that is shown anywhere, measured anew; the other tools are installed where they can be had, those that
-# cannot are named in the table
+# Measure every published figure. Other tools are installed for comparison; the tables name those that cannot be installed.
 bench: $(VENV)/.dev
 	-sh tests/benchmarks/peers/install.sh
 	$(BIN)/python tests/benchmarks/run.py
@@ -83,13 +82,13 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/scale.py --cluster --kill --predict --shards $(VENV) 2
 	$(MAKE) torture
 
-# a guided fuzzer for each reader, the loader and the kernel; the tests run what it has found before
+# Coverage-guided fuzzing of each reader, the loader and the kernel. The tests run the inputs that failed before.
 FUZZ_RUNS ?= 1000000
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/fuzz all $(FUZZ_RUNS)
 
-# attacks, flipped bits, kills, hostile texts and (shorter) fuzzers: the reliability figures in one table
+# Attacks, flipped bits, killed processes, hostile texts and short fuzzing runs: the reliability figures in one table.
 torture: $(VENV)/.dev
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python tests/torture 100000
@@ -106,7 +105,7 @@ $(VENV)/.nbtext: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/
 
 $(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*/*.pxd) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	$(BIN)/python -m compileall -q nbtext  # the tests start it a thousand times
+	$(BIN)/python -m compileall -q nbtext  # the tests start the program a thousand times
 	touch $@ $(VENV)/.nbtext
 
 clean:

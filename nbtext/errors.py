@@ -1,4 +1,4 @@
-"""Every error that a user can cause.
+"""The errors that a user can cause, with their exit codes.
 
     NbtextError            exit 1
     ├── InputError         a document, a source or a matrix that cannot be used
@@ -10,7 +10,7 @@
     ├── SettingsError      exit 2: options that are wrong, alone or together
     └── BelowThreshold     exit 3: a metric is below its threshold of --fail-under
 
-Each is one line: where, what is wrong, what would help.
+The message of each is one line: the place, what is wrong, and what to do.
 """
 
 from __future__ import annotations
@@ -19,22 +19,27 @@ from typing import Self
 
 
 def printable(text: str) -> str:
-    """The text on one line, with control and other unprintable characters as escapes."""
+    """Return the text on one line, with control and other unprintable characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
 
 
 def number_of(number: int | float, noun: str) -> str:
-    """A number and its noun, such as `1 document` or `2,000 documents`; a sum of weights has six digits."""
-    shown = f"{number:,.6g}" if isinstance(number, float) else f"{number:,}"
-    return f"{shown} {noun}" if number == 1 else f"{shown} {noun}s"
+    """Return a number and its noun, such as `1 document` or `2,000 documents`; a float has six significant digits."""
+    text = f"{number:,.6g}" if isinstance(number, float) else f"{number:,}"
+    return f"{text} {noun}" if number == 1 else f"{text} {noun}s"
 
 
 class NbtextError(Exception):
     """An error that the user can correct.
 
-    what   what is wrong, and what was expected
-    where  the file (and line, as in `path:17`) or the option concerned, or ""
-    hint   what to do, or "" if the message says it
+    Attributes
+    ----------
+    what : str
+        What is wrong, and what was expected.
+    where : str
+        The file, with the line if it is known (`path:17`), or the option; "" if there is none.
+    hint : str
+        What to do; "" if `what` says it.
     """
 
     exit_code = 1
@@ -46,7 +51,7 @@ class NbtextError(Exception):
         self.hint = hint
 
     def locate(self, where: str) -> Self:
-        """Return the error with its place, unless it has one already."""
+        """Set `where`, unless the error has a place already, and return the error."""
         self.where = self.where or where
         return self
 
@@ -92,7 +97,7 @@ class SettingsError(NbtextError):
 
 
 class NbtextWarning(UserWarning):
-    """Something that a user should know, and that does not stop the work. The command line shows each kind once."""
+    """A problem that does not stop the command. The command line prints each category once."""
 
 
 class ConvergenceWarning(NbtextWarning):

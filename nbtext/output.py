@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Atomic output files, resumable output files, and file locks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from nbtext.errors import OutputError
 
 CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 NEW = os.O_WRONLY | CLOSE_ON_EXEC
-OPEN_FILES = "/proc/self/fd"  # the files that this process has open, by their numbers
+OPEN_FILES = "/proc/self/fd"  # the file descriptors of this process
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 State = tuple[int, int, int, int]  # device, inode, size, time of the last change
-_expected: dict[str, State | None] = {}  # files that this process has locked: the state in which it replaces them
+_states_when_locked: dict[str, State | None] = {}  # of the files that this process has locked, by path
 HINTS = {
     errno.ENOSPC: "free some space, or write elsewhere",
     errno.EDQUOT: "free some space, or write elsewhere",
@@ -32,12 +32,15 @@ HINTS = {
 }
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")  # what a cell begins with that spreadsheets evaluate
+_FORMULA = re.compile(r"[=+\-@\t\r]")  # the first character of a cell that a spreadsheet evaluates
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def escape_formulas(rows: bytes) -> bytes:
-    """CSV rows in UTF-8 with a quote before each cell that a spreadsheet would evaluate; numbers stay as they are."""
+    """Return CSV rows, in UTF-8, with a quote before each cell that a spreadsheet would evaluate as a formula.
+
+    Numbers are not changed.
+    """
     csv.field_size_limit(sys.maxsize)
     end = "\r\n" if rows.endswith(b"\r\n") else "\n"
     texts = csv.reader(io.StringIO(rows.decode("utf-8", "surrogateescape"), newline=""))
@@ -53,11 +56,14 @@ def _safe_cell(cell: str) -> str:
 
 
 def check_output(path: str) -> None:
-    """Check, before the work, that a file can be written.
+    """Check that a file can be written, before the work begins.
 
-    raises  OutputError: it cannot
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
     """
-    with _explained(path):
+    with _convert_errors(path):
         if path.endswith(os.sep) or os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path)):
@@ -72,19 +78,21 @@ def check_output(path: str) -> None:
 
 @contextmanager
 def atomic_output(path: str) -> Iterator[BinaryIO]:
-    """A file to write to, which replaces `path` at the end; "-" is standard output.
+    """Open a temporary file in the same directory, which replaces `path` on success and is removed on any error.
 
-    Until then it is a temporary file in the same directory, which is removed on any error. A pipe or a device is
-    written directly.
+    "-" is standard output. A pipe or a device is written directly.
 
-    raises  OutputError: it cannot be written, or another program changed it although this process has locked it
+    Raises
+    ------
+    OutputError
+        The file cannot be written, or this process has locked it and another program changed it.
     """
     if path in STANDARD_OUTPUT:
-        with _explained("standard output"):
+        with _convert_errors("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    with _explained(path):
+    with _convert_errors(path):
         if path.endswith(os.sep):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if os.path.exists(path) and not os.path.isfile(path):
@@ -97,15 +105,18 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def resumed_output(path: str) -> Iterator[BinaryIO]:
-    """A file to continue, at its beginning, open for reading and writing; it is made if it is missing.
+    """Open a file for reading and writing, at its beginning, and lock it; create it if it is missing.
 
-    Unlike with `atomic_output`, what is written is in the file at once. No other nbtext writes to it meanwhile.
+    Unlike `atomic_output`, this writes to the file directly.
 
-    raises  OutputError: it is not a regular file, cannot be written, or another process continues it
+    Raises
+    ------
+    OutputError
+        The path is not a regular file, cannot be written, or another process has locked it.
     """
     if path in STANDARD_OUTPUT:
         raise OutputError("standard output cannot be resumed", where="--resume", hint="name a file with -o")
-    with _explained(path):
+    with _convert_errors(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC | os.O_NONBLOCK, 0o666)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -118,9 +129,9 @@ def resumed_output(path: str) -> Iterator[BinaryIO]:
 
 
 def _lock(descriptor: int, path: str) -> None:
-    """Take the lock of an open file; where the system has no locks, do nothing.
+    """Lock an open file; do nothing if the system or the file system has no locks.
 
-    raises  OutputError: another process has it
+    Raises OutputError if another process has locked the file.
     """
     try:
         import fcntl
@@ -136,32 +147,36 @@ def _lock(descriptor: int, path: str) -> None:
 
 @contextmanager
 def locked(path: str) -> Iterator[None]:
-    """Hold the lock of a file that this process is going to replace; reading it stays allowed.
+    """Lock a file that this process is going to replace; other programs can still read it.
 
-    Meanwhile `atomic_output` refuses to replace the file if anybody changed, replaced or made it in spite of the lock.
-    The lock is on the file itself, so no lock file is left behind, and it ends with the process. A process that waits
-    for nothing may open the file just before another one replaces it: it then holds the lock of a file without a name,
-    and starts over.
+    Within the context, `atomic_output` does not replace the file if another program changed, replaced or created it in
+    spite of the lock. The lock is on the file itself: there is no lock file, and the lock ends with the process.
 
-    raises  OutputError: another process has the lock, or the file cannot be opened
+    Raises
+    ------
+    OutputError
+        Another process has locked the file, or it cannot be opened.
     """
     if path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path)):
         yield
         return
     target = os.path.realpath(path)
-    with _explained(path):
-        descriptor = _locked_descriptor(path)
+    with _convert_errors(path):
+        descriptor = _open_locked(path)
         try:
-            _expected[target] = _state_of(target)
+            _states_when_locked[target] = _read_state(target)
             yield
         finally:
-            del _expected[target]
+            del _states_when_locked[target]
             if descriptor is not None:
                 os.close(descriptor)
 
 
-def _locked_descriptor(path: str) -> int | None:
-    """The file at this path, open and locked; None if there is no such file."""
+def _open_locked(path: str) -> int | None:
+    """Open and lock a file, and return its descriptor; None if there is no such file.
+
+    If another process replaces the file between the two steps, the lock is on a deleted file, so this tries again.
+    """
     while True:
         try:
             descriptor = os.open(path, os.O_RDONLY | CLOSE_ON_EXEC)
@@ -179,31 +194,31 @@ def _locked_descriptor(path: str) -> int | None:
         os.close(descriptor)
 
 
-def _state_of(target: str) -> State | None:
-    """What changes when a file is changed or replaced; None if there is no file."""
+def _read_state(target: str) -> State | None:
+    """Return values that differ after a file is changed or replaced; None if there is no file."""
     try:
-        found = os.stat(target)
+        status = os.stat(target)
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _check_unchanged(target: str) -> None:
     """Raise OutputError if this process has locked the target and another one has changed it since."""
-    if target in _expected and _state_of(target) != _expected[target]:
+    if target in _states_when_locked and _read_state(target) != _states_when_locked[target]:
         hint = "nothing was written; run the command again"
         raise OutputError("it was changed by another program since this command began", where=target, hint=hint)
 
 
 @contextmanager
 def _replacing(target: str) -> Iterator[BinaryIO]:
-    """A temporary file in the directory of the target, which is flushed to the disk and renamed at the end.
+    """Open a temporary file in the directory of the target; at the end, flush it to the disk and rename it.
 
-    If the system can, it has no name until it is complete, so that a process that is killed leaves nothing behind.
+    On Linux the file has no name until it is complete, so that a killed process leaves no file behind.
     """
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".nbtext-{os.urandom(8).hex()}.part")
-    descriptor, is_named = _nameless(folder), False
+    descriptor, is_named = _create_unnamed(folder), False
     if descriptor is None:
         descriptor, is_named = os.open(temporary, NEW | os.O_CREAT | os.O_EXCL, 0o666), True
     try:
@@ -214,8 +229,7 @@ def _replacing(target: str) -> Iterator[BinaryIO]:
                 os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
             os.fsync(descriptor)
             if not is_named:
-                # to the file that the link in /proc leads to; Python follows the link only if a directory is given,
-                # although an absolute path does not need one
+                # os.link follows the link in /proc only if a directory is given, although an absolute path needs none
                 os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
                 is_named = True
         _check_unchanged(target)
@@ -227,8 +241,8 @@ def _replacing(target: str) -> Iterator[BinaryIO]:
         raise
 
 
-def _nameless(folder: str) -> int | None:
-    """A new file without a name in a directory; None if the system does not support it."""
+def _create_unnamed(folder: str) -> int | None:
+    """Create a file without a name, and return its descriptor; None if the system does not support it."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir(OPEN_FILES):
         return None
     with suppress(OSError):
@@ -237,8 +251,8 @@ def _nameless(folder: str) -> int | None:
 
 
 @contextmanager
-def _explained(where: str) -> Iterator[None]:
-    """Turn errors of the system into an OutputError with a hint; a closed pipe stays a BrokenPipeError."""
+def _convert_errors(where: str) -> Iterator[None]:
+    """Convert an OSError into an OutputError with a hint; a BrokenPipeError is not converted."""
     try:
         yield
     except BrokenPipeError:
