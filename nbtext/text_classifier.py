@@ -392,8 +392,8 @@ def load_model(path: str | PathLike[str]) -> TextClassifier:
     return TextClassifier.load(path)
 
 
-def save_model(classifier: TextClassifier, path: str | PathLike[str]) -> None:
-    """Write a classifier to a model file; see `TextClassifier.save`."""
-    if not isinstance(classifier, TextClassifier):
+def save_model(classifier: TextClassifier | TrainedModel, path: str | PathLike[str]) -> None:
+    """Write a classifier, or a model such as `from_sklearn` returns, to a file; see `TextClassifier.save`."""
+    if not isinstance(classifier, TextClassifier | TrainedModel):
         raise TypeError(f"save_model takes a TextClassifier, then a path; the first is {type(classifier).__name__}")
-    classifier.save(path)
+    (TextClassifier.from_model(classifier) if isinstance(classifier, TrainedModel) else classifier).save(path)
