@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
+from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.sparse_weights import SparseWeights
 
 Floats = NDArray[np.float64]
 Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices, values

@@ -146,7 +146,7 @@ def _compute_curves(
     """The learning curves of models."""
     from nbtext.evaluation.learning_curves import compute_learning_curves
     from nbtext.model.fitting import check_hashing
-    from nbtext.report.progress import track_progress
+    from nbtext.report.terminal import track_progress
 
     settings = [modelling.settings(model=name) for name in curves.models]
     for each in settings:

@@ -1,4 +1,4 @@
-"""`nbtext inspect`: what a model has learned, or what a matrix file holds."""
+"""`nbtext inspect` and `diff`: what a model has learned, what a matrix file holds, and what changed between models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli import completion
 from nbtext.cli.command import Option, command
-from nbtext.cli.files import SOURCE
+from nbtext.cli.files import MODEL, SOURCE
 from nbtext.cli.options import DEBUG, INPUT_STAGE, MODEL_PARTS, RUN_STAGE, VERBOSE, RunSettings, result_options
 from nbtext.cli.running import open_documents, result_format, screen, write_result
 from nbtext.documents.streams import is_matrix
@@ -86,3 +86,29 @@ def inspect(
             names = invert_hashes(trained, source, on_batch=on_batch)
     found = inspect_model(trained, n_features=n_features, by=criterion, labels=labels, words=words, names=names)
     write_result(format_inspection(found, output_format=chosen, screen=screen(output)), output, chosen)
+
+
+@command(
+    click.Argument(["before"], metavar="A", type=MODEL),
+    click.Argument(["after"], metavar="B", type=MODEL),
+    Option("--features", "n_features", metavar="N", type=click.IntRange(min=0, max=1000), default=5, default_help="5",
+           help="Number of features to show for each label: those whose log-odds changed most."),
+    *result_options(OUTPUT_FORMATS),
+    DEBUG,
+    common="--features -o --to",
+    example="nbtext diff letters.joblib bernoulli.joblib --features 5",
+    notes="Memory holds both models.",
+)  # fmt: skip
+def diff(before: str, after: str, n_features: int, output: str, output_format: str | None) -> None:
+    """Show what changed from one model to another.
+
+    From model A to model B, these are the sizes, the settings, the labels, the features that were added or removed, and
+    the features whose log-odds changed most.
+    """
+    from nbtext.artifact.model import load_model
+    from nbtext.model.difference import compare_models
+    from nbtext.report.training import format_difference
+
+    chosen = result_format(output_format, output, OUTPUT_FORMATS)
+    found = compare_models(load_model(before), load_model(after), n_features=n_features)
+    write_result(format_difference(found, output_format=chosen, screen=screen(output)), output, chosen)

@@ -51,7 +51,8 @@ COMMANDS = {
         "export": "Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.",
     },
 }
-
+# the module of a command, where its name is another
+MODULES = {**dict.fromkeys(COMMANDS["Grow"], "growth"), "diff": "inspect"}
 
 COMPLETION = """\b
 To complete commands, options, labels and files with Tab, add this line to the start-up file of the shell:
@@ -76,7 +77,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = getattr(importlib.import_module(f"nbtext.cli.{cmd_name}"), cmd_name)
+        module = importlib.import_module(f"nbtext.cli.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

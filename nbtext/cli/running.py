@@ -195,7 +195,7 @@ def open_documents(
 
     input_unit  how the model was trained: whether a file of plain text is one document, or each of its lines
     """
-    from nbtext.report.progress import progress
+    from nbtext.report.terminal import progress
 
     source = open_source(sources, replace(settings, input_unit=input_unit), outputs=named_outputs())
     repaired_documents = repaired_bytes = n_unread = 0

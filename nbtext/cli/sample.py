@@ -40,7 +40,7 @@ def sample(
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.generation import generate_documents
-    from nbtext.report.samples import write_samples
+    from nbtext.report.records import write_samples
 
     trained = load_model(model)
     documents = generate_documents(trained, number, label=label, length=length, seed=seed)

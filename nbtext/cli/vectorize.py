@@ -53,9 +53,9 @@ def vectorize(
 
     `nbtext train` and scipy.sparse.load_npz read the .npz file.
     """
+    from nbtext.documents.matrix import write_matrix
     from nbtext.model.matrices import vectorize_source
     from nbtext.output import atomic_output
-    from nbtext.report.matrices import write_matrix
 
     target = binary_output(output)
     with open_documents(sources, reading, run) as (source, on_batch):

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from nbtext.features import plain
 from nbtext.features.analyzer import ACCENTS, Analyzer, has_own_pattern
+from nbtext.features.csr import SparseWeights
 from nbtext.features.kernel import HAS_KERNEL, choose_version
 from nbtext.features.rows import ClassCounts, Kept, Rows
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.analyzer import Analyzer, has_own_pattern
-from nbtext.features.csr import run_starts, running_sums
+from nbtext.features.csr import SparseWeights, run_starts, running_sums
 from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, term_hashes
 from nbtext.features.regex_timeout import regex_timeout
 from nbtext.features.rows import ClassCounts, Kept, Rows
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 

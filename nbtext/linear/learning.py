@@ -15,8 +15,7 @@ from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, LinearSettings, ModelSettings
 from nbtext.bayes.smoothing import Hyperparameters, Selection, judge
 from nbtext.errors import ConvergenceWarning
-from nbtext.linear.logistic import fit_logistic
-from nbtext.linear.nbsvm import fit_nbsvm
+from nbtext.linear.models import fit_logistic, fit_nbsvm
 from nbtext.linear.solver import Solution, SolverSettings, TrainingData
 from nbtext.parallel import parallel_map
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.comparison import Comparison, Estimate, PairedTest, Result
 from nbtext.evaluation.metrics import COMPARED
-from nbtext.report.page.chart import Chart
+from nbtext.report.page.rendering import Chart
 from nbtext.report.records import format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 

@@ -12,8 +12,7 @@ from nbtext.evaluation.metrics import METRICS
 from nbtext.features.occurrences import Locator
 from nbtext.report.explanation import Run, cut_runs, highlight, part_weights
 from nbtext.report.inspection import summary_lines
-from nbtext.report.page.chart import Chart
-from nbtext.report.page.rendering import percent, render_page
+from nbtext.report.page.rendering import Chart, percent, render_page
 
 MOST_CHARACTERS = 2_500  # of the text of a mistake
 MOST_WORDS = 8  # of a mistake, for the predicted label and against it

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import number_of
 from nbtext.evaluation.learning_curves import LearningCurves, Point
 from nbtext.evaluation.metrics import CURVES, Metric
-from nbtext.report.page.chart import Chart
+from nbtext.report.page.rendering import Chart
 from nbtext.report.records import format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 

@@ -16,10 +16,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from nbtext.errors import printable
+from nbtext.model.generation import GeneratedDocument
 
 if TYPE_CHECKING:
     from nbtext.model.predictor import Predictions
@@ -223,3 +225,26 @@ def _table(batch: Predictions) -> str:
         note = f"  ({printable(reason)})" if reason is not None else ""
         lines.append(f"{name}{' ' * (width - cell_len(name))}  {shown}  {printable(identity)}{found}{note}\n")
     return "".join(lines)
+
+
+def write_samples(
+    documents: Iterable[GeneratedDocument], file: BinaryIO, *, output_format: str, fields: tuple[str, ...]
+) -> None:
+    """Write a record for each document.
+
+    TSV begins with a header line, unlike TSV of results: `nbtext train` takes the names of columns from it.
+
+    Parameters
+    ----------
+    fields : names of the text fields; empty if there is only one
+    """
+    columns = ("label", *(fields or ("text",)))
+    texts = format_records(
+        documents,
+        output_format=output_format,
+        columns=columns,
+        rows=lambda document: [(document.label, *document.texts)],
+        records=lambda document: [dict(zip(columns, (document.label, *document.texts), strict=True))],
+        table=lambda document: f"{printable(document.label)}  {'  |  '.join(map(printable, document.texts))}\n",
+    )
+    write_text(chain(["\t".join(columns) + "\n"], texts) if output_format == "tsv" else texts, file)

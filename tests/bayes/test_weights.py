@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.odds import z_scores
 from nbtext.bayes.scorer import ClassWeights, LinearScorer
+from nbtext.model.inspector import z_scores
 
 
 def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:

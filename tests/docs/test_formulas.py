@@ -18,13 +18,13 @@ from nbtext.bayes.complement import compile_complement
 from nbtext.bayes.gaussian import compile_gaussian, compute_moments
 from nbtext.bayes.leave_one_out import group_duplicates
 from nbtext.bayes.multinomial import MULTINOMIAL, compile_multinomial
-from nbtext.bayes.odds import z_scores
 from nbtext.bayes.outliers import log_likelihood_per_token
 from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.weighting import inverse_document_frequencies, normalize, term_frequencies
-from nbtext.linear.nbsvm import log_count_ratios
+from nbtext.linear.models import log_count_ratios
+from nbtext.model.inspector import z_scores
 
 Matrix = NDArray[np.float64]
 

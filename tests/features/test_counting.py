@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import arrange, counter, is_compilable
+from nbtext.features.csr import SparseWeights
 from nbtext.features.hashing import buckets, mix64, term_hashes
 from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
 from nbtext.features.counting import counter as best_counter
+from nbtext.features.csr import SparseWeights
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.plain import PlainCounter
 from nbtext.features.plain import arrange as plainly_arranged
 from nbtext.features.settings import FeatureSettings
-from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from nbtext.features.csr import SparseWeights
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.rows import Rows
-from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 
 kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")

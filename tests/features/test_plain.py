@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import nbtext.features.counting  # noqa: F401  where versions are chosen
+from nbtext.features.csr import SparseWeights
 from nbtext.features.kernel import HAS_KERNEL, PLAIN_VERSIONS
 from nbtext.features.rows import Rows
-from nbtext.features.sparse_weights import SparseWeights
 from nbtext.features.vocabulary import Vocabulary
 
 TERMS = st.sets(st.text(max_size=6))

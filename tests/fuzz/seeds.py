@@ -13,11 +13,11 @@ import targets
 
 from nbtext.artifact import model as model_file
 from nbtext.artifact.stream import DIGEST_BYTES
+from nbtext.documents.matrix import write_matrix
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.source import open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.matrices import vectorize_source
-from nbtext.report.matrices import write_matrix
 from nbtext.text_classifier import TextClassifier
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "İs \udcff x1"]

@@ -13,8 +13,7 @@ from made_rows import Floats, binary_objective, every, softmax_objective, texts_
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.vectorizer import Vectorizer
-from nbtext.linear.logistic import fit_logistic
-from nbtext.linear.nbsvm import fit_nbsvm, log_count_ratios
+from nbtext.linear.models import fit_logistic, fit_nbsvm, log_count_ratios
 from nbtext.linear.solver import SolverSettings, TrainingData
 
 LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]

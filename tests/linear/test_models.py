@@ -15,7 +15,7 @@ from made_rows import every, scores_of, training_data, training_sets
 from nbtext.bayes.settings import LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, SettingsError
 from nbtext.linear.learning import FITTERS, learn, stratified_folds
-from nbtext.linear.nbsvm import fit_nbsvm, log_count_ratios
+from nbtext.linear.models import fit_nbsvm, log_count_ratios
 from nbtext.linear.solver import Floats, SolverSettings, TrainingData
 
 MODELS = pytest.mark.parametrize("model", sorted(FITTERS))

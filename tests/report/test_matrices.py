@@ -9,9 +9,8 @@ import pytest
 from scipy.io import mmread
 from sklearn.datasets import load_svmlight_file
 
-from nbtext.documents.matrix import Matrix
+from nbtext.documents.matrix import Matrix, write_matrix
 from nbtext.features.vocabulary import Vocabulary
-from nbtext.report.matrices import write_matrix
 
 DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
 

@@ -1,0 +1,153 @@
+"""`nbtext update`, `forget`, `merge` and `calibrate`: a model that exists learns more, or less."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nbtext.cli.command import command
+from nbtext.cli.files import REWRITTEN_MODEL
+from nbtext.cli.options import (
+    DEBUG,
+    DECAY_STAGE,
+    INPUT_STAGE,
+    NEW_MODEL,
+    REWRITTEN_MODEL_PARTS,
+    REWRITTEN_OUTPUT,
+    RUN_STAGE,
+    SOURCES,
+    VERBOSE,
+    RunSettings,
+)
+from nbtext.cli.running import model_output, rewrite_model, save
+
+if TYPE_CHECKING:
+    from nbtext.documents.settings import ReadingSettings
+    from nbtext.model.settings import FadingSettings
+
+
+@command(
+    *REWRITTEN_MODEL_PARTS,
+    SOURCES,
+    REWRITTEN_OUTPUT,
+    DECAY_STAGE,
+    INPUT_STAGE,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    common="-m -o --half-life --elapsed --input-format --text-field --label-field",
+    example="nbtext update letters.joblib corpora/letters/test",
+    notes="The result has the same bytes as a model that is trained on all documents at once, if the model was "
+    "trained with --keep-sample, and with the input options of this command. Otherwise smoothing and calibration do "
+    "not change; `nbtext calibrate` fits them again.\n\n"
+    "Memory holds the model and the counts of the new documents. It grows with words and labels, not with the corpus.",
+)
+def update(
+    model: str,
+    sources: tuple[str, ...],
+    output: str | None,
+    decay: FadingSettings,
+    reading: ReadingSettings,
+    run: RunSettings,
+) -> None:
+    """Learn more documents, with their new words and labels.
+
+    With --half-life, what the model learned before weighs less, by the time that has passed since. MODEL is replaced,
+    completely or not at all, unless -o names another file.
+    """
+    from nbtext.model.growth import update_source
+
+    rewrite_model(
+        model, output, sources, reading, run,
+        lambda trained, source, on_batch: update_source(
+            trained, source, factor=decay.factor, jobs=run.jobs, on_batch=on_batch
+        ),
+    )  # fmt: skip
+
+
+@command(
+    *REWRITTEN_MODEL_PARTS,
+    SOURCES,
+    REWRITTEN_OUTPUT,
+    INPUT_STAGE,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    common="-m -o --input-format --text-field --label-field",
+    example="nbtext forget letters.joblib withdrawn.jsonl",
+    notes="The result has the same bytes as a model that is trained on the other documents only, if the model was "
+    "trained with --keep-sample N and has learned at most N documents. Otherwise smoothing and calibration are "
+    "approximate; `nbtext calibrate` fits them again.\n\n"
+    "Memory holds the model and the counts of the documents; if the model keeps a sample, the counts of each document.",
+)
+def forget(
+    model: str, sources: tuple[str, ...], output: str | None, reading: ReadingSettings, run: RunSettings
+) -> None:
+    """Remove documents from a model, as if it had never learned them.
+
+    The model must have learned them, with the same labels. If the counts show that it has not learned one of them, the
+    command fails and the model does not change. Words and labels that occur in no other document are removed, too.
+    MODEL is replaced, completely or not at all, unless -o names another file.
+    """
+    from nbtext.model.growth import forget_source
+
+    rewrite_model(
+        model, output, sources, reading, run,
+        lambda trained, source, on_batch: forget_source(trained, source, jobs=run.jobs, on_batch=on_batch),
+    )  # fmt: skip
+
+
+@command(
+    click.Argument(["models"], metavar="MODEL...", nargs=-1, required=True, type=REWRITTEN_MODEL),
+    NEW_MODEL,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    common="-o -j -q",
+    example="nbtext merge north.joblib south.joblib -o both.joblib",
+    notes="The result has the same bytes as a model that is trained on all their documents at once, if the models were "
+    "trained with --keep-sample N. Otherwise it has the smoothing and calibration of the largest model; `nbtext "
+    "calibrate` fits them again.\n\n"
+    "Memory holds all the models and their sum.",
+)
+def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None:
+    """Merge models into one that has learned the documents of all.
+
+    The models must have been trained with the same options. The output may replace one of them.
+    """
+    from nbtext.artifact.model import load_model
+    from nbtext.model import growth
+
+    with model_output(output) as target:
+        merged = growth.merge([load_model(model) for model in models], names=models, jobs=run.jobs)
+        save(merged, target, quiet=run.quiet)
+
+
+@command(
+    *REWRITTEN_MODEL_PARTS,
+    SOURCES,
+    REWRITTEN_OUTPUT,
+    INPUT_STAGE,
+    RUN_STAGE,
+    VERBOSE,
+    DEBUG,
+    common="-m -o --input-format --text-field --label-field",
+    example="nbtext calibrate letters.joblib corpora/letters/test",
+    notes="Settings that --smoothing and --no-calibrate fixed at training do not change.\n\n"
+    "Memory holds the model and the counts of at most 16,384 documents, to which it is fitted.",
+)
+def calibrate(
+    model: str, sources: tuple[str, ...], output: str | None, reading: ReadingSettings, run: RunSettings
+) -> None:
+    """Fit smoothing and calibration of a model again, to labeled documents.
+
+    The counts of the model do not change. The documents may be ones that the model has learned, which are then left out
+    one by one, or others. MODEL is replaced, completely or not at all, unless -o names another file.
+    """
+    from nbtext.model.growth import calibrate_source
+
+    rewrite_model(
+        model, output, sources, reading, run,
+        lambda trained, source, on_batch: calibrate_source(trained, source, jobs=run.jobs, on_batch=on_batch),
+    )  # fmt: skip
