@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
+from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
 
+LARGEST_INT32 = 2**31 - 1
 FeatureIds = NDArray[np.int64]  # the features of a generated document, each as often as it occurs
 
 
@@ -54,10 +56,16 @@ class LeftOut:
         return np.arange(len(self)), self.documents.classes
 
     @cached_property
-    def entry_counts(self) -> NDArray[np.float64] | NDArray[np.int64]:
-        """What leaves the own class, for each entry: its count times the copies."""
-        counts, copies = self.documents.counts, self.copies[self.documents.entry_documents]
-        return counts * copies if not self.documents.is_counted else counts.astype(np.int64) * copies
+    def entry_counts(self) -> NDArray[Any]:
+        """What leaves the own class, for each entry: its count times the copies; int64 if int32 is too narrow."""
+        counts, repeated = self.documents.counts, np.flatnonzero(self.copies > 1)
+        if len(repeated) == 0:
+            return counts
+        is_wide = self.documents.is_counted and int(counts.max(initial=0)) * int(self.copies.max()) > LARGEST_INT32
+        products = counts.astype(np.int64 if is_wide else counts.dtype)
+        bounds, entries = entries_of(self.documents.indptr, repeated)
+        products[entries] *= np.repeat(self.copies[repeated], np.diff(bounds))
+        return products
 
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
         """The scores (n, n_classes) with those of the own classes replaced."""

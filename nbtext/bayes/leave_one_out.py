@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
-from nbtext.bayes.event_model import EventModel, LeftOut
+from nbtext.bayes.event_model import LARGEST_INT32, EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
+from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.parallel import parallel_calls
 
 Part = TypeVar("Part")
 AT_ONCE = 4096  # rows that one thread scores at once
-LARGEST_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,8 @@ class DuplicateGroups:
         is_mixed = self.left_out.copies < self.left_out.all_copies
         if is_mixed.any():
             scores = scores.copy()
-            for group in np.unique(self.row_groups[is_mixed]).tolist():
+            mixed = self.row_groups[is_mixed]
+            for group in mixed[run_starts(mixed)].tolist():
                 rows = np.arange(*np.searchsorted(self.row_groups, [group, group + 1]))
                 scores[..., rows[:, None], classes[rows][None, :]] = scores[..., rows, classes[rows]][..., None, :]
         return scores if len(self.rows) == scores.shape[-2] and not self.has_duplicates else scores[..., self.rows, :]
@@ -127,7 +128,7 @@ def leave_one_out(
     parts = left_out.split(min(AT_ONCE, len(left_out) // 2 + 1))
     counted = model.leave_one_out_counts
     is_counted = documents.is_counted and min(smoothings) > 0
-    if counted is not None and is_counted and left_out.entry_counts.max(initial=0) <= LARGEST_INT32:
+    if counted is not None and is_counted and all(part.entry_counts.max(initial=0) <= LARGEST_INT32 for part in parts):
         calls = [partial(counted, statistics, part, smoothings=smoothings) for part in parts]
         scores = np.concatenate(parallel_calls(calls, jobs=jobs), axis=1)
     else:
@@ -277,7 +278,13 @@ def count_hapaxes(
         hapaxes = np.zeros(len(documents))
         hapaxes[~is_new] = count_hapaxes(statistics, documents.filter(~is_new), is_binary=is_binary)
         return hapaxes
-    duplicates = group_duplicates(documents)
-    all_copies = duplicates.left_out.all_copies[duplicates.rows]
-    is_hapax = statistics.document_frequencies[documents.indices] == all_copies[documents.entry_documents]
-    return documents.sum_entries(is_hapax if is_binary else documents.counts * is_hapax)
+    contents = number_contents(documents)
+    copies = np.bincount(contents)[contents]
+    most = copies[np.diff(documents.indptr) > 0].max(initial=0)
+    frequencies = statistics.document_frequencies
+    entries = np.flatnonzero((frequencies <= most)[documents.indices])
+    owners = np.searchsorted(documents.indptr, entries, side="right") - 1
+    is_hapax = frequencies[documents.indices[entries]] == copies[owners]
+    entries, owners = entries[is_hapax], owners[is_hapax]
+    counts = None if is_binary else documents.counts[entries]
+    return np.bincount(owners, weights=counts, minlength=len(documents)).astype(np.float64)

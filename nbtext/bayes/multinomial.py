@@ -64,7 +64,7 @@ def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothin
     counts = np.arange(min(MOST_TABLED, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
     table = np.log(counts[:, None] + alphas) - np.log(alphas)
     gains = left_out_gains(
-        (documents.indptr, documents.indices, left_out.entry_counts.astype(np.int32)),
+        (documents.indptr, documents.indices, left_out.entry_counts.astype(np.int32, copy=False)),
         documents.classes,
         statistics.entries,
         statistics.n_classes,

@@ -127,15 +127,16 @@ class _Training:
 
     def fit(self, searching: SearchSettings, cluster: ClusterSettings) -> TrainedModel:
         """Fit a model to documents or a matrix."""
-        from nbtext.documents.matrix import load_matrix
         from nbtext.model.fitting import train_on_source
-        from nbtext.model.matrices import train_on_matrix
 
         if self._model in SEARCHES:
             features, modelling = self._search(searching)
         else:
             features, modelling = self.features.settings(), self.modelling.settings()
         if is_matrix_alone(self.sources, self.reading):
+            from nbtext.documents.matrix import load_matrix
+            from nbtext.model.matrices import train_on_matrix
+
             refuse_for_matrix()
             return train_on_matrix(load_matrix(self.sources[0]), modelling)
         with (

@@ -7,17 +7,18 @@ from dataclasses import asdict
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.smoothing import Selection
-from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.search import Candidate, Search
-from nbtext.model.difference import Change, Difference
-from nbtext.model.fitted_model import TrainedModel
 from nbtext.report.records import field_text, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from nbtext.bayes.smoothing import Selection
+    from nbtext.bayes.unlabeled import Unlabeled
+    from nbtext.evaluation.search import Candidate, Search
+    from nbtext.model.difference import Change, Difference
+    from nbtext.model.fitted_model import TrainedModel
 
 DIFFERENCE_COLUMNS = ("what", "label", "name", "before", "after")
 MOST_LABELS = 10  # that are named
