@@ -122,7 +122,7 @@ def evaluate(
 
     unit = subject.fitted.input_unit if isinstance(subject, TrainedModel) else None
     evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None)
-    reading = replace(reading, mark_field=folding.mark_field)
+    reading = replace(reading, split_field=folding.split_field)
     with open_documents(sources, reading, run, input_unit=unit) as (source, on_batch):
         predicted = predict(source, on_batch)
         evaluator.add_all(log.record_all(predicted) if log is not None else (each.predictions for each in predicted))

@@ -1,3 +1,3 @@
-"""`files.read_files`, compiled."""
+"""Compiled version of `files.read_files_plainly`."""
 
 def read_files(paths: list[bytes], limit: int) -> list[bytes | int]: ...

@@ -20,16 +20,16 @@ cdef extern from "<sys/stat.h>" nogil:
     int fstat(int descriptor, stat* status)
     bint S_ISREG(unsigned mode)
 
-cdef size_t MORE = 65536  # is asked for where a file has grown, or lies about its size as /proc does
+cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its size is wrong, as in /proc
 
 cdef struct Content:
     char* data
-    size_t room
-    size_t size  # in use
+    size_t room  # allocated bytes
+    size_t size  # used bytes
 
 
 cdef bint reserve(Content* content, size_t more) noexcept nogil:
-    """Room for so many bytes more; False where there is no memory for them."""
+    """Allocate `more` further bytes; return False if there is no memory."""
     cdef size_t room = content.size + more
     cdef char* data
     if room <= content.room:
@@ -43,7 +43,7 @@ cdef bint reserve(Content* content, size_t more) noexcept nogil:
 
 
 cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcept nogil:
-    """Append what a file holds; return the system's error."""
+    """Append the content of an open file; return the error number, or 0."""
     cdef stat status
     cdef size_t start = content.size, expected, room
     cdef ssize_t n_read
@@ -54,7 +54,7 @@ cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcep
     if <unsigned long long> status.st_size > limit:
         return errno.EFBIG
     expected = <size_t> status.st_size
-    room = expected + 1  # when one byte more than expected is asked for, and not given, that was the end
+    room = expected + 1  # a read that returns fewer bytes than requested has reached the end
     while True:
         if not reserve(content, room):
             return errno.ENOMEM
@@ -72,7 +72,7 @@ cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcep
 
 
 cdef int read_file(const char* path, size_t limit, Content* content) noexcept nogil:
-    """Append what the file at a path holds; return the system's error, after which nothing is appended."""
+    """Append the content of the file at a path; return 0, or the error number without appending anything."""
     cdef size_t start = content.size
     cdef int error, descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     while descriptor < 0 and errno.errno == errno.EINTR:
@@ -87,15 +87,15 @@ cdef int read_file(const char* path, size_t limit, Content* content) noexcept no
 
 
 def read_files(list paths, size_t limit):
-    """The content of each file, or the number of the system's error: EINVAL where it is no regular file, EFBIG
-    where it has more than `limit` bytes."""
+    """Return the content of each file, or its error number: EINVAL if it is not a regular file, EFBIG if it has more
+    than `limit` bytes."""
     cdef Content content = Content(NULL, 0, 0)
     cdef Py_ssize_t i, n_files = len(paths)
     cdef const char** names = <const char**> realloc(NULL, (n_files + 1) * sizeof(char*))
     cdef int* errors = <int*> realloc(NULL, (n_files + 1) * sizeof(int))
     cdef size_t* ends = <size_t*> realloc(NULL, (n_files + 1) * sizeof(size_t))
     cdef size_t start = 0
-    cdef list held = list(paths), found = []
+    cdef list held = list(paths), contents = []
     cdef bytes path
     try:
         if names == NULL or errors == NULL or ends == NULL:
@@ -109,9 +109,9 @@ def read_files(list paths, size_t limit):
                     errors[i] = read_file(names[i], limit, &content)
                 ends[i] = content.size
         for i in range(n_files):
-            found.append(errors[i] if errors[i] else content.data[start:ends[i]])
+            contents.append(errors[i] if errors[i] else content.data[start:ends[i]])
             start = ends[i]
-        return found
+        return contents
     finally:
         free(names)
         free(errors)

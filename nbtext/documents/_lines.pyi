@@ -1,14 +1,24 @@
-"""Lines of bytes, compiled: what `_lines.pyx` gives."""
+"""Compiled functions on lines of bytes (`_lines.pyx`)."""
 
 from collections.abc import Sequence
 
 def count_byte(data: bytes, wanted: int) -> int:
-    """How often a byte occurs."""
+    """Return the number of occurrences of a byte."""
 
 def scan(
     data: bytes, text_names: Sequence[str], other_names: Sequence[str]
 ) -> tuple[list[list[str]], list[list[str | None]]] | None:
-    """The texts of these keys and the names of those, a list of lines each; None where a line is unusual.
+    """Parse lines that are flat JSON objects; return None if a line needs the standard library's parser.
 
-    raises  ValueError: something is no UTF-8
+    Returns
+    -------
+    texts : list of list of str
+        The values of each key of `text_names`, a list with an item for each line.
+    others : list of list of (str or None)
+        The values of each key of `other_names`; None if the key is missing, null or empty.
+
+    Raises
+    ------
+    ValueError
+        The lines are not valid UTF-8.
     """

@@ -1,9 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Lines of bytes: counted, and read where they are flat JSON objects, without the GIL but for making the texts.
+"""Count bytes, and parse lines that are flat JSON objects. The GIL is held only to create the Python strings.
 
-`jsonl.parse_jsonl` says what they mean. Whatever is unusual is left to the standard library, which says what it means
-or what is wrong with it: lists and objects within objects, blank lines, escapes in keys, surrogates by themselves, and
-all that is no JSON.
+`jsonl.parse_jsonl` defines the result. This parser rejects unusual lines, which the standard library then parses or
+reports: nested lists and objects, blank lines, escapes in keys, lone surrogates, and invalid JSON.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -28,8 +27,8 @@ cdef class Lines:
         bytes data
         list names  # bytes
         Scanner scanner
-        Value* values  # line by line, one for each name
-        Value* others  # texts and keys that are not wanted, but not ASCII: they must be UTF-8 all the same
+        Value* values  # (n_lines, n_names), by line
+        Value* others  # other values and keys that are not ASCII; they are only checked to be valid UTF-8
         size_t n_names, n_lines, n_others, room, others_room
 
     def __init__(self, bytes data, list names):
@@ -68,7 +67,7 @@ cdef class Lines:
         return True
 
     cdef bint take_pair(self, const char** names, const size_t* lengths) noexcept nogil:
-        """A key and its value; of one key's several values the last one counts."""
+        """Parse a key and its value; if a key occurs twice, the last value is used."""
         cdef Scanner* s = &self.scanner
         cdef Value key, value
         cdef Value* place
@@ -107,7 +106,7 @@ cdef class Lines:
         return True
 
     cdef bint take_lines(self) except -1:
-        """Whether all lines are as they usually are."""
+        """Parse all lines; return False if one is unusual."""
         cdef const char* names[16]
         cdef size_t lengths[16]
         cdef size_t i
@@ -134,7 +133,7 @@ cdef class Lines:
         return text
 
     cdef list texts(self, size_t name):
-        """The values of a key that must be texts; None where one is not."""
+        """Return the values of a key, which must be strings; None if one is not."""
         cdef list texts = []
         cdef const Value* value
         cdef size_t line
@@ -146,7 +145,10 @@ cdef class Lines:
         return texts
 
     cdef list labels(self, size_t name):
-        """The values of a key that may be null, empty or missing, and numbers or truth values; None where one is odd."""
+        """Return the values of a key as text: strings, numbers and booleans; None for null, an empty string or a missing key.
+
+        If a number must be formatted by the standard library, return None instead of the list.
+        """
         cdef list names = []
         cdef const Value* value
         cdef size_t line
@@ -159,7 +161,7 @@ cdef class Lines:
 
 
 def count_byte(bytes data, uint8_t wanted):
-    """How often a byte occurs."""
+    """Return the number of occurrences of a byte."""
     cdef const uint8_t* letters = <const uint8_t*> PyBytes_AS_STRING(data)
     cdef size_t count, size = PyBytes_GET_SIZE(data)
     with nogil:
@@ -168,10 +170,7 @@ def count_byte(bytes data, uint8_t wanted):
 
 
 def scan(bytes data, text_names, other_names):
-    """The texts of these keys and the names of those, a list of lines each; None where a line is unusual.
-
-    raises  ValueError: something is no UTF-8
-    """
+    """Parse lines that are flat JSON objects; see `_lines.pyi`."""
     cdef Lines lines = Lines(data, [name.encode() for name in (*text_names, *other_names)])
     cdef size_t i, n_texts = len(text_names)
     cdef list columns = []

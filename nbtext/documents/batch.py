@@ -1,4 +1,4 @@
-"""What every reader returns: documents, many at a time."""
+"""Batches of documents, which every reader returns."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ GROUP_HINT = "--group-field and --order-field need a value for each document"
 
 
 class Block(Protocol):
-    """Some documents that are not read yet; `batch` decodes and parses them, in whichever thread calls it."""
+    """Documents that are not parsed yet. Any thread can call `batch`, which decodes and parses them."""
 
     @property
     def size(self) -> int:
-        """Return its share of `Source.size`."""
+        """Return the number of bytes or files, in the unit of `Source.size`."""
         ...
 
     def batch(self) -> Batch:
-        """Return the documents; what is wrong with one of them is a problem of its row."""
+        """Return the documents. An error in a document becomes a problem of its row."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReadBlock:
-    """A block whose documents are read already."""
+    """A block whose documents are already parsed."""
 
     read: Batch
     size: int
@@ -42,7 +42,7 @@ class ReadBlock:
 
 
 class Document(NamedTuple):
-    """One text with its id and, where it is known, its label."""
+    """One text with its id and its label; None if the label is unknown."""
 
     id: str
     text: str
@@ -53,7 +53,7 @@ class Document(NamedTuple):
 class Batch:
     """Documents as columns, all of the same length.
 
-    A document that cannot be read keeps its row, with empty text, so that each input has its answer.
+    A document that cannot be read keeps its row, with empty text, so that each document gets a result.
 
     Attributes
     ----------
@@ -62,19 +62,19 @@ class Batch:
         The texts: a list for each field where fields are kept separate, else one list.
     labels : list of str or None
     problems : dict of int to InputError
-        Why a row could not be read.
+        The error of each row that could not be read.
     repaired_documents : int
-        Documents in which invalid bytes were replaced.
+        Number of documents in which invalid bytes were replaced.
     repaired_bytes : int
-        Replacement characters (U+FFFD) that stand for invalid bytes.
+        Number of replacement characters (U+FFFD) for invalid bytes.
     notes : dict of str to int
-        What was skipped while these documents were read, and how often.
-    marks : list of str, optional
-        The group or the timestamp of each document, where it was asked for.
+        Number of items that were skipped, by the reason.
+    groups : list of str, optional
+        The group or the timestamp of each document, if the settings name the field.
     origin : str
-        What precedes the line number in the place of a document: `FILE:`, or "" on standard input.
+        The prefix of line numbers in the place of a document: `FILE:`, or "" for standard input.
     line_numbers : sequence of int, optional
-        The line on which each document begins; None where the ids name the places.
+        The first line of each document; None if the ids are places.
     names : tuple of str
         The keys or columns of the first document without a label.
     """
@@ -86,7 +86,7 @@ class Batch:
     repaired_documents: int = 0
     repaired_bytes: int = 0
     notes: dict[str, int] = field(default_factory=dict)
-    marks: list[str] | None = None
+    groups: list[str] | None = None
     origin: str = ""
     line_numbers: Sequence[int] | None = None
     names: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class Batch:
         return len(self.ids)
 
     def split(self, size: int) -> list[Batch]:
-        """Cut the batch into batches of at most `size` >= 1 documents; the first has the notes and repairs."""
+        """Split into batches of at most `size` >= 1 documents; the first has the notes and repair counts."""
         if len(self) <= size:
             return [self]
         batches = [self._slice(start, start + size) for start in range(0, len(self), size)]
@@ -118,12 +118,12 @@ class Batch:
             repaired_documents=0,
             repaired_bytes=0,
             notes={},
-            marks=self.marks[rows] if self.marks is not None else None,
+            groups=self.groups[rows] if self.groups is not None else None,
             line_numbers=self.line_numbers[rows] if self.line_numbers is not None else None,
         )
 
     def drop(self, rows: Collection[int]) -> Batch:
-        """Return the batch without these rows; its notes and repairs stay."""
+        """Return the batch without these rows; notes and repair counts are kept."""
         kept = [row for row in range(len(self)) if row not in rows]
         new_rows = {row: new_row for new_row, row in enumerate(kept)}
         return replace(
@@ -135,12 +135,12 @@ class Batch:
         )
 
     def documents(self) -> Iterator[Document]:
-        """Yield each document by itself, the texts of its fields on a line each."""
+        """Yield each document; the texts of its fields are joined by line feeds."""
         for identity, *texts, label in zip(self.ids, *self.columns, self.labels, strict=True):
             yield Document(identity, "\n".join(texts), label)
 
     def place(self, row: int) -> str:
-        """Return where a document is, as FILE:LINE; its id where that is a file."""
+        """Return the place of a document: FILE:LINE, or its id if the document is a file."""
         return self.ids[row] if self.line_numbers is None else f"{self.origin}{self.line_numbers[row]}"
 
     def missing_label(self, row: int) -> InputError:
@@ -159,13 +159,13 @@ class BatchBuilder:
     ----------
     settings : ReadingSettings
     origin : str
-        What precedes the line numbers of the records; see `Batch.origin`.
+        The prefix of line numbers; see `Batch.origin`.
     """
 
     def __init__(self, settings: ReadingSettings, origin: str = "") -> None:
         self._settings = settings
         self._fields: list[list[str]] = [[] for _ in settings.text_field]
-        self._marks: list[str] = []
+        self._groups: list[str] = []
         self._line_numbers: list[int] = []
         self.batch = Batch([], (), [], origin=origin)
 
@@ -176,7 +176,7 @@ class BatchBuilder:
         place: str,
         identity: str | None = None,
         label: str | None = None,
-        mark: str | None = None,
+        group: str | None = None,
         line: int | None = None,
         repaired: int = 0,
     ) -> None:
@@ -187,19 +187,19 @@ class BatchBuilder:
         texts : sequence of str
             The text of each field.
         place : str
-            Where the document is: its id, unless it has one.
-        mark : str, optional
+            The place of the document, which is its id if `identity` is None.
+        group : str, optional
             Its group or timestamp.
         line : int, optional
             The number of its first line.
         repaired : int
-            Replacement characters for invalid bytes.
+            Number of replacement characters for invalid bytes.
         """
-        if self._settings.mark_field is not None:
-            if not mark:
-                self.add_problem(missing_mark(self._settings.mark_field), place=place, identity=identity, line=line)
+        if self._settings.split_field is not None:
+            if not group:
+                self.add_problem(missing_group(self._settings.split_field), place=place, identity=identity, line=line)
                 return
-            self._marks.append(mark)
+            self._groups.append(group)
         self._add_row(texts, place, identity, label, line, repaired)
 
     def add_problem(
@@ -214,8 +214,8 @@ class BatchBuilder:
     ) -> None:
         """Add a document that cannot be read."""
         self.batch.problems[len(self.batch)] = problem.locate(place)
-        if self._settings.mark_field is not None:
-            self._marks.append("")
+        if self._settings.split_field is not None:
+            self._groups.append("")
         self._add_row([""] * len(self._fields), place, identity, label, line, repaired)
 
     def _add_row(
@@ -240,28 +240,28 @@ class BatchBuilder:
     def finish(self) -> Batch:
         """Return the batch of all documents that were added."""
         self.batch.columns = join_fields(self._fields, self._settings)
-        if self._settings.mark_field is not None:
-            self.batch.marks = self._marks
+        if self._settings.split_field is not None:
+            self.batch.groups = self._groups
         if self._line_numbers:
             self.batch.line_numbers = self._line_numbers
         return self.batch
 
 
 def join_fields(fields: Sequence[list[str]], settings: ReadingSettings) -> tuple[list[str], ...]:
-    """Return the columns of a batch: a column for each field, or one with the fields on a line each."""
+    """Return the columns of a batch: one for each field, or a single one with the fields joined by line feeds."""
     if settings.separate_fields or len(fields) == 1:
         return tuple(fields)
     return (list(map("\n".join, zip(*fields, strict=True))),)
 
 
 def format_names(names: Sequence[str]) -> str:
-    """Return some names of keys or columns for an error message, cut to a readable length."""
-    shown = [name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names]
+    """Format names of keys or columns for an error message, shortened to a readable length."""
+    short = [name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names]
     more = ", ..." if len(names) > MAX_NAMES_SHOWN else ""
-    return (", ".join(shown[:MAX_NAMES_SHOWN]) or "none") + more
+    return (", ".join(short[:MAX_NAMES_SHOWN]) or "none") + more
 
 
-def missing_mark(name: str) -> InputError:
+def missing_group(name: str) -> InputError:
     """Return the error for a document without a group or timestamp."""
     return InputError(f"the document has no `{name}`", hint=GROUP_HINT)
 

@@ -1,4 +1,4 @@
-"""Cut a stream of bytes into blocks of whole lines, from its start or within a range of bytes."""
+"""Split a stream, or a byte range of a file, into blocks of complete lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_LINES = 1 << 14  # of a block; short lines would make large batches
 class ByteRange(NamedTuple):
     """A range of an uncompressed file: the lines that begin at byte `start` or later, before byte `stop`.
 
-    first_line is the number of its first line, from 1; without it the lines before are counted.
+    `first_line` is the number of its first line, from 1; None: the reader counts the lines before it.
     """
 
     start: int
@@ -27,7 +27,7 @@ class ByteRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How a reader reads a stream.
+    """Options of a reader.
 
     Attributes
     ----------
@@ -46,11 +46,17 @@ class ReadOptions:
 
 
 class LineBlock(NamedTuple):
-    """Some whole lines, or one that is too long to be kept.
+    """Complete lines, or one line that is too long to be kept.
 
-    data        the bytes of the lines; only the last line of a file may lack its line feed; empty where too long
-    first_line  the number of the first, from 1
-    size        bytes of the file read for it
+    Attributes
+    ----------
+    data : bytes
+        The lines with their line feeds, which only the last line of a file may lack; empty for a line that is too long.
+    first_line : int
+        The number of the first line, from 1.
+    size : int
+        Number of bytes of the file that were read for the block.
+    is_too_long : bool
     """
 
     data: bytes
@@ -67,31 +73,33 @@ def read_line_blocks(
     position: Callable[[], int],
     first_line: int = 1,
 ) -> Iterator[LineBlock]:
-    """Yield blocks of whole lines, each as soon as its bytes are there.
+    """Yield blocks of complete lines, each as soon as its bytes arrive.
 
-    A line of more than `limit` bytes is skipped in bounded memory; it is a block by itself, without its bytes.
+    A line of more than `limit` bytes is a block of its own, without its bytes, so that memory is bounded.
 
     Parameters
     ----------
     raw_blocks : iterator of bytes
-        The bytes of the stream, cut anywhere.
+        The bytes of the stream, split anywhere.
     limit : int
-        The largest line, in bytes.
+        The maximum size of a line, in bytes.
     position : callable
-        Returns the number of bytes of the file that were read so far.
+        Returns the number of bytes of the file that have been read.
+    first_line : int
+        The number of the first line.
     """
-    cutter = _LineCutter(encoding, limit, first_line)
+    splitter = _LineSplitter(encoding, limit, first_line)
     n_read = 0
-    for block in chain.from_iterable(map(cutter.feed, _align(raw_blocks, encoding.width))):
+    for block in chain.from_iterable(map(splitter.feed, _align(raw_blocks, encoding.width))):
         yield block._replace(size=position() - n_read)
         n_read = position()
-    for block in cutter.finish():
+    for block in splitter.finish():
         yield block._replace(size=position() - n_read)
         n_read = position()
 
 
-class _LineCutter:
-    """Cuts raw blocks at line feeds."""
+class _LineSplitter:
+    """Splits raw blocks at line feeds."""
 
     def __init__(self, encoding: Encoding, limit: int, first_line: int) -> None:
         self._encoding = encoding
@@ -130,7 +138,7 @@ class _LineCutter:
             self._pending.append(raw)
 
     def _cut(self, whole: bytes) -> Iterator[LineBlock]:
-        """Yield whole lines as one block, or as several where they are many or some of them are too long."""
+        """Yield complete lines as one block, or as several if they are many or some of them are too long."""
         newline = self._encoding.newline
         n_lines = self._encoding.count_newlines(whole) + (not whole.endswith(newline))
         if not whole:
@@ -160,7 +168,7 @@ class _LineCutter:
 
 
 def read_raw_blocks(stream: ByteStream) -> Iterator[bytes]:
-    """Yield the bytes of a stream as they come."""
+    """Yield the bytes of a stream as they arrive."""
     return iter(stream.read, b"")
 
 
@@ -179,13 +187,13 @@ def _align(raw_blocks: Iterator[bytes], width: int) -> Iterator[bytes]:
         yield rest
 
 
-def count_lines_in_range(path: str, byte_range: ByteRange, mark: int, encoding: Encoding) -> int:
-    """Return how many lines begin within a range of a file whose text begins at byte `mark`."""
+def count_lines_in_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encoding) -> int:
+    """Return how many lines begin within a range of a file whose text begins at byte `bom_size`."""
     start, stop = _round_to_characters(byte_range, encoding)
-    if stop <= mark:
+    if stop <= bom_size:
         return 0
-    base = mark if start <= mark else start - encoding.width
-    return (start <= mark) + _count_newlines(path, base, stop - encoding.width, encoding)
+    base = bom_size if start <= bom_size else start - encoding.width
+    return (start <= bom_size) + _count_newlines(path, base, stop - encoding.width, encoding)
 
 
 def _round_to_characters(byte_range: ByteRange, encoding: Encoding) -> tuple[int, int]:
@@ -193,15 +201,15 @@ def _round_to_characters(byte_range: ByteRange, encoding: Encoding) -> tuple[int
     return -(-byte_range.start // width) * width, -(-byte_range.stop // width) * width
 
 
-def read_range(path: str, byte_range: ByteRange, mark: int, encoding: Encoding, limit: int) -> Iterator[LineBlock]:
-    """Yield the blocks of the lines that begin within a range of a file whose text begins at byte `mark`."""
+def read_range(path: str, byte_range: ByteRange, bom_size: int, encoding: Encoding, limit: int) -> Iterator[LineBlock]:
+    """Yield the blocks of the lines that begin within a range of a file whose text begins at byte `bom_size`."""
     width = encoding.width
     start, stop = _round_to_characters(byte_range, encoding)
-    is_first = start <= mark
-    base = mark if is_first else start - width  # one character earlier: a line that ends there begins in the range
+    is_first = start <= bom_size
+    base = bom_size if is_first else start - width  # one character earlier: a line that ends there begins in the range
     first_line = byte_range.first_line
     if first_line is None:
-        first_line = 1 + count_lines_in_range(path, ByteRange(0, start), mark, encoding)
+        first_line = 1 + count_lines_in_range(path, ByteRange(0, start), bom_size, encoding)
     stream = open_stream(path, offset=base)
     try:
         raw_blocks = _align(read_raw_blocks(stream), width)
@@ -215,7 +223,7 @@ def read_range(path: str, byte_range: ByteRange, mark: int, encoding: Encoding, 
 
 
 def _skip_line(raw_blocks: Iterator[bytes], offset: int, encoding: Encoding) -> tuple[int, Iterator[bytes]]:
-    """Return where the next line begins, and the blocks from there on."""
+    """Return the offset of the next line, and the blocks from there on."""
     for raw in raw_blocks:
         found = encoding.find_newline(raw)
         if found >= 0:

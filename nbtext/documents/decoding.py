@@ -20,16 +20,16 @@ except ImportError:  # not compiled here
         return data.count(wanted)
 
 
-BYTE_ORDER_MARKS = {  # that of UTF-32 begins like that of UTF-16, and so comes first
+BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with the mark of UTF-16
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32-le",
     codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-MARKS = tuple(BYTE_ORDER_MARKS)
+BOMS = tuple(BYTE_ORDER_MARKS)
 NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
-UNMARKED = {  # codecs that look for a mark at the start of whatever they are given, and what they mean without one
+CODECS_WITHOUT_BOM = {  # a codec that looks for a byte order mark in each block, and the codec that does not
     "utf-8-sig": "utf-8",
     "utf-16": f"utf-16-{NATIVE_ORDER}",
     "utf-32": f"utf-32-{NATIVE_ORDER}",
@@ -67,9 +67,9 @@ class Encoding:
 
         raises  InputError: they are invalid, and invalid bytes are refused
         """
-        if data.startswith(MARKS):
-            marked, length = marked_encoding(data, self)
-            return marked.decode_rest(data[length:])
+        if data.startswith(BOMS):
+            detected, length = detect_bom(data, self)
+            return detected.decode_rest(data[length:])
         return self.decode_rest(data)
 
     def decode_rest(self, data: bytes) -> Decoded:
@@ -85,8 +85,8 @@ class Encoding:
 
     def decode_leniently(self, data: bytes) -> str:
         """Return the text of the first bytes of a file, which may end within a character."""
-        marked, length = marked_encoding(data, self)
-        return data[length:].decode(marked.codec, "replace")
+        detected, length = detect_bom(data, self)
+        return data[length:].decode(detected.codec, "replace")
 
     def find_newline(self, data: bytes, start: int = 0) -> int:
         """Return where the first line feed at or after `start` begins, -1 where there is none."""
@@ -134,12 +134,12 @@ def encoding_of(settings: ReadingSettings) -> Encoding:
         raise SettingsError(
             f"there is no encoding {settings.encoding!r}", where="--encoding", hint="try utf-8, latin-1 or cp1252"
         )
-    codec = UNMARKED.get(codec, codec)
+    codec = CODECS_WITHOUT_BOM.get(codec, codec)
     return Encoding(codec, settings.encoding_errors == "strict", "\n".encode(codec))
 
 
 def text_codec(name: str) -> str | None:
-    """Return Python's name of an encoding; None where it is unknown, or no encoding of text."""
+    """Return Python's name of an encoding; None if it is unknown or not a text encoding."""
     try:
         codec = codecs.lookup(name).name
         if codec in NO_TEXT or len("\n".encode(codec).decode(codec)) != 1:
@@ -149,11 +149,11 @@ def text_codec(name: str) -> str | None:
     return codec
 
 
-def marked_encoding(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
-    """Return the encoding that the byte order mark tells, and the length of the mark; else the given one and 0."""
-    for mark, codec in BYTE_ORDER_MARKS.items():
-        if head.startswith(mark):
-            return replace(encoding, codec=codec, newline="\n".encode(codec)), len(mark)
+def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
+    """Return the encoding of the byte order mark and the size of the mark in bytes; without one, `encoding` and 0."""
+    for bom, codec in BYTE_ORDER_MARKS.items():
+        if head.startswith(bom):
+            return replace(encoding, codec=codec, newline="\n".encode(codec)), len(bom)
     return encoding, 0
 
 
@@ -167,7 +167,7 @@ class DecodedLines:
 
 
 def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
-    """Return the lines of some bytes; an invalid line does not touch the others. Carriage returns stay."""
+    """Decode lines; if a line is invalid, only this line is repaired or reported. Carriage returns are kept."""
     try:
         texts = data.decode(encoding.codec).split("\n")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Directories, DIR/LABEL/**/FILE: which of their files are documents, in an order that depends on names alone."""
+"""Directories, DIR/LABEL/**/FILE: select the files that are documents, in an order that depends only on names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import ReadOptions
-from nbtext.documents.decoding import MARKS, Encoding
+from nbtext.documents.decoding import BOMS, Encoding
 from nbtext.documents.decompression import (
     MAGICS,
     SUFFIXES,
@@ -34,17 +34,17 @@ from nbtext.documents.recognition import (
     recognize_output,
 )
 from nbtext.documents.streams import ByteStream, unreadable
-from nbtext.documents.urls import files_below, is_url, read_url, shown
+from nbtext.documents.urls import hide_credentials, is_url, list_files, read_url
 from nbtext.errors import InputError
 
 STANDARD_OUTPUT = "-"
 MAILDIR = frozenset({"cur", "new", "tmp"})
 BLOCK_FILES = 256
 BLOCK_BYTES = 8 << 20
-UNPACKED_RATIO = 20  # to which a compressed file is expected to unpack
-SAMPLE_STEP = 32  # the size of one file in so many is looked at, to fill blocks
-TAB_BYTES = 300  # a record of results has a tab among its first bytes
-SPECIAL_BEGINNINGS = MARKS + MAGICS + UNUSUAL_BEGINNINGS
+UNPACKED_RATIO = 20  # assumed ratio of the decompressed size to the size of a compressed file
+SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
+TAB_BYTES = 300  # a record of results has a tab among its first 300 bytes
+SPECIAL_BEGINNINGS = BOMS + MAGICS + UNUSUAL_BEGINNINGS
 SPECIAL_SUFFIXES = (*SUFFIXES, *HTML_SUFFIXES, ".HTML", ".HTM")
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 
@@ -61,7 +61,7 @@ class FileDocuments:
     root : str, optional
         The directory SOURCE that the files are from; None for files that are named by themselves.
     contents : list of bytes or int, optional
-        What was read already, as `read_files` returns it.
+        The contents, as `read_files` returns them, if they have already been read.
     """
 
     paths: list[str]
@@ -83,7 +83,7 @@ class FileDocuments:
         nbtext, is skipped and counted.
         """
         texts: list[str] = []
-        ids = list(map(shown, self.paths)) if is_url(self.paths[0]) else self.paths
+        ids = list(map(hide_credentials, self.paths)) if is_url(self.paths[0]) else self.paths
         batch = Batch(ids, (texts,), self.labels)
         codec, may_hold_nul = self.encoding.codec, self.encoding.width > 1
         skipped: list[int] = []
@@ -104,7 +104,7 @@ class FileDocuments:
         return batch.drop(skipped) if skipped else batch
 
     def _read(self, batch: Batch) -> list[bytes | int]:
-        """Return the content of each file; what is wrong with one at a URL goes into the batch."""
+        """Return the content of each file; the batch gets the errors of files at URLs."""
         limit = self.max_document_bytes
         if not is_url(self.paths[0]):
             return read_files([os.fsencode(path) for path in self.paths], limit)
@@ -118,7 +118,7 @@ class FileDocuments:
         return contents
 
     def _add_special(self, row: int, content: bytes | int, batch: Batch, skipped: list[int]) -> None:
-        """Add a file that needs a closer look: its text, its problem, or the reason why it is skipped."""
+        """Add a file that may not be plain text: its text, its problem, or the reason to skip it."""
         path, text, repaired = self.paths[row], "", 0
         try:
             if row not in batch.problems and (reason := self._reason_to_skip(path, content)):
@@ -138,7 +138,7 @@ class FileDocuments:
         batch.repaired_bytes += repaired
 
     def _reason_to_skip(self, path: str, content: bytes | int) -> str | None:
-        """Return why a file of a directory is no document, or None where it is one.
+        """Return the reason to skip a file of a directory; None if it is a document.
 
         raises  InputError: the file cannot be read, or is binary and not from a directory
         """
@@ -156,14 +156,14 @@ class FileDocuments:
         return kind.describe() if kind is not None else None
 
     def _recognize_binary(self, path: str, content: bytes) -> Kind | None:
-        is_text = path.lower().endswith(".txt") or self.encoding.width > 1 or content.startswith(MARKS)
+        is_text = path.lower().endswith(".txt") or self.encoding.width > 1 or content.startswith(BOMS)
         return BINARY if not is_text and b"\0" in content[:HEAD_BYTES] else None
 
 
 def content_of(path: str, content: bytes | int, limit: int) -> bytes:
-    """Return what was read, unpacked where it is compressed.
+    """Return the content, decompressed if it is compressed.
 
-    raises  InputError: it could not be read, has more than `limit` bytes, or does not unpack
+    raises  InputError: the file could not be read, has more than `limit` bytes, or cannot be decompressed
     """
     if isinstance(content, int):
         raise too_long(limit) if content == errno.EFBIG else unreadable(path, OSError(content, os.strerror(content)))
@@ -178,7 +178,7 @@ def content_of(path: str, content: bytes | int, limit: int) -> bytes:
 def read_file_documents(
     paths: Sequence[str], labels: Sequence[str | None], options: ReadOptions, root: str | None = None
 ) -> Iterator[FileDocuments]:
-    """Yield files in blocks of some hundreds, of fewer where they are large."""
+    """Yield files in blocks of at most 256; blocks of large files are smaller."""
     start, limit = 0, options.settings.max_document_bytes
     while start < len(paths):
         stop = start + _block_size(paths[start : start + BLOCK_FILES : SAMPLE_STEP], limit)
@@ -187,7 +187,7 @@ def read_file_documents(
 
 
 def _block_size(sample: Sequence[str], limit: int) -> int:
-    """Return how many files make a block, by the sizes of some: a look at each would cost as much as reading it."""
+    """Return the number of files in a block, from the sizes of a sample: stat of each file is as slow as reading it."""
     total = 0
     for path in sample:
         with suppress(OSError):
@@ -197,7 +197,7 @@ def _block_size(sample: Sequence[str], limit: int) -> int:
 
 
 def read_whole(stream: ByteStream, options: ReadOptions) -> Iterator[FileDocuments]:
-    """Yield all that a pipe or standard input gives as one document."""
+    """Yield the whole content of a pipe or standard input as one document."""
     limit = options.settings.max_document_bytes
     blocks: list[bytes] = []
     size = 0
@@ -215,13 +215,13 @@ class Tree:
     Attributes
     ----------
     paths : list of str
-        The directory as typed, joined with the way down to the file; sorted by code point, name by name.
+        The directory as typed, joined with the relative path of the file; sorted by code point, name by name.
     labels : list of str or None
         The first folder below the directory; None for a file in the directory itself.
     in_maildir : list of bool
         Whether the file is a mail of a Maildir.
     skipped : Counter of str
-        Why other entries were skipped, and how often.
+        Number of other entries that were skipped, by the reason.
     """
 
     paths: list[str] = field(default_factory=list)
@@ -238,7 +238,7 @@ class Tree:
 
 @dataclass(slots=True)
 class _Folder:
-    """A folder on the way down, and its remaining entries."""
+    """A folder on the stack, and its remaining entries."""
 
     path: str
     label: str | None
@@ -300,12 +300,12 @@ def list_tree(root: str, outputs: Sequence[str] = ()) -> Tree:
 def _list_remote_tree(root: str) -> Tree:
     """Return the files below a URL. Maildirs are not recognized there."""
     tree = Tree()
-    for way in files_below(root):
-        if any(name.startswith(".") for name in way):
+    for names in list_files(root):
+        if any(name.startswith(".") for name in names):
             tree.skipped["hidden file or folder"] += 1
             continue
-        tree.paths.append("/".join((root.rstrip("/"), *way)))
-        tree.labels.append(way[0] if len(way) > 1 else None)
+        tree.paths.append("/".join((root.rstrip("/"), *names)))
+        tree.labels.append(names[0] if len(names) > 1 else None)
         tree.in_maildir.append(False)
     return _check_tree(tree, root)
 
@@ -313,7 +313,7 @@ def _list_remote_tree(root: str) -> Tree:
 def _check_tree(tree: Tree, root: str) -> Tree:
     if not tree.paths:
         skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(tree.skipped.items()))
-        raise InputError(f"holds no file to read{f' ({skipped})' if skipped else ''}", where=shown(root))
+        raise InputError(f"holds no file to read{f' ({skipped})' if skipped else ''}", where=hide_credentials(root))
     return tree
 
 
@@ -326,7 +326,7 @@ def _open_folder(path: str, label: str | None) -> _Folder:
 
 
 def _take_files(folder: _Folder, tree: Tree, outputs: Outputs) -> os.DirEntry[str] | None:
-    """Add the next files of a folder to the tree, up to the first folder in it, which is returned."""
+    """Add the next files of a folder to the tree, and return the first folder among the entries."""
     prefix, label = os.path.join(folder.path, ""), folder.label
     for entry in folder.entries:
         name = entry.name
@@ -351,7 +351,7 @@ def _take_files(folder: _Folder, tree: Tree, outputs: Outputs) -> os.DirEntry[st
 
 
 def _enter(entry: os.DirEntry[str], stack: list[_Folder], tree: Tree) -> _Folder | None:
-    """Open a folder within the last one of the stack; return None where it cannot be read, or is one of the stack."""
+    """Open a folder in the last folder of the stack; return None if it cannot be read, or is on the stack already."""
     parent = stack[-1]
     if parent.is_maildir and entry.name == "tmp":  # mails that are still being delivered
         return None

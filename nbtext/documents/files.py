@@ -1,4 +1,4 @@
-"""The content of many small files, read by the compiled kernel or, without it, by plain Python."""
+"""Read many small files, with the compiled kernel if it is installed, otherwise in pure Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ READ_BYTES = 1 << 20
 
 
 def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
-    """Return the content of each file, or the system's error: EINVAL for special files, EFBIG above the limit."""
+    """Return the content of each file, or its error number: EINVAL for special files, EFBIG above `limit` bytes."""
     return [_read_file(path, limit) for path in paths]
 
 
@@ -36,7 +36,7 @@ def _read_file(path: bytes, limit: int) -> bytes | int:
 
 
 def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
-    """Return a file whose size is not what the system says."""
+    """Return the content of a file whose size is not the size that the system states, as in /proc."""
     blocks, size = [content], len(content)
     while blocks[-1]:
         blocks.append(os.read(handle, READ_BYTES))

@@ -1,7 +1,7 @@
 """The registry of file formats, and the detection of a file's format.
 
-A new format is a file with a reader, and a record here. The command line, the shards and the error messages ask the
-record for everything that they need to know.
+To add a format, add a file with a reader, and a record here. The command line, the shards and the error messages read
+the properties of a format from its record.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Format:
     suffixes : tuple of str
         The suffixes of file names, in lower case.
     beginning : bytes
-        A regular expression for the first line that is not blank, as UTF-8, where it tells the format.
+        A regular expression for the first line that is not blank, in UTF-8; b"" if it does not identify the format.
     has_fields : bool
         Whether documents have named fields: a text, a label, an id, a group, a timestamp.
     is_splittable : bool
-        Whether any line is a document by itself, so that a range of bytes can be read without the rest.
+        Whether each line is a document, so that a byte range can be read without the rest.
     is_live : bool
-        Whether documents of a pipe can be read as soon as their lines are there.
+        Whether documents of a pipe can be read as soon as their lines arrive.
     is_choice : bool
         Whether --input-format offers the format.
     """
@@ -63,7 +63,7 @@ class Format:
     is_choice: bool = True
 
     def begins(self, start: bytes) -> bool:
-        """Whether the first bytes of a text tell that it has this format."""
+        """Whether the first line of a text identifies this format."""
         first_line = start.lstrip().partition(b"\n")[0]
         return self.beginning != b"" and re.match(self.beginning, first_line) is not None
 
@@ -73,7 +73,7 @@ class Format:
         return getattr(import_module(f"nbtext.documents.{module}"), function)
 
 
-# where several formats have a suffix, the first whose beginning fits is taken, else the last
+# If several formats have a suffix, the first one whose beginning matches is selected, otherwise the last one.
 _records = (
     Format("dirs", "file", has_fields=False),
     Format("files", "file", "directory:read_whole", has_fields=False),
@@ -114,16 +114,16 @@ def detect_format(path: str, head: bytes, text: str) -> Format:
     Parameters
     ----------
     path : str
-        Its name; the suffix of most formats decides.
+        The name of the file; most formats are identified by the suffix.
     head : bytes
-        Its first bytes, unpacked.
+        The first bytes of the file, decompressed.
     text : str
-        The same, decoded.
+        The same bytes, decoded.
 
     Raises
     ------
     InputError
-        The file is a binary file of some other kind.
+        The file is binary and not a matrix file.
     """
     suffix = content_suffix(path)
     named = [record for record in _records if suffix in record.suffixes]
@@ -144,5 +144,5 @@ def detect_format(path: str, head: bytes, text: str) -> Format:
 
 
 def is_mail(path: str) -> bool:
-    """Whether a file is a mail by its name. Called for each file of a directory, so it looks at the end first."""
+    """Whether a file name is that of a mail. Called for each file of a directory, so the cheap test comes first."""
     return path[-4:].lower().endswith((".eml", ".gz", ".bz2", ".xz", ".zst")) and content_suffix(path) == ".eml"

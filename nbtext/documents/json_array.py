@@ -1,4 +1,4 @@
-"""JSON arrays, `[{…}, …]`: each item is a document. Items are read one by one, so that memory stays bounded."""
+"""Read JSON arrays, `[{…}, …]`. Each item is a document; items are parsed one by one, so that memory is bounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions, read_raw_blocks
-from nbtext.documents.decoding import marked_encoding
+from nbtext.documents.decoding import detect_bom
 from nbtext.documents.decompression import too_long
 from nbtext.documents.jsonl import add_record, decoder, too_deep
 from nbtext.documents.lines import origin_of
@@ -28,7 +28,7 @@ _blanks = re.compile(r"[ \t\n\r]*")
 
 @dataclass(slots=True)
 class ArrayDocuments:
-    """Documents that are items of a JSON array: value and number of replaced characters of each."""
+    """Documents that are items of a JSON array: the value and the number of replacement characters of each."""
 
     items: list[tuple[Any, int]]
     first_number: int
@@ -37,7 +37,7 @@ class ArrayDocuments:
     size: int
 
     def batch(self) -> Batch:
-        """Return the items as documents, with ids `FILE:NUMBER`; what is wrong with one is a problem of its row."""
+        """Return the items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of its row."""
         builder = BatchBuilder(self.settings)
         for number, (item, repaired) in enumerate(self.items, self.first_number):
             place = f"{self.origin}{number}"
@@ -69,11 +69,11 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayD
 
 
 class _Text:
-    """The decoded text of a stream, of which the characters before `at` are no longer needed."""
+    """The decoded text of a stream; the characters before `at` have been parsed."""
 
     def __init__(self, stream: ByteStream, options: ReadOptions) -> None:
-        encoding, mark = marked_encoding(stream.head(), options.encoding)
-        stream.skip(mark)
+        encoding, bom_size = detect_bom(stream.head(), options.encoding)
+        stream.skip(bom_size)
         self.path, self.limit = stream.path, options.settings.max_document_bytes
         self.buffer, self.at, self.line = "", 0, 1
         self.is_ended = False
@@ -81,7 +81,7 @@ class _Text:
         self._decoder = codecs.getincrementaldecoder(encoding.codec)("strict" if encoding.is_strict else "replace")
 
     def read_more(self) -> None:
-        """Double the text that is left, so that an item is parsed a few times at most."""
+        """Double the rest of the text, so that an item is parsed only a few times."""
         self.line += self.buffer.count("\n", 0, self.at)
         self.buffer, self.at = self.buffer[self.at :], 0
         blocks, wanted = [self.buffer], max(len(self.buffer), 1)
@@ -99,8 +99,8 @@ class _Text:
     def skip_blanks(self) -> str:
         """Return the next character that is not blank, "" at the end."""
         while True:
-            found = _blanks.match(self.buffer, self.at)
-            self.at = found.end() if found else self.at
+            blanks = _blanks.match(self.buffer, self.at)
+            self.at = blanks.end() if blanks else self.at
             if self.at < len(self.buffer) or self.is_ended:
                 return self.buffer[self.at : self.at + 1]
             self.read_more()
@@ -112,7 +112,7 @@ class _Text:
 
 
 def _read_items(stream: ByteStream, options: ReadOptions) -> Iterator[tuple[Any, int, int]]:
-    """Yield each item, its length in characters, and how many characters replace invalid bytes in it."""
+    """Yield each item, its length in characters, and its number of replacement characters for invalid bytes."""
     text = _Text(stream, options)
     if text.skip_blanks() != "[":
         raise text.error("is no JSON array")
@@ -140,7 +140,7 @@ def _read_item(text: _Text) -> tuple[Any, int, int]:
             if text.is_ended:
                 raise text.error(f"broken JSON: {error.msg.removesuffix(' at')}") from None
         else:
-            if end < len(text.buffer) or text.is_ended:  # else a number may go on
+            if end < len(text.buffer) or text.is_ended:  # otherwise more digits of a number may follow
                 length, repaired = end - text.at, text.buffer.count("\ufffd", text.at, end)
                 text.at = end
                 return (item if length <= text.limit else too_long(text.limit)), length, repaired

@@ -1,7 +1,7 @@
-"""JSON lines: an object on each line, with a text, and optionally a label and an id.
+"""Read JSON lines: an object on each line, with a text, and optionally a label and an id.
 
-Flat objects are read by a compiled scanner, others by orjson where it is installed. The standard library's json
-decides wherever either of them has any doubt, so that the result is the same without them.
+A compiled scanner parses flat objects; orjson, if it is installed, parses others. Both reject unusual lines, which the
+standard library's json then parses, so that the result is the same without them.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ except ImportError:  # not compiled
         return None
 
 
-MAX_DEPTH = 500  # of nested objects and lists; the recursion of json ends above, that of orjson at 1,024
-ORJSON_NAME_TYPES = {str, type(None), int, bool}  # orjson reads these just as json does
+MAX_DEPTH = 500  # of nested objects and lists; less than the limits of json (recursion) and of orjson (1,024)
+ORJSON_NAME_TYPES = {str, type(None), int, bool}  # orjson and json give the same values for these
 JSON_TYPE_NAMES = {dict: "an object", list: "a list", str: "a text or a number", bool: "a boolean", type(None): "null"}
 JSON_BLANKS = " \t\r"
 TEXT_HINT = "name the key of the text with --text-field"
 
 _string = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
-# numbers stay as they are written: ids and labels may have more digits than an int or a float can hold
+# numbers are kept as text: ids and labels may have more digits than a float can hold
 decoder = json.JSONDecoder(
     parse_int=lambda digits: digits if digits != "-0" else "0", parse_float=str, parse_constant=lambda _: None
 )
@@ -53,8 +53,8 @@ def _orjson_loads() -> Callable[[bytes], Any] | None:
     return loads
 
 
-class _InDoubtError(Exception):
-    """A fast parser cannot tell what a line means; json must."""
+class _UnusualLineError(Exception):
+    """A fast parser rejects a line, which json must parse."""
 
 
 def read_jsonl(stream: ByteStream, options: ReadOptions) -> Iterator[LineDocuments]:
@@ -67,20 +67,20 @@ def parse_jsonl(lines: LineDocuments) -> Batch:
     for parse in (_parse_flat, _parse_with_orjson):
         try:
             return parse(lines)
-        except (_InDoubtError, ValueError, LookupError, TypeError):
-            pass  # an unusual line: the next parser knows which, and what to say
+        except (_UnusualLineError, ValueError, LookupError, TypeError):
+            pass  # an unusual line, which the next parser parses or reports
     return _parse_with_json(lines)
 
 
 def _parse_flat(lines: LineDocuments) -> Batch:
     """Parse lines that are all flat objects with texts in the text fields; raise an error for others."""
     settings = lines.settings
-    marks = (settings.mark_field,) if settings.mark_field is not None else ()
-    found = scan(_utf8(lines), settings.text_field, (settings.label_field, settings.id_field, *marks))
-    if found is None:
-        raise _InDoubtError
-    fields, names = found
-    return _batch_of_columns(lines, fields, *names)
+    groups = (settings.split_field,) if settings.split_field is not None else ()
+    columns = scan(_utf8(lines), settings.text_field, (settings.label_field, settings.id_field, *groups))
+    if columns is None:
+        raise _UnusualLineError
+    texts, names = columns
+    return _batch_of_columns(lines, texts, *names)
 
 
 def _batch_of_columns(
@@ -88,15 +88,15 @@ def _batch_of_columns(
     fields: list[list[str]],
     labels: list[str | None],
     ids: list[str | None],
-    marks: list[str | None] | None = None,
+    groups: list[str | None] | None = None,
 ) -> Batch:
-    if marks is not None and not all(marks):
-        raise _InDoubtError
+    if groups is not None and not all(groups):
+        raise _UnusualLineError
     origin, first = lines.origin, lines.block.first_line
     named = [identity or f"{origin}{line}" for line, identity in enumerate(ids, first)]
     batch = Batch(named, join_fields(fields, lines.settings), labels, origin=origin)
     batch.line_numbers = range(first, first + len(ids))
-    batch.marks = [mark or "" for mark in marks] if marks is not None else None
+    batch.groups = [group or "" for group in groups] if groups is not None else None
     if None in labels:
         row = labels.index(None)
         batch.names = tuple(json.loads(_utf8(lines).split(b"\n", row + 1)[row]))
@@ -107,22 +107,24 @@ def _parse_with_orjson(lines: LineDocuments) -> Batch:
     """Parse lines that are all objects with texts in the text fields; raise any of several errors for others."""
     settings, loads = lines.settings, _orjson_loads()
     if loads is None:
-        raise _InDoubtError
+        raise _UnusualLineError
     rows = _utf8(lines).split(b"\n")
     if not rows[-1]:
         rows.pop()
     records = list(map(loads, rows))
     has_nested = not {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, records))))
     if has_nested and any(row.count(b"[") + row.count(b"{") > MAX_DEPTH for row in rows):
-        raise _InDoubtError
+        raise _UnusualLineError
     fields = [[record[name] for record in records] for name in settings.text_field]
     if any(set(map(type, field)) != {str} for field in fields):
-        raise _InDoubtError
+        raise _UnusualLineError
     labels = _format_names([record.get(settings.label_field) for record in records])
     ids = _format_names([record.get(settings.id_field) for record in records])
-    if settings.mark_field is None:
+    if settings.split_field is None:
         return _batch_of_columns(lines, fields, labels, ids)
-    return _batch_of_columns(lines, fields, labels, ids, _format_names([each[settings.mark_field] for each in records]))
+    return _batch_of_columns(
+        lines, fields, labels, ids, _format_names([each[settings.split_field] for each in records])
+    )
 
 
 def _utf8(lines: LineDocuments) -> bytes:
@@ -131,10 +133,10 @@ def _utf8(lines: LineDocuments) -> bytes:
 
 
 def _format_names(values: list[Any]) -> list[str | None]:
-    """Return labels or ids as text: numbers and booleans as JSON writes them, None where there is none."""
+    """Return labels or ids as text, numbers and booleans as in JSON; None if there is none."""
     kinds = set(map(type, values))
     if not kinds <= ORJSON_NAME_TYPES:
-        raise _InDoubtError
+        raise _UnusualLineError
     if kinds - {str, type(None)}:
         values = [value if isinstance(value, str | None) else json.dumps(value) for value in values]
     return [value or None for value in values] if "" in values else values
@@ -164,7 +166,7 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
 def add_record(
     builder: BatchBuilder, record: Any, settings: ReadingSettings, *, place: str, line: int | None = None
 ) -> None:
-    """Add a JSON value, which should be an object, as a document; what is wrong with it is a problem of its row."""
+    """Add a JSON value, which should be an object, as a document. An error in it becomes a problem of its row."""
     identity = None
     try:
         if not isinstance(record, dict):
@@ -172,17 +174,17 @@ def add_record(
             raise InputError(f"expected an object, found {JSON_TYPE_NAMES[type(record)]}", hint=hint)
         identity = _name(record, settings.id_field)
         texts, label = _texts(record, settings.text_field), _name(record, settings.label_field)
-        mark = _name(record, settings.mark_field) if settings.mark_field is not None else None
+        group = _name(record, settings.split_field) if settings.split_field is not None else None
     except InputError as problem:
         builder.add_problem(problem, place=place, identity=identity, line=line)
         return
     if not label and not builder.batch.names:
         builder.batch.names = tuple(record)
-    builder.add(texts, place=place, identity=identity, label=label, mark=mark, line=line)
+    builder.add(texts, place=place, identity=identity, label=label, group=group, line=line)
 
 
 def _parse_line(line: str) -> Any:
-    """Return the value of a line, its numbers as they are written."""
+    """Return the JSON value of a line, with its numbers as text."""
     if line.count("[") + line.count("{") > MAX_DEPTH and _depth(line) > MAX_DEPTH:
         raise too_deep()
     try:
@@ -195,7 +197,7 @@ def _parse_line(line: str) -> Any:
 
 
 def _texts(record: dict[str, Any], names: Sequence[str]) -> list[str]:
-    """Return the text of each field; one that is null is empty, unless all are."""
+    """Return the text of each field; null is an empty text, but an error if all fields are null."""
     for name in names:
         if name not in record:
             raise InputError(f"no key `{name}`, found {format_names(list(record))}", hint=TEXT_HINT)
@@ -206,7 +208,7 @@ def _texts(record: dict[str, Any], names: Sequence[str]) -> list[str]:
 
 
 def _name(record: dict[str, Any], name: str) -> str | None:
-    """Return a value as text: numbers and booleans as JSON writes them."""
+    """Return a value as text, numbers and booleans as in JSON."""
     value = record.get(name)
     if value is None or isinstance(value, str):
         return value
@@ -216,8 +218,8 @@ def _name(record: dict[str, Any], name: str) -> str | None:
 
 
 def _depth(line: str) -> int:
-    """Return how deep objects and lists are nested, outside of strings."""
-    steps = (1 if mark in "[{" else -1 for mark in re.findall(r"[\[\]{}]", _string.sub("", line)))
+    """Return the nesting depth of objects and lists, without brackets in strings."""
+    steps = (1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", _string.sub("", line)))
     return max(accumulate(steps), default=0)
 
 

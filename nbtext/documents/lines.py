@@ -1,4 +1,4 @@
-"""Documents that are lines of a stream, and the two formats that need no more: plain lines, and fastText's lines."""
+"""Documents that are lines of a stream, and two of their formats: plain lines, and fastText's lines."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
-from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines, marked_encoding
+from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines, detect_bom
 from nbtext.documents.decompression import too_long
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 
-LABEL_MARK = "__label__"
+LABEL_PREFIX = "__label__"
 SEVERAL_LABELS = "further label of a line"
 
-_label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_MARK}(\S*)\s?")
+_label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
 
 
 @dataclass(slots=True)
@@ -27,11 +27,13 @@ class LineDocuments:
     ----------
     block : LineBlock
     origin : str
-        What precedes the number of a line in the id of a document: `FILE:`, or "" on standard input.
+        The prefix of line numbers in ids: `FILE:`, or "" for standard input.
     label : str, optional
-        The label of every document, where the format has none.
+        The label of every document, if the format has no labels.
+    encoding : Encoding
+    settings : ReadingSettings
     parse : callable
-        Makes the batch of a block that is not too long.
+        Parses a block that is not too long into a batch.
     """
 
     block: LineBlock
@@ -47,7 +49,7 @@ class LineDocuments:
         return self.block.size
 
     def batch(self) -> Batch:
-        """Decode and parse the lines; what is wrong with a line is a problem of its row."""
+        """Decode and parse the lines. An error in a line becomes a problem of its row."""
         if not self.block.is_too_long:
             return self.parse(self)
         place = self.place(0)
@@ -56,7 +58,7 @@ class LineDocuments:
         return Batch([place], tuple([""] for _ in range(n_columns)), [None], {0: problem})
 
     def place(self, line: int) -> str:
-        """Return where a line is; the first line of the block is line 0."""
+        """Return the place of a line; the first line of the block is line 0."""
         return f"{self.origin}{self.block.first_line + line}"
 
 
@@ -65,11 +67,11 @@ def read_line_documents(
 ) -> Iterator[LineDocuments]:
     """Yield the lines of a stream, or of a range of its file, in blocks."""
     origin = origin_of(stream.path)
-    encoding, mark = marked_encoding(stream.head(), options.encoding)
-    stream.skip(mark)
+    encoding, bom_size = detect_bom(stream.head(), options.encoding)
+    stream.skip(bom_size)
     limit = options.settings.max_document_bytes
     if options.byte_range is not None:
-        blocks = read_range(stream.location, options.byte_range, mark, encoding, limit)
+        blocks = read_range(stream.location, options.byte_range, bom_size, encoding, limit)
     else:
         blocks = read_line_blocks(read_raw_blocks(stream), encoding, limit, position=lambda: stream.position)
     for block in blocks:
@@ -77,7 +79,7 @@ def read_line_documents(
 
 
 def origin_of(path: str) -> str:
-    """Return what precedes the number of a line, or of a mail, in an id."""
+    """Return the prefix of the number of a line, mail or item in an id."""
     return "" if path == STANDARD_INPUT else f"{path}:"
 
 
@@ -116,7 +118,7 @@ def parse_fasttext(lines: LineDocuments) -> Batch:
 
 
 def batch_of_lines(lines: LineDocuments, decoded: DecodedLines, texts: list[str], labels: list[str | None]) -> Batch:
-    """Return a batch with a document for each line, and the repairs and problems of decoding the lines."""
+    """Return a batch with a document for each line, and with the repair counts and problems of decoding."""
     first = lines.block.first_line
     ids = [f"{lines.origin}{line}" for line in range(first, first + len(texts))]
     batch = Batch(ids, (texts,), labels)
@@ -129,11 +131,11 @@ def batch_of_lines(lines: LineDocuments, decoded: DecodedLines, texts: list[str]
 
 def _split_labels(line: str) -> tuple[str | None, str, bool]:
     """Return the first label of a line, the text without its labels, and whether there are several labels."""
-    n_marks = line.count(LABEL_MARK)
-    if n_marks == 0:
+    n_prefixes = line.count(LABEL_PREFIX)
+    if n_prefixes == 0:
         return None, line, False
-    if n_marks == 1 and line.startswith(LABEL_MARK):
+    if n_prefixes == 1 and line.startswith(LABEL_PREFIX):
         label, *text = line.split(None, 1)
-        return label[len(LABEL_MARK) :], text[0] if text else "", False
-    found = _label_token.findall(line)
-    return (found[0] if found else None), _label_token.sub("", line), len(found) > 1
+        return label[len(LABEL_PREFIX) :], text[0] if text else "", False
+    labels = _label_token.findall(line)
+    return (labels[0] if labels else None), _label_token.sub("", line), len(labels) > 1

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import MARKS, Decoded, Encoding, text_codec
+from nbtext.documents.decoding import BOMS, Decoded, Encoding, text_codec
 from nbtext.documents.decompression import too_long
 from nbtext.documents.formats import MBOX_SEPARATOR
 from nbtext.documents.html import text_of_html
@@ -99,7 +99,7 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
     InputError
         Bytes are invalid, and the settings refuse invalid bytes.
     """
-    if content.startswith(MARKS):
+    if content.startswith(BOMS):
         content = encoding.decode(content).text.encode("utf-8", "surrogatepass")
     content = content.lstrip(b"\r\n")
     message, texts = _parse_mime(content, encoding)
@@ -210,7 +210,7 @@ class MailDocuments:
     def batch(self) -> Batch:
         """Parse the mails; one that cannot be read is a problem of its row."""
         settings = self.settings
-        names = (*settings.text_field, settings.label_field, settings.id_field, "subject", settings.mark_field or "")
+        names = (*settings.text_field, settings.label_field, settings.id_field, "subject", settings.split_field or "")
         wanted = {name.lower() for name in names if name}
         builder = BatchBuilder(settings)
         for identity, folder, content in self.mails:
@@ -226,7 +226,7 @@ class MailDocuments:
                 place=identity,
                 identity=_header_if_named(mail, settings.id_field, DEFAULTS.id_field),
                 label=_header_if_named(mail, settings.label_field, DEFAULTS.label_field) or folder,
-                mark=mail.text(settings.mark_field) if settings.mark_field is not None else None,
+                group=mail.text(settings.split_field) if settings.split_field is not None else None,
                 repaired=mail.repaired,
             )
         return builder.finish()

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-# One JSON object after the other, value by value; each step says whether it found what JSON asks for there.
+# A scanner of JSON values. Each function returns whether the input matches, and moves `Scanner.at` behind the match.
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
@@ -22,7 +22,7 @@ cdef extern from *:
     #endif
     }
 
-    /* How often a byte occurs; compilers make vectors of the inner loop, whose sums fit into a byte each. */
+    /* Return the number of occurrences of a byte. The inner loop is vectorized; each sum fits into a byte. */
     static inline size_t nb_count(const uint8_t *bytes, size_t size, uint8_t wanted) {
         size_t i = 0, count = 0;
         while (i < size) {
@@ -44,7 +44,7 @@ cdef extern from *:
         return count;
     }
 
-    /* How many bytes from here on are neither quote nor backslash nor control character; notes whether all are ASCII. */
+    /* Return the number of bytes before the next quote, backslash or control character; clear *is_ascii if one is not ASCII. */
     static inline size_t nb_plain_run(const uint8_t *text, const uint8_t *end, int *is_ascii) {
         const uint8_t *start = text;
         unsigned stops, high, seen;
@@ -68,16 +68,16 @@ cdef extern from *:
     size_t nb_plain_run(const uint8_t* text, const uint8_t* end, int* is_ascii) noexcept nogil
 
 cdef enum:
-    MOST_DIGITS = 18  # of a name that is a number
+    MOST_DIGITS = 18  # of a number that is used as a label or id
 
 cdef enum Kind:
-    NOTHING  # there is no such key, or it is null
-    TEXT
-    SPELLED  # a number or a truth value, as it is spelled
+    NOTHING  # null, or the key is missing
+    TEXT  # a string
+    SPELLED  # a number or a boolean, as it is written; without letters if json must format it
 
 cdef struct Value:
-    const uint8_t* letters  # in the line; of a text with escapes, NULL
-    size_t start  # of a text with escapes, where it begins in the scanner's own memory
+    const uint8_t* letters  # in the line; NULL for a string with escapes
+    size_t start  # offset in `Scanner.unescaped`, of a string with escapes
     size_t length
     Kind kind
     int is_ascii
@@ -85,21 +85,21 @@ cdef struct Value:
 cdef struct Scanner:
     const uint8_t* at
     const uint8_t* end
-    uint8_t* unescaped  # texts that had escapes, without them
+    uint8_t* unescaped  # the decoded strings that had escapes
     size_t n_unescaped
     size_t room
 
 
 cdef inline bint skip_blanks(Scanner* s) noexcept nogil:
-    """Whether something follows on this line."""
+    """Skip blanks; return whether more follows on this line."""
     while s.at < s.end and (s.at[0] == c' ' or s.at[0] == c'\t' or s.at[0] == c'\r'):
         s.at += 1
     return s.at < s.end and s.at[0] != c'\n'
 
 
-cdef inline bint take(Scanner* s, uint8_t mark) noexcept nogil:
-    """Whether this mark comes next."""
-    if not skip_blanks(s) or s.at[0] != mark:
+cdef inline bint take(Scanner* s, uint8_t character) noexcept nogil:
+    """Skip blanks, then match this character."""
+    if not skip_blanks(s) or s.at[0] != character:
         return False
     s.at += 1
     return True
@@ -120,13 +120,13 @@ cdef inline bint take_digits(Scanner* s) noexcept nogil:
 
 
 cdef inline bint take_number(Scanner* s, Value* value) noexcept nogil:
-    """A number, which is a name if it is whole and not too long."""
+    """Match a number. Only a whole number of at most 18 digits gets its letters, as a label or id."""
     cdef const uint8_t* start = s.at
     cdef bint is_whole = True
     s.at += s.at[0] == c'-'
     if s.at < s.end and s.at[0] == c'0':
         s.at += 1
-        is_whole = s.at - start == 1  # -0 is spelled 0
+        is_whole = s.at - start == 1  # json formats -0 as 0
     elif not take_digits(s):
         return False
     if s.at < s.end and s.at[0] == c'.':
@@ -182,7 +182,7 @@ cdef inline void put_character(Scanner* s, uint32_t point) noexcept nogil:
 
 
 cdef inline bint take_unit(Scanner* s, uint32_t* unit) noexcept nogil:
-    """Four hexadecimal digits."""
+    """Match four hexadecimal digits."""
     cdef int i
     cdef uint32_t digit
     unit[0] = 0
@@ -202,26 +202,26 @@ cdef inline bint take_unit(Scanner* s, uint32_t* unit) noexcept nogil:
 
 
 cdef inline bint take_escape(Scanner* s, int* is_ascii) noexcept nogil:
-    """What follows a backslash; four bytes at most are appended, for which there is room."""
+    """Match an escape behind its backslash, and append the character: at most four bytes, which the caller reserved."""
     cdef uint32_t unit, low
-    cdef uint8_t mark
+    cdef uint8_t character
     if s.at == s.end:
         return False
-    mark = s.at[0]
+    character = s.at[0]
     s.at += 1
-    if mark == c'n':
+    if character == c'n':
         put(s, c'\n')
-    elif mark == c'"' or mark == c'\\' or mark == c'/':
-        put(s, mark)
-    elif mark == c't':
+    elif character == c'"' or character == c'\\' or character == c'/':
+        put(s, character)
+    elif character == c't':
         put(s, c'\t')
-    elif mark == c'r':
+    elif character == c'r':
         put(s, c'\r')
-    elif mark == c'b':
+    elif character == c'b':
         put(s, 8)
-    elif mark == c'f':
+    elif character == c'f':
         put(s, 12)
-    elif mark == c'u':
+    elif character == c'u':
         if not take_unit(s, &unit):
             return False
         if 0xD800 <= unit < 0xE000:
@@ -236,7 +236,7 @@ cdef inline bint take_escape(Scanner* s, int* is_ascii) noexcept nogil:
 
 
 cdef inline bint take_text(Scanner* s, Value* value) noexcept nogil:
-    """A text whose opening quote has been taken."""
+    """Match the rest of a string behind its opening quote."""
     cdef const uint8_t* start = s.at
     cdef int is_ascii = True
     cdef size_t n = nb_plain_run(s.at, s.end, &is_ascii)

@@ -18,6 +18,6 @@ class ReadingSettings:
     label_field: str = "label"
     id_field: str = "id"
     separate_fields: bool = False
-    mark_field: str | None = None  # the column, key or header of the group or the timestamp of a document
+    split_field: str | None = None  # the column, key or header of the group or the timestamp of a document
     input_unit: str | None = None  # "file": a file of plain text is one document; else each of its lines is
     max_document_bytes: int = 100_000_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nbtext.documents.blocks import ByteRange, count_lines_in_range
-from nbtext.documents.decoding import Encoding, marked_encoding
+from nbtext.documents.decoding import Encoding, detect_bom
 from nbtext.documents.formats import FORMATS, Format, detect_format
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, open_stream
@@ -101,10 +101,10 @@ def count_lines(shard: Shard, encoding: Encoding) -> int:
         return 0
     stream = open_stream(shard.paths[0])
     try:
-        encoding, mark = marked_encoding(stream.head(), encoding)
+        encoding, bom_size = detect_bom(stream.head(), encoding)
     finally:
         stream.close()
-    return count_lines_in_range(stream.location, shard.byte_range, mark, encoding)
+    return count_lines_in_range(stream.location, shard.byte_range, bom_size, encoding)
 
 
 def number_lines(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]:

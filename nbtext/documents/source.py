@@ -310,8 +310,8 @@ def _unreadable_format(found: Format, path: str) -> InputError:
 
 def _check_joined(path: str, settings: ReadingSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
-    if settings.mark_field is not None:
-        what = f"{path} has no fields, and so no `{settings.mark_field}`"
+    if settings.split_field is not None:
+        what = f"{path} has no fields, and so no `{settings.split_field}`"
         hint = "they need JSON lines, a table or mails"
         raise SettingsError(what, where="--group-field or --order-field", hint=hint)
     if settings.separate_fields and len(settings.text_field) > 1:

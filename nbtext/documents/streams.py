@@ -12,7 +12,7 @@ from itertools import islice
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpack_blocks
 from nbtext.documents.recognition import PICKLE_MAGICS, ZIP_MAGIC
-from nbtext.documents.urls import explained, is_url, open_remote, remote_size, shown
+from nbtext.documents.urls import convert_errors, hide_credentials, is_url, open_remote, remote_size
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
@@ -33,7 +33,7 @@ class ByteStream:
     """
 
     def __init__(self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]) -> None:
-        self.path = shown(path)
+        self.path = hide_credentials(path)
         self.location = path
         self.position = 0
         self.size = size
@@ -198,7 +198,7 @@ def _url_stream(url: str, offset: int) -> ByteStream:
     file, size = open_remote(url, offset)
 
     def read() -> bytes:
-        with explained(url):
+        with convert_errors(url):
             return file.read(RAW_BYTES)
 
     return ByteStream(url, read, size=size, close=file.close)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, format_names
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import Encoding, decode_lines, marked_encoding
+from nbtext.documents.decoding import Encoding, decode_lines, detect_bom
 from nbtext.documents.decompression import too_long
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import ReadingSettings
@@ -36,7 +36,7 @@ class Columns(NamedTuple):
     label: int | None
     id: int | None
     names: tuple[str, ...]
-    mark: int | None = None
+    group: int | None = None
 
 
 class Record(NamedTuple):
@@ -62,7 +62,7 @@ class TableDocuments:
 
     def batch(self) -> Batch:
         """Pick the columns; a row that is broken, too short or too long is a problem."""
-        texts, label, identity, names, mark = self.columns
+        texts, label, identity, names, group = self.columns
         builder = BatchBuilder(self.settings, self.origin)
         builder.batch.names = names
         for record in self.records:
@@ -77,15 +77,15 @@ class TableDocuments:
                 place=place,
                 identity=row[identity] if identity is not None else None,
                 label=row[label] if label is not None else None,
-                mark=row[mark] if mark is not None else None,
+                group=row[group] if group is not None else None,
                 line=line,
                 repaired=repaired,
             )
         return builder.finish()
 
     def _check_width(self, row: list[str]) -> InputError | None:
-        texts, label, identity, names, mark = self.columns
-        n_needed = max(*texts, label or 0, identity or 0, mark or 0) + 1
+        texts, label, identity, names, group = self.columns
+        n_needed = max(*texts, label or 0, identity or 0, group or 0) + 1
         if len(row) < n_needed:
             return InputError(f"expected {n_needed} {self.separator}-separated columns, found {len(row)}")
         if len(row) > len(names) and any(row[len(names) :]):
@@ -110,8 +110,8 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     raises  InputError: a column is missing, or a quote is never closed
     """
     settings, limit = options.settings, options.settings.max_document_bytes
-    encoding, mark = marked_encoding(stream.head(), options.encoding)
-    stream.skip(mark)
+    encoding, bom_size = detect_bom(stream.head(), options.encoding)
+    stream.skip(bom_size)
     origin = origin_of(stream.path)
     blocks = read_line_blocks(_convert_line_ends(stream, encoding), encoding, limit, position=lambda: stream.position)
     feed = LineFeed(blocks, encoding, limit)
@@ -185,9 +185,9 @@ def find_columns(first: list[str], settings: ReadingSettings, *, place: str) -> 
     texts = tuple(find(name, "--text-field") or 0 for name in settings.text_field)
     label = find(settings.label_field, "--label-field", DEFAULTS.label_field)
     identity = find(settings.id_field, "--id-field", DEFAULTS.id_field)
-    mark = find(settings.mark_field, "--group-field or --order-field") if settings.mark_field is not None else None
+    group = find(settings.split_field, "--group-field or --order-field") if settings.split_field is not None else None
     shown = tuple(names) if is_header else tuple(str(number) for number in range(1, len(first) + 1))
-    return Columns(texts, label, identity, shown, mark), is_header
+    return Columns(texts, label, identity, shown, group), is_header
 
 
 def _wanted_columns(settings: ReadingSettings) -> tuple[set[str], int]:

@@ -1,4 +1,4 @@
-"""Sources by URL, of any kind for which fsspec has a file system, as streams of bytes."""
+"""Sources at URLs, of any scheme for which fsspec has a file system."""
 
 from __future__ import annotations
 
@@ -20,27 +20,31 @@ DRIVERS = {
     "az": "adlfs",
 }
 HTTP = ("http", "https")
-BLOCK_BYTES = 8 << 20  # asked for at once, where ranges are
+BLOCK_BYTES = 8 << 20  # of one range request
 
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _credentials = re.compile(r"(?<=://)[^/\s@]*@|\?[^\s'\"]*")
 
 
 def is_url(path: str) -> bool:
-    """Whether a SOURCE is named by a URL."""
+    """Whether a SOURCE is a URL."""
     return _scheme.match(path) is not None
 
 
-def shown(path: str) -> str:
-    """Return a path as ids and errors name it: a URL without its user, password and query."""
+def hide_credentials(path: str) -> str:
+    """Return a path for ids and errors: a URL without its user, password and query."""
     return _credentials.sub("", path).partition("#")[0] if is_url(path) else path
 
 
 class Remote(NamedTuple):
-    """A file of some file system.
+    """A file of a remote file system.
 
-    system  fsspec's
-    path    in it
+    Attributes
+    ----------
+    system : fsspec.AbstractFileSystem
+    path : str
+        The path in the file system.
+    is_http : bool
     """
 
     system: Any
@@ -48,8 +52,8 @@ class Remote(NamedTuple):
     is_http: bool
 
 
-def remote(url: str) -> Remote:
-    """Return the file system and the path of a URL; nothing is requested yet.
+def resolve_url(url: str) -> Remote:
+    """Return the file system and the path of a URL, without a request.
 
     raises  MissingExtra: fsspec is not installed; InputError: no library for such URLs is installed
     """
@@ -59,22 +63,22 @@ def remote(url: str) -> Remote:
     except ImportError:
         raise MissingExtra(f"reading {scheme}:// URLs", library="fsspec", extra="url") from None
     try:
-        with explained(url):
+        with convert_errors(url):
             system, path = url_to_fs(url)
             return Remote(system, path, scheme in HTTP)
     except ImportError as error:
         driver = DRIVERS.get(scheme) or (error.name or "another library")
         hint = f"install it with: pip install {driver}"
-        raise InputError(f"{scheme}:// needs {driver}", where=shown(url), hint=hint) from None
+        raise InputError(f"{scheme}:// needs {driver}", where=hide_credentials(url), hint=hint) from None
 
 
 def open_remote(url: str, offset: int) -> tuple[IO[bytes], int | None]:
-    """Return a file at a URL, to be read from this byte on, and its size where that is known.
+    """Open a file at a URL, positioned at the byte `offset`; return it with its size, None if that is unknown.
 
-    HTTP from the first byte on is one plain request, which servers without ranges answer too.
+    HTTP at offset 0 uses one plain request, which works with servers that have no range requests.
     """
-    system, path, is_http = remote(url)
-    with explained(url):
+    system, path, is_http = resolve_url(url)
+    with convert_errors(url):
         size = system.size(path)
         file: IO[bytes] = system.open(path, "rb", block_size=0 if is_http and not offset else BLOCK_BYTES)
         if offset:
@@ -83,16 +87,16 @@ def open_remote(url: str, offset: int) -> tuple[IO[bytes], int | None]:
 
 
 def has_ranges(url: str) -> bool:
-    """Whether the file at a URL can be read from any byte on. An HTTP server must say so."""
-    system, path, is_http = remote(url)
+    """Whether the file at a URL can be read from any byte on; an HTTP server is asked."""
+    system, path, is_http = resolve_url(url)
     if not is_http:
         return True
-    with explained(url):
-        return _ranges_answered(system, path)
+    with convert_errors(url):
+        return _answers_ranges(system, path)
 
 
-def _ranges_answered(system: Any, path: str) -> bool:
-    """Whether a server answers a request for the second byte with that byte alone."""
+def _answers_ranges(system: Any, path: str) -> bool:
+    """Whether a server answers a request for the second byte with this byte only (status 206)."""
     from fsspec.asyn import sync
 
     async def ask() -> bool:
@@ -104,38 +108,38 @@ def _ranges_answered(system: Any, path: str) -> bool:
 
 
 def remote_size(url: str) -> int | None:
-    """Return the size in bytes of the file at a URL; None where the server does not tell."""
-    system, path, _ = remote(url)
-    with explained(url):
+    """Return the size in bytes of the file at a URL; None if the server does not state it."""
+    system, path, _ = resolve_url(url)
+    with convert_errors(url):
         size: int | None = system.size(path)
         return size
 
 
 def is_folder(url: str) -> bool:
-    """Whether a URL means a folder. HTTP has none.
+    """Whether a URL names a folder; HTTP has no folders.
 
     raises  InputError: it does not exist, or cannot be read
     """
-    system, path, is_http = remote(url)
-    with explained(url):
+    system, path, is_http = resolve_url(url)
+    with convert_errors(url):
         return not is_http and bool(system.isdir(path))
 
 
-def files_below(url: str) -> list[list[str]]:
-    """Return the path of each file below a folder, as a list of names; sorted."""
-    system, path, _ = remote(url)
-    with explained(url):
+def list_files(url: str) -> list[list[str]]:
+    """Return the relative path of each file below a folder, as a list of names; sorted."""
+    system, path, _ = resolve_url(url)
+    with convert_errors(url):
         root = system._strip_protocol(path).rstrip("/") + "/"
-        return sorted(found.removeprefix(root).split("/") for found in system.find(path))
+        return sorted(name.removeprefix(root).split("/") for name in system.find(path))
 
 
 def read_url(url: str, limit: int) -> bytes | int:
-    """Return the bytes of a file, or EFBIG where it has more than `limit`.
+    """Return the bytes of a file, or the error number EFBIG if it has more than `limit` bytes.
 
     raises  InputError: it cannot be read
     """
     file, _ = open_remote(url, 0)
-    with explained(url), file:
+    with convert_errors(url), file:
         content, block = b"", b"-"
         while block and len(content) <= limit:
             block = file.read(limit + 1 - len(content))
@@ -144,15 +148,17 @@ def read_url(url: str, limit: int) -> bytes | int:
 
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
-    """Turn any error of a file system into an InputError of one line without credentials."""
+def convert_errors(url: str) -> Iterator[None]:
+    """Convert any error of a file system into an InputError of one line, without credentials."""
     try:
         yield
     except (NbtextError, ImportError, MemoryError):
         raise
     except FileNotFoundError:
-        raise InputError("cannot be read: there is no such file", where=shown(url), hint="check the URL") from None
+        raise InputError(
+            "cannot be read: there is no such file", where=hide_credentials(url), hint="check the URL"
+        ) from None
     except Exception as error:
-        said = _credentials.sub("", str(error).partition("\n")[0]).replace(url, shown(url))
-        reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
-        raise InputError(f"cannot be read: {reason}", where=shown(url), hint="check the URL") from None
+        message = _credentials.sub("", str(error).partition("\n")[0]).replace(url, hide_credentials(url))
+        reason = f"{type(error).__name__}: {message}" if message else type(error).__name__
+        raise InputError(f"cannot be read: {reason}", where=hide_credentials(url), hint="check the URL") from None

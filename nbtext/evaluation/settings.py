@@ -28,14 +28,14 @@ class FoldSettings:
         return (self.folds, self.group_field, self.order_field) != (None, None, None)
 
     @property
-    def mark_field(self) -> str | None:
+    def split_field(self) -> str | None:
         """The field that holds the group or the timestamp of a document; None: none."""
         return self.group_field if self.group_field is not None else self.order_field
 
     def __post_init__(self) -> None:
         if self.group_field is not None and self.order_field is not None:
             raise SettingsError("groups have no order", where="--order-field", hint="leave out --group-field, or this")
-        if self.mark_field == "":
+        if self.split_field == "":
             where = "--group-field" if self.group_field is not None else "--order-field"
             raise SettingsError("a field needs a name", where=where)
         if self.folds is not None and self.folds < 2:

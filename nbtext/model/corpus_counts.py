@@ -312,9 +312,9 @@ class CorpusCounter:
         note_too_long(batch, self._counter)
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
-        marks = np.array(batch.marks, dtype=object)[kept.documents] if batch.marks else None
+        groups = np.array(batch.groups, dtype=object)[kept.documents] if batch.groups else None
         rows = kept.rows
-        documents = DocumentCounts(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, marks)
+        documents = DocumentCounts(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, groups)
         self._reservoir.keep(documents)
 
     def _code(self, label: str | None, batch: Batch, row: int) -> int:

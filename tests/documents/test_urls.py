@@ -17,7 +17,7 @@ import pytest
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.shards import count_lines, number_lines
 from nbtext.documents.source import open_shard
-from nbtext.documents.urls import shown
+from nbtext.documents.urls import hide_credentials
 from nbtext.errors import InputError, MissingExtra
 
 LINES = b"".join(b'{"text": "words of line %d", "label": "%s"}\n' % (n, b"ab"[n % 2 : n % 2 + 1]) for n in range(300))
@@ -108,7 +108,7 @@ def test_a_password_is_used_and_never_said(opened: Callable[..., Any], read: Cal
         with pytest.raises(InputError) as raised:
             list(opened(url).batches())
         said = str(raised.value)
-        assert said.startswith(shown(url) + ": cannot be read: ")
+        assert said.startswith(hide_credentials(url) + ": cannot be read: ")
         assert not any(secret in said for secret in ("me:", "pass", "sig", "abc"))
 
 

@@ -91,10 +91,10 @@ def test_equals_refits(is_forward: bool) -> None:
     random = np.random.default_rng(3)
     labels = [f"label {n % 3}" for n in range(60)]
     texts = [" ".join(f"w{w}" for w in random.integers(n % 3 * 4, 12, 8)) + f" n{n}" for n in range(60)]
-    marks = [str(n // 7) for n in range(60)]
+    groups = [str(n // 7) for n in range(60)]
     builder = CorpusCounter(TextClassifier().feature_settings, sample_size=None)
     for half in (slice(0, 31), slice(31, None)):
-        builder.add(Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), marks=marks[half]))
+        builder.add(Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), groups=groups[half]))
     tally = builder.finish()
     assert tally.sample.groups is not None
     deal = time_series_folds(tally.sample.groups, 4) if is_forward else grouped_folds(tally.sample.groups, None, seed=1)
@@ -112,7 +112,7 @@ def test_equals_refits(is_forward: bool) -> None:
     assert tally.vocabulary is not None
     only = {j: int(term[1:]) for j, term in enumerate(tally.vocabulary) if term.startswith("n")}
     order = [only[j] for j in tally.sample.indices.tolist() if j in only]
-    assert [marks[n] for n in order] == tally.sample.groups.tolist()
+    assert [groups[n] for n in order] == tally.sample.groups.tolist()
     assert len(number_of) == 60
     for fold, predictions in zip(range(is_forward, deal.max() + 1), found, strict=True):
         learned = [order[i] for i in np.flatnonzero(deal < fold if is_forward else deal != fold)]
