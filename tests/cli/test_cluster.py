@@ -210,7 +210,7 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
         ),
         ((*train, "--cluster", "somewhere"), 2, "--cluster: 'somewhere' is not an address; give tcp", {}),
         ((*train, *there, "--token-pattern", "a"), 2, "--token-pattern: a worker cannot limit its time", {}),
-        ((*train, *there, "--shard-bytes", "0"), 2, "--shard-bytes: a piece needs a byte", {}),
+        ((*train, *there, "--shard-bytes", "0"), 2, "--shard-bytes: 0 is less than 1", {}),
         (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),
         (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path means another file", {}),
         ((*ask, *there, "--to", "csv"), 2, "--to: a cluster writes jsonl and tsv only", {}),

@@ -12,10 +12,15 @@ import pytest
 
 @pytest.fixture(scope="module")
 def threads(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The letters, each three times: copies are a thread; the same as JSON lines, as a table and as mails."""
+    """The letters, each three times with another last word, as a thread; as JSON lines, as a table and as mails."""
     folder = tmp_path_factory.mktemp("threads")
     rows = [
-        {"label": path.parent.name, "text": path.read_text(), "thread": f"{number:03}", "day": number % 40 + copy / 4}
+        {
+            "label": path.parent.name,
+            "text": f"{path.read_text()} copy{number}x{copy}",
+            "thread": f"{number:03}",
+            "day": number % 40 + copy / 4,
+        }
         for number, path in enumerate(sorted(letters.glob("test/*/*.txt")))
         for copy in range(3)
     ]
@@ -41,8 +46,8 @@ def evaluation(result: Any) -> dict[str, Any]:
     return found
 
 
-def test_copies_do_not_vouch_for_each_other(nbtext: Any, threads: Path) -> None:
-    """Folds by chance judge each letter by its copies; with the thread as the group they do not."""
+def test_near_copies_stay_in_one_fold(nbtext: Any, threads: Path) -> None:
+    """Random folds test on letters whose near copies they train on; folds of whole threads do not."""
     by_chance = evaluation(nbtext("evaluate", "letters.jsonl", "--folds", "6", "--to", "json", cwd=threads))
     grouped = evaluation(
         nbtext("evaluate", "letters.jsonl", "--folds", "6", "--group-field", "thread", "--to", "json", cwd=threads)

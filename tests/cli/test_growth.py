@@ -105,7 +105,7 @@ def test_a_sample_that_lost_documents(nbtext: Any, letters: Path, tmp_path: Path
     halves(nbtext, letters, tmp_path, "--keep-sample", "100")
     result = nbtext("forget", "ab.joblib", str(letters / "test"), cwd=tmp_path)
     assert result.status == 0
-    assert "documents that its sample still has): smoothing, calibration" in result.err
+    assert "documents of its retained sample): smoothing, calibration" in result.err
     assert nbtext("update", "ab.joblib", str(letters / "test"), cwd=tmp_path).status == 0
 
 

@@ -24,7 +24,7 @@ def test_old_documents_weigh_less(nbtext: Any, folder: Path) -> None:
         result = nbtext("update", "old.joblib", "new.csv", *how, "-o", f"{name}.joblib", cwd=folder)
         assert (result.status, result.out) == (0, ""), result.err
     assert "8 documents" in result.err
-    assert "by texts that the model has not learned" in result.err
+    assert "calibrate on documents that the model was not trained on" in result.err
     answers = [
         nbtext("predict", "-", "-m", f"{name}.joblib", cwd=folder, input=b"mouse\n").out for name in ("plain", "faded")
     ]

@@ -53,7 +53,7 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path, tmp_path: Path
     assert "approximate (as before): smoothing, calibration, outlier threshold, nonconformity;" in same.err
     other = nbtext("train", "model", "--model", "bernoulli", "-o", "other", cwd=tmp_path)
     assert f"smoothing {smoothing}\napproximate (as before): smoothing;" in other.err
-    assert "not fitted, for want of documents: calibration, nonconformity;" in other.err
+    assert "not fitted, because there are too few documents: calibration, nonconformity;" in other.err
     answers = {
         name: nbtext("predict", str(letters / "test"), "-m", name, cwd=tmp_path).out
         for name in ("model", "same", "other")

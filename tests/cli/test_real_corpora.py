@@ -27,7 +27,7 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     assert record["expected_calibration_error"] < 0.04
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert len(page.encode()) < 3_000_000
-    assert "confused are <b>comp.os.ms-windows.misc</b> and <b>comp.sys.ibm.pc.hardware</b>" in page
+    assert "confused most often are <b>comp.os.ms-windows.misc</b> and <b>comp.sys.ibm.pc.hardware</b>" in page
     assert re.search(r"95&nbsp;% of the answers are right from a probability of 0\.\d+ on", page)
 
 

@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-FEW = 4  # labelled documents of each label
+FEW = 4  # labeled documents of each label
 
 
 @pytest.fixture(scope="module")
 def corpus(letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with few labelled letters, and the others in two files, their labels wrong or wanting."""
+    """A folder with few labeled letters, and the others in two files, their labels wrong or wanting."""
     folder = tmp_path_factory.mktemp("corpus")
     numbers: dict[str, int] = {}
-    labelled, others = [], []
+    labeled, others = [], []
     for path in sorted((letters / "train").glob("*/*")):
         label, text = path.parent.name, path.read_text(encoding="utf-8")
         numbers[label] = numbers.get(label, 0) + 1
         few = numbers[label] <= FEW
-        (labelled if few else others).append(json.dumps({"text": text, "label": label if few else "noise"}) + "\n")
-    (folder / "few.jsonl").write_text("".join(labelled))
+        (labeled if few else others).append(json.dumps({"text": text, "label": label if few else "noise"}) + "\n")
+    (folder / "few.jsonl").write_text("".join(labeled))
     (folder / "a.jsonl").write_text("".join(others[::2]))
     (folder / "b").mkdir()
     for number, line in enumerate(others[1::2]):
@@ -47,7 +47,7 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
     result = nbtext(*BOTH, "--model", model, "-o", "both.joblib", cwd=corpus)
     assert (result.status, result.out) == (0, "")
     assert re.search(
-        r"^labelled documents alone, smoothing 0\.\d+: accuracy 0\.\d+, log-loss \d\.\d+$", result.err, re.MULTILINE
+        r"^labeled documents alone, smoothing 0\.\d+: accuracy 0\.\d+, log-loss \d\.\d+$", result.err, re.MULTILINE
     )
     assert (
         len(re.findall(r"^unlabeled documents weighted [\d.]+, smoothing [\d.]+: accuracy", result.err, re.MULTILINE))
@@ -65,7 +65,7 @@ def test_unlabeled_documents_help(nbtext: Any, letters: Path, corpus: Path, mode
     unlabeled = json.loads(shown.out)["unlabeled"]
     priors = [view["prior"] for view in json.loads(shown.out)["labels"]]
     assert sum(priors) == pytest.approx(1)
-    assert len(set(priors)) > 1  # those of the labelled documents are equal
+    assert len(set(priors)) > 1  # those of the labeled documents are equal
     assert (unlabeled["method"], unlabeled["documents"]) == ("em", 312)
     assert unlabeled["log_likelihoods"][-1] == pytest.approx(found[-1], abs=0.06)
     table = nbtext("inspect", "both.joblib", "--to", "table", cwd=corpus).out
@@ -107,7 +107,7 @@ def test_the_same_bytes(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
 
 
 def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
-    """What unlabeled documents told cannot be added to; read again, the model is that of the labelled ones."""
+    """What unlabeled documents told cannot be added to; read again, the model is that of the labeled ones."""
     assert nbtext(*BOTH, "-q", "-o", str(tmp_path / "both.joblib"), cwd=corpus).status == 0
     before = (tmp_path / "both.joblib").read_bytes()
     for command in ("update", "forget", "calibrate"):
@@ -139,7 +139,7 @@ def test_where_it_promises_nothing(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_judge(nbtext: Any, tmp_path: Path) -> None:
-    """With one document a label none can be held out: the labelled documents learn alone, and a line says why."""
+    """With one document a label none can be held out: the labeled documents learn alone, and a line says why."""
     (tmp_path / "few.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
     result = nbtext(
         "train",
