@@ -212,7 +212,7 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
         ((*train, *there, "--token-pattern", "a"), 2, "--token-pattern: a worker cannot limit its time", {}),
         ((*train, *there, "--shard-bytes", "0"), 2, "--shard-bytes: 0 is less than 1", {}),
         (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),
-        (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path means another file", {}),
+        (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path is another file", {}),
         ((*ask, *there, "--to", "csv"), 2, "--to: a cluster writes jsonl and tsv only", {}),
         ((*ask, *there, "--resume"), 2, "--resume: a cluster does not support it", {}),
         ((*ask, *there, "--rank", "uncertainty"), 2, "--rank: a cluster does not support it", {}),

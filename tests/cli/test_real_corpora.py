@@ -28,7 +28,7 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert len(page.encode()) < 3_000_000
     assert "confused most often are <b>comp.os.ms-windows.misc</b> and <b>comp.sys.ibm.pc.hardware</b>" in page
-    assert re.search(r"95&nbsp;% of the answers are right from a probability of 0\.\d+ on", page)
+    assert re.search(r"At a threshold of 0\.\d+, 95&nbsp;% of the predictions are correct", page)
 
 
 def test_movie_reviews(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
