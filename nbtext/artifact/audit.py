@@ -64,7 +64,10 @@ def read_value(record: dict[str, Any], key: str, kind: type[T]) -> T:
     """Return the value at `key`, of exactly this type; numbers are finite, and a float may be written as an integer."""
     value = _find(record, key)
     if kind is float and type(value) is int:
-        value = _as_float(key, value)
+        try:
+            value = float(value)
+        except OverflowError:
+            raise invalid_value(key, "is too large") from None
     if type(value) is not kind:
         raise invalid_value(key, f"should be {NAMES[kind]}, and is {NAMES.get(type(value), 'nothing')}")
     if isinstance(value, float) and not isfinite(value):
@@ -79,13 +82,6 @@ def _find(record: dict[str, Any], key: str) -> Any:
             raise invalid_value(key, "is missing")
         value = value[name]
     return value
-
-
-def _as_float(key: str, value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise invalid_value(key, "is too large") from None
 
 
 def read_number(record: dict[str, Any], key: str, *, least: float = -MAX_NUMBER, most: float = MAX_NUMBER) -> float:
@@ -195,7 +191,9 @@ def check_terms(key: str, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -
     offsets  (n_terms + 1,) int64
     """
     check_bounds(key, offsets, len(blob))
-    if not _is_utf8(blob) or not _begin_characters(blob, offsets):
+    starts = offsets[:-1][offsets[:-1] < len(blob)]
+    begins_within_character = ((blob[starts] & 0xC0) == 0x80).any()
+    if begins_within_character or not _is_utf8(blob):
         raise invalid_value(key, "should be UTF-8")
     if not _ascend(blob, offsets):
         raise invalid_value(key, "should hold each term once, in sorted order")
@@ -210,12 +208,6 @@ def _is_utf8(blob: NDArray[np.uint8]) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _begin_characters(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
-    """Whether no term begins in the middle of a character."""
-    starts = offsets[:-1][offsets[:-1] < len(blob)]
-    return not ((blob[starts] & 0xC0) == 0x80).any()
 
 
 def _ascend(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:

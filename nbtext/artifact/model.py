@@ -135,7 +135,11 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
     def load_counts() -> CorpusCounts:
         with name_errors(path):
             known = fitted.vocabulary if record["selected"] is None else None  # audited already
-            return _add_sample(_read_corpus_counts(record, features, labels, known), record, features, modelling)
+            counts = _read_corpus_counts(record, features, labels, known)
+            if modelling.keep_sample is None:
+                return counts
+            sample, below = read_sample(record, counts.statistics)
+            return replace(counts, sample=sample, sample_size=sample_size(features, modelling), below=below)
 
     return TrainedModel(fitted, load_counts)
 
@@ -233,10 +237,14 @@ def _read_fitted_model(
     weighting, calibration = _read_weighting(record, scorer.n_features), read_calibration(record, n_classes)
     approximate = tuple(audit.read_texts(record, "approximate", distinct=True))
     unlabeled = read_unlabeled(record, n_classes)
+    label_type = audit.read_choice(record, "label_type", tuple(LABEL_TYPES))
+    if not are_labels_of(label_type, labels):
+        raise audit.invalid_value("label_type", "is not the type of the labels")
+    input_unit = audit.read_choice(record, "input_unit", INPUT_UNITS) if record["input_unit"] is not None else None
     return FittedModel(
         labels, features, modelling, selected, None, weighting, scorer, _read_log_prior(record, modelling, unlabeled),
         read_hyperparameters(record), calibration, read_estimate(record, n_classes), unlabeled, approximate,
-        _read_label_type(record, labels), _read_input_unit(record),
+        label_type, input_unit,
     )  # fmt: skip
 
 
@@ -248,17 +256,6 @@ def _read_log_prior(record: Record, modelling: ModelSettings, unlabeled: Unlabel
         return log_prior(_read_counts(record, "class_documents"), modelling.effective_prior)
     except NbtextError as error:
         raise audit.invalid_value("class_documents", f"and the settings do not fit together: {error}") from error
-
-
-def _read_input_unit(record: Record) -> str | None:
-    return audit.read_choice(record, "input_unit", INPUT_UNITS) if record["input_unit"] is not None else None
-
-
-def _read_label_type(record: Record, labels: tuple[str, ...]) -> str:
-    label_type = audit.read_choice(record, "label_type", tuple(LABEL_TYPES))
-    if not are_labels_of(label_type, labels):
-        raise audit.invalid_value("label_type", "is not the type of the labels")
-    return label_type
 
 
 def _read_weighting(record: Record, n_features: int) -> Weighting:
@@ -301,16 +298,6 @@ def _read_corpus_counts(
         raise audit.invalid_value("statistics.occurrences", "should be at least the documents")
     statistics = ClassStatistics(class_documents, indptr, classes, documents, occurrences)
     return CorpusCounts(labels, vocabulary, statistics, concatenate(()), 0)
-
-
-def _add_sample(
-    counts: CorpusCounts, record: Record, features: FeatureSettings, modelling: ModelSettings
-) -> CorpusCounts:
-    """Return the counts with the retained sample of the record, if there is one."""
-    if modelling.keep_sample is None:
-        return counts
-    sample, below = read_sample(record, counts.statistics)
-    return replace(counts, sample=sample, sample_size=sample_size(features, modelling), below=below)
 
 
 def _read_settings(record: Record, key: str, kind: type[Settings]) -> Settings:

@@ -197,7 +197,8 @@ class BatchBuilder:
         """
         if self._settings.split_field is not None:
             if not group:
-                self.add_problem(missing_group(self._settings.split_field), place=place, identity=identity, line=line)
+                problem = InputError(f"the document has no `{self._settings.split_field}`", hint=GROUP_HINT)
+                self.add_problem(problem, place=place, identity=identity, line=line)
                 return
             self._groups.append(group)
         self._add_row(texts, place, identity, label, line, repaired)
@@ -259,11 +260,6 @@ def format_names(names: Sequence[str]) -> str:
     short = [name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…" for name in names]
     more = ", ..." if len(names) > MAX_NAMES_SHOWN else ""
     return (", ".join(short[:MAX_NAMES_SHOWN]) or "none") + more
-
-
-def missing_group(name: str) -> InputError:
-    """Return the error for a document without a group or timestamp."""
-    return InputError(f"the document has no `{name}`", hint=GROUP_HINT)
 
 
 def missing_label(place: str) -> InputError:

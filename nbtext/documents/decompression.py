@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, Protocol
 
 from nbtext.errors import InputError, MissingExtra
@@ -66,7 +67,9 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
             data = b""
             if block:
                 yield block
-        data = _next_stream(unpacker.unused_data, packed)
+        data = unpacker.unused_data.lstrip(b"\0")  # zeros pad the file
+        while not data and (more := next(packed, b"")):
+            data = more.lstrip(b"\0")
 
 
 def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
@@ -100,14 +103,6 @@ def _unpack(unpacker: Unpacker, data: bytes, compression: str, where: str) -> by
         raise
     except Exception as error:  # each library has its own: OSError, EOFError, LZMAError, zlib.error, ZstdError
         raise InputError(f"broken {compression} data ({error})", where=where) from None
-
-
-def _next_stream(rest: bytes, packed: Iterator[bytes]) -> bytes:
-    """Return what follows a stream, without the zeros that pad the file."""
-    while not (rest := rest.lstrip(b"\0")):
-        if not (rest := next(packed, b"")):
-            break
-    return rest
 
 
 class _GzipUnpacker:
@@ -183,21 +178,9 @@ def _zstd_unpacker() -> Unpacker:
     return _ZstandardUnpacker(zstandard.ZstdDecompressor().decompressobj())
 
 
-def _bzip2_unpacker() -> Unpacker:
-    import bz2
-
-    return bz2.BZ2Decompressor()
-
-
-def _xz_unpacker() -> Unpacker:
-    import lzma
-
-    return lzma.LZMADecompressor(memlimit=XZ_MEMORY)
-
-
 UNPACKERS: dict[str, Callable[[], Unpacker]] = {
     "gzip": _GzipUnpacker,
-    "bzip2": _bzip2_unpacker,
-    "xz": _xz_unpacker,
+    "bzip2": lambda: import_module("bz2").BZ2Decompressor(),
+    "xz": lambda: import_module("lzma").LZMADecompressor(memlimit=XZ_MEMORY),
     "zstd": _zstd_unpacker,
 }

@@ -29,7 +29,6 @@ from nbtext.documents.recognition import (
     BINARY,
     HEAD_BYTES,
     UNUSUAL_BEGINNINGS,
-    Kind,
     recognize,
     recognize_output,
 )
@@ -146,7 +145,10 @@ class FileDocuments:
             is_special = content != errno.EFBIG and (content == errno.EINVAL or os.path.islink(path))
             return UNREADABLE_LINK if is_special and self.root is not None else None
         unpacked_content = content_of(path, content, self.max_document_bytes)
-        kind = recognize(unpacked_content) or self._recognize_binary(path, unpacked_content)
+        kind = recognize(unpacked_content)
+        is_text = path.lower().endswith(".txt") or self.encoding.width > 1 or unpacked_content.startswith(BOMS)
+        if kind is None and not is_text and b"\0" in unpacked_content[:HEAD_BYTES]:
+            kind = BINARY
         if self.root is None:
             if kind is not None and kind is not BINARY:
                 raise kind.refuse()
@@ -154,10 +156,6 @@ class FileDocuments:
         if kind is None and not is_url(self.root):
             kind = recognize_output(unpacked_content, self.root)
         return kind.describe() if kind is not None else None
-
-    def _recognize_binary(self, path: str, content: bytes) -> Kind | None:
-        is_text = path.lower().endswith(".txt") or self.encoding.width > 1 or content.startswith(BOMS)
-        return BINARY if not is_text and b"\0" in content[:HEAD_BYTES] else None
 
 
 def content_of(path: str, content: bytes | int, limit: int) -> bytes:

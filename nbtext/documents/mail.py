@@ -136,7 +136,8 @@ def _texts(part: email.message.Message, encoding: Encoding, depth: int = 0) -> I
     payload = part.get_payload()
     if not isinstance(payload, list):
         if kind.startswith(("text/", "multipart/", "message/")) and kind not in NO_TEXT:
-            yield _decode_text(part, kind, encoding)
+            text, repaired = _decode_bytes(_payload(part), part.get_content_charset(), encoding)
+            yield Decoded(text_of_html(text) if kind == "text/html" else text, repaired)
         return
     children = [child for child in payload if isinstance(child, email.message.Message)]
     texts = [(child.get_content_type(), list(_texts(child, encoding, depth + 1))) for child in children]
@@ -145,11 +146,6 @@ def _texts(part: email.message.Message, encoding: Encoding, depth: int = 0) -> I
         texts = [choice for choice in with_text if choice[0] == "text/plain"][:1] or with_text[:1]
     for _, found in texts:
         yield from found
-
-
-def _decode_text(part: email.message.Message, kind: str, encoding: Encoding) -> Decoded:
-    text, repaired = _decode_bytes(_payload(part), part.get_content_charset(), encoding)
-    return Decoded(text_of_html(text) if kind == "text/html" else text, repaired)
 
 
 def _payload(part: email.message.Message) -> bytes:

@@ -16,7 +16,7 @@ from nbtext.documents.batch import Batch, Block, Document, ReadBlock
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import Encoding, encoding_of
 from nbtext.documents.directory import list_tree, read_file_documents
-from nbtext.documents.formats import FORMAT_NAMES, FORMATS, Format, is_mail
+from nbtext.documents.formats import FORMAT_NAMES, FORMATS, is_mail
 from nbtext.documents.recognition import BINARY, recognize, recognize_output
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
@@ -284,7 +284,10 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
         if options.byte_range is not None and not found.is_splittable:
             raise InputError(f"a range of a file of the format {found.name} cannot be read", where=stream.path)
         if not found.reader:
-            raise _unreadable_format(found, stream.path)
+            if found.name == "dirs":
+                raise InputError("is a stream, not a directory", where=stream.path, hint="leave --input-format out")
+            hint = "a matrix is the only SOURCE, of train"
+            raise InputError("holds a matrix, not text", where=stream.path, hint=hint)
         reader: Reader = found.load_reader()
         yield from reader(stream, options)
     finally:
@@ -300,12 +303,6 @@ def _reason_to_skip(stream: ByteStream, root: str, encoding: Encoding) -> str | 
     if kind is None and not is_url(root):
         kind = recognize_output(head, root)
     return kind.describe() if kind is not None else None
-
-
-def _unreadable_format(found: Format, path: str) -> InputError:
-    if found.name == "dirs":
-        return InputError("is a stream, not a directory", where=path, hint="leave --input-format out")
-    return InputError("holds a matrix, not text", where=path, hint="a matrix is the only SOURCE, of train")
 
 
 def _check_joined(path: str, settings: ReadingSettings) -> None:

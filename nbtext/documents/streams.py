@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpack_blocks
 from nbtext.documents.recognition import PICKLE_MAGICS, ZIP_MAGIC
@@ -67,7 +67,7 @@ class ByteStream:
                 raise misnamed(suffix, where=self.path)
             return self
         ahead, self._ahead = self._ahead, b""
-        packed = _chained(ahead, self._raw_blocks)
+        packed = chain([ahead] if ahead else [], self._raw_blocks)
         self._raw_blocks = unpack_blocks(packed, self.compression, where=self.path)
         return self
 
@@ -234,9 +234,3 @@ def _read_ready(handle: int) -> bytes:
         blocks.append(raw)
         size += len(raw)
     return b"".join(blocks)
-
-
-def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from rest

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import SettingsError
@@ -219,7 +218,11 @@ class ErrorLog:
         )
         self._probabilities.add(rows)
         if batch.scores is not None:
-            self._record_scores(batch.scores, predictions.chosen, outcomes.is_chosen_right)
+            # the probabilities of the same labels without calibration
+            exponentials = np.exp(batch.scores - batch.scores.max(axis=1, keepdims=True))
+            uncalibrated = exponentials[np.arange(len(rows)), predictions.chosen] / exponentials.sum(axis=1)
+            self.before_calibration = self.before_calibration or Reliability()
+            self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
         self._record_examples(batch, outcomes.best)
         self.n_documents += len(predictions)
 
@@ -233,13 +236,6 @@ class ErrorLog:
         found = np.zeros((len(rows), len(labels)))
         found[:, positions[: rows.shape[1]]] = rows
         return found, self._probabilities.step
-
-    def _record_scores(self, scores: Floats, chosen: NDArray[np.int64], is_right: NDArray[np.bool_]) -> None:
-        """Record the probability of the same labels without calibration."""
-        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-        self.before_calibration = self.before_calibration or Reliability()
-        best = exponentials[np.arange(len(chosen)), chosen] / exponentials.sum(axis=1)
-        self.before_calibration.add(best, is_right)
 
     def _record_examples(self, batch: PredictedBatch, best: Floats) -> None:
         predictions, columns = batch.predictions, batch.columns

@@ -36,13 +36,15 @@ def format_inspection(inspection: Inspection, *, output_format: str, screen: Scr
     if output_format in ("json", "jsonl"):
         return format_json(inspection, output_format=output_format)
     if inspection.words:
-        return format_rows(WORD_COLUMNS, _word_rows(inspection.words), output_format=output_format)
+        found = ([view.word, label, *_fields(item)] for view in inspection.words for label, item in view.classes)
+        return format_rows(WORD_COLUMNS, found, output_format=output_format)
     rows = ([view.label, *_fields(feature)] for view in inspection.labels for feature in view.features)
     features = format_rows(FEATURE_COLUMNS, rows, output_format=output_format)
     if output_format != "markdown":
         return features
     confused = format_rows(CONFUSED_COLUMNS, _confused_rows(inspection.confused), output_format=output_format)
-    return _markdown_summary(inspection) + (confused + "\n" if inspection.confused else "") + features
+    summary = "".join(f"- {name}: {markdown_field(text)}\n" for name, text in summary_lines(inspection))
+    return summary + "\n" + (confused + "\n" if inspection.confused else "") + features
 
 
 def format_matrix(inspection: MatrixInspection, *, output_format: str, screen: Screen = PLAIN) -> str:
@@ -59,11 +61,6 @@ def format_matrix(inspection: MatrixInspection, *, output_format: str, screen: S
 
 def _fields(feature: Any) -> list[Any]:
     return [getattr(feature, name) for name in FEATURE_COLUMNS[1:]]
-
-
-def _word_rows(words: tuple[WordView, ...]) -> Iterator[list[Any]]:
-    for view in words:
-        yield from ([view.word, label, *_fields(feature)] for label, feature in view.classes)
 
 
 def _confused_rows(pairs: tuple[ConfusedView, ...]) -> Iterator[tuple[str, str, int, int, int]]:
@@ -126,10 +123,6 @@ def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:
 
 def _setting(value: Any) -> str:
     return printable(",".join(map(str, value)) if isinstance(value, tuple | list) else str(value))
-
-
-def _markdown_summary(inspection: Inspection) -> str:
-    return "".join(f"- {name}: {markdown_field(text)}\n" for name, text in summary_lines(inspection)) + "\n"
 
 
 def _lines(summary: Iterator[tuple[str, str]]) -> Iterator[Text]:

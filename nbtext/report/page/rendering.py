@@ -124,6 +124,7 @@ def render_page(
     running = [*libraries, *(_text(name) for name in (*SCRIPTS, *scripts))]
     style = _text("page.css")
     given = (data or {}) | {"charts": {chart.name: chart.plain() for chart in charts}}
+    encoded = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     page: str = (
         _environment()
         .get_template(template)
@@ -133,7 +134,7 @@ def render_page(
             policy=_policy(running, style),
             style=style,
             scripts=running,
-            data=_for_script(given),
+            data=encoded.replace("<", "\\u003c"),  # it cannot end the script element or begin a comment
             version=__version__,
         )
     )
@@ -148,11 +149,6 @@ def _policy(scripts: Sequence[str], style: str) -> str:
 
 def _digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _for_script(data: dict[str, Any]) -> str:
-    """Encode as JSON for a script element: it cannot end the element or begin a comment."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def _text(name: str) -> str:
