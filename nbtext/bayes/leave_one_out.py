@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from nbtext.features.csr import run_starts
 from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.parallel import parallel_calls
 
-Part = TypeVar("Part")
 AT_ONCE = 4096  # rows that one thread scores at once
 
 
