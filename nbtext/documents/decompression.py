@@ -44,8 +44,9 @@ def compression_of(head: bytes) -> str | None:
 
 def suffix_compression(path: str) -> tuple[str, str | None]:
     """Return the path without the suffix of a compression, and the name of that compression."""
+    lowered = path.lower()
     for suffix, name in SUFFIXES.items():
-        if path.lower().endswith(suffix):
+        if lowered.endswith(suffix):
             return path[: -len(suffix)], name
     return path, None
 

@@ -29,6 +29,7 @@ from nbtext.documents.recognition import (
     BINARY,
     HEAD_BYTES,
     UNUSUAL_BEGINNINGS,
+    is_like_results,
     recognize,
     recognize_output,
 )
@@ -92,7 +93,7 @@ class FileDocuments:
                 or path.endswith(SPECIAL_SUFFIXES)
                 or content.startswith(SPECIAL_BEGINNINGS)
                 or (not may_hold_nul and content.find(b"\0", 0, HEAD_BYTES) >= 0)
-                or content.find(b"\t", 0, TAB_BYTES) >= 0
+                or (content.find(b"\t", 0, TAB_BYTES) >= 0 and is_like_results(content))
             ):
                 self._add_special(row, content, batch, skipped)
                 continue

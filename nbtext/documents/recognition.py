@@ -144,6 +144,11 @@ def recognize_output(content: bytes, root: str) -> Kind | None:
     return RESULTS if _names_file_of(_line_number.sub("", identity), root) else None
 
 
+def is_like_results(content: bytes) -> bool:
+    """Return whether a file begins like results. `recognize_output` also looks for the file that the first id names."""
+    return _result.match(content) is not None
+
+
 def is_own_output(path: str) -> bool:
     """Whether a file was written by nbtext: a model, a matrix, a report, an exported model, or results.
 
