@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""ClassStatistics as arrays: added up, looked up, and read by leave-one-out.
+"""Sums and leave-one-out scores of class statistics, compiled. `plain.py` is the pure-Python version.
 
-All are feature by feature: entries indptr[j]:indptr[j + 1] for feature j, one for each class that uses it, ascending.
+Feature j has the entries indptr[j]:indptr[j + 1], one for each class that has it, in ascending order of the class.
 """
 
 from libc.math cimport log
@@ -27,10 +27,10 @@ cdef int64_t combine(
     Counted a, const Number* occurrences_a, Counted b, const Number* occurrences_b, int64_t sign, size_t n_features,
     int64_t* ends, int32_t* classes, int64_t* documents, Number* occurrences
 ) noexcept nogil:
-    """Write a + sign * b without entries that come to nothing; return how many are left, -1 where one falls below zero."""
+    """Write the entries of a + sign * b that are not zero; return their number, or -1 if one is negative."""
     cdef size_t feature
     cdef int64_t i, k, d, n = 0
-    cdef int64_t of_a, of_b  # NO_CLASS, beyond all numbers of 32 bits, where a feature has no more entries
+    cdef int64_t of_a, of_b  # NO_CLASS, above all int32, if the feature has no more entries
     cdef Number t
     for feature in range(n_features):
         i, k = a.starts[feature], b.starts[feature]
@@ -54,12 +54,12 @@ cdef int64_t combine(
 
 
 cdef class Entries:
-    """ClassStatistics' arrays, held and checked."""
+    """The checked arrays of class statistics."""
 
     cdef Counted counted
-    cdef const int64_t* whole  # occurrences, either these
-    cdef const double* real  # or those
-    cdef list held
+    cdef const int64_t* whole  # occurrences if they are counts
+    cdef const double* real  # occurrences if they are weights
+    cdef list held  # keeps the arrays alive
 
     def __init__(self, indptr, classes, documents, occurrences):
         cdef const int64_t[::1] starts = indptr, documents_view = documents, whole
@@ -81,15 +81,15 @@ cdef class Entries:
 
 
 def combine_entries(a, b, sign):
-    """The entries of a + sign * b, each (indptr, classes, documents, occurrences); None where one falls below zero."""
+    """Return the entries of a + sign * b that are not zero, or None if one is negative; see plain.py."""
     cdef size_t n_features = len(a[0]) - 1, size = len(a[1]) + len(b[1])
     cdef int64_t n, by = sign
     dtype = np.promote_types(a[3].dtype, b[3].dtype)
     cdef Entries one = Entries(*a[:3], a[3].astype(dtype, copy=False))
     cdef Entries other = Entries(*b[:3], b[3].astype(dtype, copy=False))
     if len(a[0]) != len(b[0]):
-        raise ValueError("statistics of unlike shape: align them first")
-    # one more than can be written, so that the last one too has an address
+        raise ValueError("the statistics have different shapes: align them first")
+    # one more than is written, so that the last address is valid
     ends, k = np.zeros(n_features + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int32)
     d, t = np.empty(size + 1, dtype=np.int64), np.empty(size + 1, dtype=dtype)
     cdef int64_t[::1] to_ends = ends, to_documents = d, whole
@@ -113,34 +113,34 @@ def combine_entries(a, b, sign):
 
 
 cdef struct Logarithms:
-    const double* table  # of 0, 1, ... sightings, a row each: of log(1 + sightings / smoothing), by smoothing
+    const double* table  # (n_rows, n_smoothings), log(1 + row / smoothing)
     int64_t n_rows
     const double* smoothings
     const double* log_smoothings
     size_t n_smoothings
 
 
-cdef inline void add_gains(const Logarithms* logs, int64_t sightings, double count, double* gains) noexcept nogil:
-    """Add what a feature with these sightings in a class gains over one with none, by smoothing."""
+cdef inline void add_gains(const Logarithms* logs, int64_t others, double count, double* gains) noexcept nogil:
+    """Add count * log(1 + others / smoothing) for each smoothing."""
     cdef size_t a
-    if sightings < logs.n_rows:
+    if others < logs.n_rows:
         if logs.n_smoothings == 1:  # the usual case, without a loop
-            gains[0] += count * logs.table[sightings]
+            gains[0] += count * logs.table[others]
             return
         for a in range(logs.n_smoothings):
-            gains[a] += count * logs.table[sightings * logs.n_smoothings + a]
+            gains[a] += count * logs.table[others * logs.n_smoothings + a]
     else:
         for a in range(logs.n_smoothings):
-            gains[a] += count * (log(sightings + logs.smoothings[a]) - logs.log_smoothings[a])
+            gains[a] += count * (log(others + logs.smoothings[a]) - logs.log_smoothings[a])
 
 
 cdef bint add_left_out(
     const Counted* corpus, const int64_t* occurrences, int64_t n_features, const int32_t* features,
     const int32_t* counts, size_t length, int32_t own, const Logarithms* logs, double* gains
 ) noexcept nogil:
-    """Sum up what a document gains in each class, its own class's sightings less its own; False where they are too few."""
+    """Add the gains of a document in each class, its own counts left out; return False if it is not part of the corpus."""
     cdef size_t i
-    cdef int64_t entry, sightings
+    cdef int64_t entry, others
     for i in range(length):
         if i + 2 * AHEAD < length and 0 <= features[i + 2 * AHEAD] < n_features and 0 <= features[i + AHEAD] < n_features:
             nb_prefetch(&corpus.starts[features[i + 2 * AHEAD]])
@@ -149,21 +149,21 @@ cdef bint add_left_out(
         if not 0 <= features[i] < n_features:
             return False
         for entry in range(corpus.starts[features[i]], corpus.starts[features[i] + 1]):
-            sightings = occurrences[entry] - (counts[i] if corpus.classes[entry] == own else 0)
-            if sightings < 0:
+            others = occurrences[entry] - (counts[i] if corpus.classes[entry] == own else 0)
+            if others < 0:
                 return False
-            add_gains(logs, sightings, counts[i], gains + corpus.classes[entry] * logs.n_smoothings)
+            add_gains(logs, others, counts[i], gains + corpus.classes[entry] * logs.n_smoothings)
     return True
 
 
 def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothings, table):
-    """How much likelier each document is in each class, left out of it, than one of features that nobody has used.
+    """Return the sum of counts * log(1 + t / smoothing) of each document in each class, t without the document itself.
 
-    rows        (indptr, indices, counts), int32 counts: documents that the corpus holds
+    rows        (indptr, indices, counts), int32 counts: documents of the corpus
     corpus      (indptr, classes, documents, occurrences), int64 occurrences
     table       (n, n_smoothings), log(1 + t / smoothing) for t = 0 ... n - 1
-    returns     (n_documents, n_classes, n_smoothings): sum of counts * log(1 + t / smoothing)
-    raises      ValueError: a document is no part of the corpus
+    returns     (n_documents, n_classes, n_smoothings); t is the occurrences of a feature in a class
+    raises      ValueError: a document is not part of the corpus
     """
     cdef Entries entries = Entries(*corpus)
     cdef const int64_t[::1] starts = rows[0]
@@ -177,9 +177,9 @@ def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothi
     if len(rows[0]) != n_rows + 1 or not is_indptr(starts, len(features)) or len(counts) != len(features):
         raise ValueError("the arrays of the rows do not fit each other")
     if not 0 < len(smoothings) == len(log_smoothings) == table.shape[1] or len(table) == 0:
-        raise ValueError("a column of logarithms a smoothing was wanted")
+        raise ValueError("the table must have a column of logarithms for each smoothing")
     if corpus[3].dtype != np.int64 or len(corpus[1]) and not 0 <= corpus[1].min() <= corpus[1].max() < n_classes:
-        raise ValueError("whole counts of these classes were wanted")
+        raise ValueError("the occurrences must be int64, and the classes below n_classes")
     logs = Logarithms(&logarithms[0, 0], len(table), &alphas[0], &log_alphas[0], len(smoothings))
     gains = np.zeros((n_rows, n_classes, len(smoothings)), dtype=np.float64)
     cdef double[:, :, ::1] to_gains = gains
@@ -191,5 +191,5 @@ def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothi
                     starts[row + 1] - starts[row], own[row], &logs, &to_gains[row, 0, 0]
                 )
     if not is_part:
-        raise ValueError("a document is no part of the corpus")
+        raise ValueError("a document is not part of the corpus")
     return gains

@@ -13,13 +13,13 @@ from nbtext.bayes.prediction_sets import Quantiles
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.errors import ModelError
 
-# The prior of (log a, b, logit noise) as means and standard deviations: a single word's evidence counts as it is, more
-# of it counts less, and few labels are noise. It matters where documents are few or about equally long (from 60 words
-# nothing follows for 5), and fades with their number.
+# The prior of (log a, b, logit noise), as means and standard deviations. A document of one word has temperature 1, a
+# longer one a higher temperature, and few labels are noise. The prior matters if there are few documents, or if all of
+# them have about the same length: documents of 60 words do not determine the temperature of documents of 5 words.
 PRIOR_MEAN = np.array([0.0, 0.3, -6.0])
 PRIOR_DEVIATION = np.array([1.0, 0.5, 2.0])
 MAX_TEMPERATURE = 1e100  # scores of up to 1e109, which a model file may have, stay finite when they are divided
-LARGEST = 30.0  # of |log a|, |b| and |logit noise|: beyond, probabilities are 0 or 1
+LARGEST = 30.0  # of |log a|, |b| and |logit noise|; with larger values, probabilities are 0 or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +37,27 @@ class TemperatureScaling:
     noise: float = 0.0
 
     def temperature(self, lengths: NDArray[Any]) -> Floats:
-        """T of documents with these numbers of known tokens; 0 tokens count as 1."""
+        """Return T of documents with these numbers of known tokens; 0 tokens count as 1."""
         temperatures = self.a * np.maximum(lengths, 1).astype(np.float64) ** self.b
         return np.asarray(np.clip(temperatures, 1 / MAX_TEMPERATURE, MAX_TEMPERATURE))
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
-        """Calibrated log-probabilities, shape (n_documents, n_classes).
+        """Return calibrated log-probabilities, shape (n_documents, n_classes).
 
-        lengths  (n_documents,), known tokens; None: not known, which is right where b is 0
+        lengths  (n_documents,), known tokens; None is allowed if b is 0
         """
         temperature = self.a if lengths is None else self.temperature(lengths)[:, None]
-        cooled = log_posterior(scores / temperature)
+        scaled = log_posterior(scores / temperature)
         if self.noise == 0:
-            return cooled
-        return np.asarray(np.logaddexp(cooled + np.log1p(-self.noise), np.log(self.noise / scores.shape[1])))
+            return scaled
+        return np.asarray(np.logaddexp(scaled + np.log1p(-self.noise), np.log(self.noise / scores.shape[1])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """What is fitted to leave-one-out scores, and turns scores into probabilities and decisions.
+    """Parameters that turn scores into probabilities and decisions. They are fitted to leave-one-out scores.
 
-    temperature        None: scores are normalized as they are
+    temperature        None: scores are normalized without scaling
     prior_adjustment   (n_classes,), added to log-probabilities, which are normalized again
     decision_offsets   (n_classes,), added to log-probabilities for the decision only
     nonconformity      of the true labels of left-out documents, for prediction sets
@@ -73,12 +73,12 @@ class Calibration:
     outlier_threshold: float | None = None
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
-        """Log-probabilities of documents with these numbers of known tokens, shape (n_documents, n_classes)."""
+        """Return log-probabilities of documents with these numbers of known tokens, shape (n_documents, n_classes)."""
         scaled = log_posterior(scores) if self.temperature is None else self.temperature.log_posterior(scores, lengths)
         return scaled if self.prior_adjustment is None else log_posterior(scaled + self.prior_adjustment)
 
     def decide(self, log_posterior: Floats) -> NDArray[np.int64]:
-        """The class to predict for each document: the most probable one, after the decision offsets."""
+        """Return the class to predict for each document: the most probable one after adding the decision offsets."""
         values = log_posterior if self.decision_offsets is None else log_posterior + self.decision_offsets
         return values.argmax(axis=1) if len(values) else np.zeros(0, dtype=np.int64)
 
@@ -89,15 +89,15 @@ def fit_temperature(
     """Fit the temperature and the label-noise rate by log-loss on documents that the model has not seen.
 
     The loss is that of (1 − noise) · softmax(scores / T) + noise / K, with a weak prior of (log a, b, logit noise): the
-    estimate is the maximum a posteriori. First the temperature is fitted without noise, then all three parameters:
-    starting from a temperature that is far too low, every wrong label would look like noise.
+    estimate is the maximum a posteriori. First the temperature is fitted without noise, then all three parameters. If
+    the fit of the noise began at a temperature that is much too low, every wrong label would look like noise.
 
     Parameters
     ----------
     scores : (n_documents, n_classes), finite, left out or held out
-    lengths : (n_documents,), known tokens; None where they are not known, such as in a matrix of weights: b is 0
+    lengths : (n_documents,), known tokens; None if they are not known, as in a matrix of weights; then b is 0
     classes : (n_documents,), the true class of each
-    near : where to start: the result for similar scores
+    near : the result for similar scores, from which the search starts
 
     Raises
     ------
@@ -126,18 +126,18 @@ def fit_scaled_temperature(
 ) -> TemperatureScaling:
     """Fit the calibration of scores that are not in nats.
 
-    They are divided first by what a token (or a document, without lengths) contributes on average, because the prior
-    of the temperature is meant for nats.
+    They are first divided by the average evidence of a token (of a document if lengths are not known), because the
+    prior of the temperature is in nats.
     """
-    told = scores.max(axis=1) - scores.mean(axis=1)
-    unit = float(told.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0
+    evidence = scores.max(axis=1) - scores.mean(axis=1)
+    unit = float(evidence.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0
     fitted = fit_temperature(scores / unit, lengths, classes)
     return replace(fitted, a=fitted.a * unit)
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The log-loss as a function of (log a, b) or (log a, b, logit noise); without b where lengths are not known.
+    """The log-loss as a function of (log a, b) or (log a, b, logit noise); without b if lengths are not known.
 
     scores       (n_documents, n_classes), their maximum is 0
     log_lengths  (n_documents,) or None
@@ -150,50 +150,50 @@ class _Problem:
 
     @property
     def n_lengths(self) -> int:
-        """The parameters of the temperature."""
+        """The number of parameters of the temperature."""
         return 1 if self.log_lengths is None else 2
 
     def evaluate(self, at: Floats) -> tuple[float, Floats, Floats]:
-        """The mean loss and prior, with gradient and Hessian."""
+        """Return the mean of the loss and the prior, with its gradient and Hessian."""
         n, m = len(self.scores), self.n_lengths
         ones = np.ones(n)
         design = ones[None, :] if self.log_lengths is None else np.stack((ones, self.log_lengths))
         log_temperature = at[0] + (0.0 if self.log_lengths is None else at[1] * self.log_lengths)
-        cooled = self.scores * np.exp(-log_temperature * ones)[:, None]
-        exponentials = np.exp(cooled)
+        scaled = self.scores * np.exp(-log_temperature * ones)[:, None]
+        exponentials = np.exp(scaled)
         totals = exponentials.sum(axis=1)
-        mean = (exponentials * cooled).sum(axis=1) / totals
-        square = (exponentials * cooled * cooled).sum(axis=1) / totals
-        # by u = log T, each document's loss has the derivative `slope` and the second derivative `bend`
-        slope = cooled[self.own] - mean
-        bend = square - mean * mean - slope
-        log_own = cooled[self.own] - np.log(totals)
+        mean = (exponentials * scaled).sum(axis=1) / totals
+        square = (exponentials * scaled * scaled).sum(axis=1) / totals
+        # each document's loss has the first derivative `slope` and the second derivative `curvature` by log T
+        slope = scaled[self.own] - mean
+        curvature = square - mean * mean - slope
+        log_own = scaled[self.own] - np.log(totals)
         if len(at) == m:
-            losses, gradient, hessian = -log_own, design @ slope, (design * bend) @ design.T
+            losses, gradient, hessian = -log_own, design @ slope, (design * curvature) @ design.T
         else:
-            losses, gradient, hessian = self._with_noise(float(_sigmoid(at[-1])), log_own, slope, bend, design)
+            losses, gradient, hessian = self._with_noise(float(_sigmoid(at[-1])), log_own, slope, curvature, design)
         used = [0, 1, 2] if self.log_lengths is not None else [0, 2]
         mean_prior, deviation = PRIOR_MEAN[used][: len(at)], PRIOR_DEVIATION[used][: len(at)]
-        away = (at - mean_prior) / deviation
-        loss = float(losses.mean() + away @ away / (2 * n))
-        return loss, (gradient + away / deviation) / n, (hessian + np.diag(deviation**-2.0)) / n
+        distance = (at - mean_prior) / deviation
+        loss = float(losses.mean() + distance @ distance / (2 * n))
+        return loss, (gradient + distance / deviation) / n, (hessian + np.diag(deviation**-2.0)) / n
 
     def _with_noise(
-        self, noise: float, log_own: Floats, slope: Floats, bend: Floats, design: Floats
+        self, noise: float, log_own: Floats, slope: Floats, curvature: Floats, design: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Loss, gradient and Hessian of the mixture with label noise, before the prior.
+        """Return loss, gradient and Hessian of the mixture with label noise, before the prior.
 
-        With w the probability that a document's label is no noise, and v = 1 − w, the loss has the derivatives
+        With w the probability that a document's label is not noise, and v = 1 − w, the loss has the derivatives
         w · slope by log T and noise − v by logit noise.
         """
         m = len(design)
-        told = np.log1p(-noise) + log_own
-        losses = -np.logaddexp(told, np.log(noise / self.scores.shape[1]))
-        w = np.exp(told + losses)
+        log_label = np.log1p(-noise) + log_own
+        losses = -np.logaddexp(log_label, np.log(noise / self.scores.shape[1]))
+        w = np.exp(log_label + losses)
         v = 1 - w
         gradient = np.append(design @ (w * slope), (noise - v).sum())
         hessian = np.empty((m + 1, m + 1))
-        hessian[:m, :m] = (design * (w * bend - w * v * slope * slope)) @ design.T
+        hessian[:m, :m] = (design * (w * curvature - w * v * slope * slope)) @ design.T
         hessian[m, :m] = hessian[:m, m] = (design * -(w * v * slope)).sum(axis=1)
         hessian[m, m] = (noise * (1 - noise) - v * w).sum()
         return losses, gradient, hessian

@@ -35,12 +35,12 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts(ClassStatistics):
-    """ClassStatistics over the values of features: `documents` are those of class k where feature j has value v, n_kjv.
+    """ClassStatistics over the values of features: `documents` is n_kjv, documents of class k with feature j = v.
 
-    Each pair of feature and class that occurs has an entry for every value except 0.
+    Each pair of a feature and a class that occurs has an entry for every value except 0.
 
     present   (n_entries,) int64, documents of the class that have the entry's feature, whatever its value: d_kj
-    n_values  m, so that feature j has the columns from j(m − 1) on
+    n_values  m; feature j has m − 1 columns from j(m − 1) on
     """
 
     present: NDArray[np.int64]
@@ -48,7 +48,7 @@ class ValueCounts(ClassStatistics):
 
     @property
     def document_frequencies(self) -> NDArray[np.int64]:
-        """Documents that have each feature, whatever its value: shape (V,)."""
+        """The number of documents that have each feature, with any value: shape (V,)."""
         return self.feature_sums(self.present)[:: self.n_values - 1]
 
 
@@ -72,8 +72,8 @@ def count_values(statistics: ClassStatistics, documents: DocumentCounts, *, n_va
 def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
     """Weigh each value of each feature by log(p_kjv / p_kj0), with p_kjv = (n_kjv + α) / (n_k + mα).
 
-    The bias is Σ_j log p_kj0, the score of a document without features. Plain ClassStatistics are the case m = 2,
-    Bernoulli Naive Bayes: with p_kj = (d_kj + α) / (n_k + 2α), weights are log(p / (1 − p)).
+    The bias is Σ_j log p_kj0, the score of a document without features. ClassStatistics of binary counts are the case
+    m = 2, Bernoulli Naive Bayes: with p_kj = (d_kj + α) / (n_k + 2α), weights are log(p / (1 − p)).
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> Lin
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
-    """Leave-one-out scores. Only the own class changes.
+    """Return leave-one-out scores. Only the scores of each document's own class change.
 
-    It loses the document's values, and documents, which changes the probability of absent features too. Rows with
-    the same number of copies are scored together, because the score of an empty document depends on that number.
+    The class loses the document's values and one document, which changes the probability of absent features too. Rows
+    with the same number of copies are scored together, because the score of an empty document depends on that number.
     """
     present, n_values = _presence(statistics)
     valued = left_out.derive(Values(n_values)) if isinstance(statistics, ValueCounts) else left_out
@@ -119,7 +119,7 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
         others = np.maximum(statistics.class_documents - copies, 0)
         totals = others + n_values * smoothing
         all_absent = log_share(others, totals, smoothing)
-        # below 0 where the documents that leave must have the feature
+        # negative for a feature that the left-out documents must have
         lacking = np.maximum(others[of_class] - present, 0)
         absent = log_share(lacking, totals, smoothing, of=of_class)
         empty_document = statistics.n_features // (n_values - 1) * all_absent
@@ -134,7 +134,7 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
 
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
-    """The weight of a feature that no remaining document has, shape (n, n_classes)."""
+    """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     _, n_values = _presence(statistics)
     documents = np.tile(statistics.class_documents, (len(left_out), 1))
     documents[left_out.own] -= left_out.copies
@@ -143,20 +143,20 @@ def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: f
 
 
 def _presence(statistics: ClassStatistics) -> tuple[NDArray[np.int64], int]:
-    """The documents that have each entry's feature, and the number of values of a feature."""
+    """Return the number of documents that have each entry's feature, and the number of values of a feature."""
     if isinstance(statistics, ValueCounts):
         return statistics.present, statistics.n_values
     return statistics.documents, 2
 
 
 def draw_presence(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
-    """Draw for each feature whether it occurs; weights (V,) are log-odds. The length follows."""
+    """Draw for each feature whether it occurs; weights (V,) are log-odds. `length` is ignored."""
     with np.errstate(over="ignore"):  # exp(710) is infinite, and the probability 0
         return np.flatnonzero(random.random(len(weights)) < 1 / (1 + np.exp(-weights)))
 
 
 def draw_values(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
-    """Draw a value for each feature; it occurs so often. The length follows.
+    """Draw a value for each feature, its number of occurrences. `length` is ignored.
 
     weights  (V, m − 1), log P(value) − log P(0)
     """
@@ -167,7 +167,7 @@ def draw_values(weights: Floats, random: np.random.Generator, length: int) -> Fe
 
 
 def sum_log_probabilities(scorer: LinearScorer) -> float:
-    """Σ_kj log p_kj (1 − p_kj): the logarithm of a Beta(α + 1, α + 1) density, per unit of α."""
+    """Return Σ_kj log p_kj (1 − p_kj): the logarithm of a Beta(α + 1, α + 1) density, per unit of α."""
 
     def of_log_odds(weights: Floats) -> Floats:
         return np.asarray(-np.abs(weights) - 2 * np.log1p(np.exp(-np.abs(weights))))

@@ -1,4 +1,4 @@
-"""The additive counts that every event model is a reading of."""
+"""Class statistics: the additive counts to which event models are fitted."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from nbtext.features.kernel import choose_version
 
 combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistics")
 
-MOST_COUNTED = 2**62  # occurrences of a corpus: no sum of int64 comes to more
+MOST_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflows
 NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
-FAINTEST = 1e-300  # the least that is left of a count
+MIN_DECAYED = 1e-300  # the smallest value to which a count decays
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-100, 1e100  # of class weights: their ratios and sums are finite
 Prior = str | tuple[float, ...]
-EXACT_FLOAT = 2**53  # float64 holds every whole number up to here
+EXACT_FLOAT = 2**53  # float64 represents all whole numbers up to this one
 
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistics:
-    """What a corpus of K classes and V features amounts to: counts that add up, and can be taken out again.
+    """The counts of a corpus of K classes and V features. They can be added and subtracted.
 
-    Feature by feature, only where something was counted: feature j has the entries indptr[j]:indptr[j + 1],
-    one for each class that uses it, in ascending order of the class. Sums of whole counts are int64 and exact;
-    sums of weights (TF-IDF) are float64 and exact to rounding.
+    They are sparse, sorted by feature: feature j has the entries indptr[j]:indptr[j + 1], one for each class that has
+    it, in ascending order of the class. Sums of whole counts are int64 and exact; sums of weights (TF-IDF) are float64
+    and rounded.
 
-    class_documents  (K,) int64, documents of each class, n_k; float64 where documents weigh less than one
+    class_documents  (K,) int64, documents of each class, n_k; float64 if documents weigh less than one
     indptr           (V + 1,) int64
     classes          (n_entries,) int32
-    documents        (n_entries,) likewise, documents of class k that hold feature j, d_kj
+    documents        (n_entries,) int64 or float64, documents of class k that have feature j, d_kj
     occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class k, t_kj
     """
 
@@ -48,7 +48,7 @@ class ClassStatistics:
 
     @property
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
-        """What was counted feature by feature, as plain arrays."""
+        """The arrays indptr, classes, documents and occurrences."""
         return self.indptr, self.classes, self.documents, self.occurrences
 
     @property
@@ -61,13 +61,13 @@ class ClassStatistics:
 
     @property
     def n_documents(self) -> int:
-        """All documents; where they weigh less than one, the sum of their weights, which need not be whole."""
-        found: int = self.class_documents.sum().item()
-        return found
+        """The number of documents; if documents weigh less than one, the sum of their weights."""
+        number: int = self.class_documents.sum().item()
+        return number
 
     @property
     def is_decayed(self) -> bool:
-        """Whether documents weigh less than one, so that counts of documents are no whole numbers."""
+        """Whether documents weigh less than one, so that counts of documents are fractions."""
         return self.documents.dtype.kind == "f" or self.class_documents.dtype.kind == "f"
 
     @property
@@ -76,7 +76,7 @@ class ClassStatistics:
         return np.repeat(np.arange(self.n_features), np.diff(self.indptr))
 
     def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The sum of one value an entry, for each class: shape (K,), exact for whole numbers."""
+        """Return the sum of the entries' values for each class, shape (K,); it is exact for whole numbers."""
         if values.dtype.kind == "f" or values.sum() < EXACT_FLOAT:
             return np.bincount(self.classes, weights=values, minlength=self.n_classes).astype(values.dtype)
         sums = np.zeros(self.n_classes, dtype=values.dtype)
@@ -84,8 +84,8 @@ class ClassStatistics:
         return sums
 
     def feature_sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The sum of one value an entry, for each feature: shape (V,)."""
-        if values.dtype.kind == "f":  # differences of a running float sum would carry its rounding
+        """Return the sum of the entries' values for each feature, shape (V,)."""
+        if values.dtype.kind == "f":  # differences of cumulative float sums would have rounding errors
             return np.bincount(self.entry_features, weights=values, minlength=self.n_features)
         return np.diff(running_sums(values)[self.indptr])
 
@@ -96,32 +96,32 @@ class ClassStatistics:
 
     @property
     def knows_documents(self) -> bool:
-        """Whether documents were counted, and not only how often each feature occurs, as scikit-learn does."""
+        """Whether documents were counted; scikit-learn's models count only occurrences."""
         return bool(self.documents.any() or not self.occurrences.any())
 
     @property
     def document_frequencies(self) -> NDArray[np.int64]:
-        """Documents that hold each feature: shape (V,)."""
+        """The number of documents that have each feature, shape (V,)."""
         return self.feature_sums(self.documents)
 
     def binarize(self) -> ClassStatistics:
-        """The same corpus with every count capped at one: a document has a feature or has it not."""
+        """Return the statistics of binary counts: each document counts each of its features once."""
         return replace(self, occurrences=self.documents)
 
     def scaled(self, factors: NDArray[np.float64]) -> ClassStatistics:
-        """The statistics of documents whose counts are multiplied by a factor for each feature, shape (V,)."""
+        """Return the statistics with occurrences multiplied by a factor for each feature, shape (V,)."""
         return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)))
 
     def decayed(self, factor: float) -> ClassStatistics:
-        """The same documents, each of which counts this many times as much, in float64, but never nothing."""
+        """Return the statistics with all counts multiplied by a factor, in float64; no count becomes 0."""
         class_documents, documents, occurrences = (
-            np.maximum(counts * factor, np.minimum(counts, FAINTEST))
+            np.maximum(counts * factor, np.minimum(counts, MIN_DECAYED))
             for counts in (self.class_documents, self.documents, self.occurrences)
         )
         return replace(self, class_documents=class_documents, documents=documents, occurrences=occurrences)
 
     def restricted(self, columns: NDArray[np.int64]) -> ClassStatistics:
-        """The statistics of these features only; `columns` ascends."""
+        """Return the statistics of these features only; `columns` is ascending."""
         indptr, entries = entries_of(self.indptr, columns)
         return ClassStatistics(
             self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries]
@@ -130,7 +130,7 @@ class ClassStatistics:
     def aligned(
         self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int
     ) -> ClassStatistics:
-        """The same counts among more features and classes.
+        """Return the same counts over more features and classes.
 
         columns  (V,), the new column of each feature, ascending
         classes  (K,), the new number of each class, ascending
@@ -148,32 +148,32 @@ class ClassStatistics:
         )
 
     def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
-        """For each entry of documents of this corpus, the position of (its feature, its document's class) here."""
+        """Return, for each entry of documents of this corpus, the position of (its feature, its document's class)."""
         return documents.locate(self.indptr, self.classes)
 
     def may_contain(self, documents: DocumentCounts) -> NDArray[np.bool_]:
-        """Whether each document, alone, could be one that is counted here: shape (n_documents,)."""
+        """Return whether each document, taken alone, may be one of this corpus, shape (n_documents,)."""
         keys = documents.indices.astype(np.int64) * self.n_classes + documents.classes[documents.entry_documents]
         known = np.append(self.entry_features * self.n_classes + self.classes, -1)
         places = np.searchsorted(known[:-1], keys)
-        is_met = known[places] == keys
-        is_met[is_met] = self.occurrences[places[is_met]] >= documents.counts[is_met]
-        n_unmet = np.bincount(documents.entry_documents, weights=~is_met, minlength=len(documents))
-        return np.asarray((n_unmet == 0) & (self.class_documents[documents.classes] > 0))
+        is_counted = known[places] == keys
+        is_counted[is_counted] = self.occurrences[places[is_counted]] >= documents.counts[is_counted]
+        n_missing = np.bincount(documents.entry_documents, weights=~is_counted, minlength=len(documents))
+        return np.asarray((n_missing == 0) & (self.class_documents[documents.classes] > 0))
 
     def __add__(self, other: ClassStatistics) -> ClassStatistics:
-        """The statistics of both corpora, which share their features and classes."""
+        """Return the statistics of both corpora, which have the same features and classes."""
         return _combined(self, other, sign=1)
 
     def __sub__(self, other: ClassStatistics) -> ClassStatistics:
-        """The statistics without a part of the corpus; ModelError where that part was never counted."""
+        """Return the statistics without a part of the corpus; ModelError if the part was never counted."""
         return _combined(self, other, sign=-1)
 
 
 def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) -> ClassStatistics:
     """Count documents by class."""
     keys = documents.indices.astype(np.int64) * n_classes + documents.classes[documents.entry_documents]
-    # sums of whole numbers are the same in any order, and an unstable sort is much quicker
+    # sums of whole numbers do not depend on the order, and an unstable sort is much faster
     order = np.argsort(keys, kind=None if documents.is_counted else "stable")
     keys = keys[order]
     starts = run_starts(keys)
@@ -189,13 +189,13 @@ def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) ->
 
 
 def _combined(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:
-    """a + sign × b, entry by entry; entries that come to nothing vanish."""
+    """Return a + sign × b, entry by entry, without entries that become 0."""
     if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
-        raise ValueError("statistics of unlike shape: align them first")
+        raise ValueError("the statistics have different shapes: align them first")
     if sign > 0 and _total(a) + _total(b) > MOST_COUNTED:
-        raise ModelError(f"more than {MOST_COUNTED:,} occurrences together are more than can be counted")
+        raise ModelError(f"the sum of the counts is above {MOST_COUNTED:,}, the largest that is supported")
     class_documents = a.class_documents + sign * b.class_documents
-    # the kernel knows whole documents only
+    # the kernel supports whole numbers of documents only
     combine = plain.combine_entries if a.is_decayed or b.is_decayed else combine_entries
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
@@ -207,8 +207,12 @@ def _combined(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStat
 
 
 def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics) -> bool:
-    """Whether what is left can be counts of documents: no occurrence without its document, none of no document."""
-    if rest.occurrences.dtype.kind == "f":  # sums of weights are not exact enough to tell
+    """Return whether a difference can be counts of documents.
+
+    Then all occurrences of `b` were subtracted, each document that has a feature has an occurrence of it, and no class
+    has fewer documents than one of its features.
+    """
+    if rest.occurrences.dtype.kind == "f":  # sums of weights are rounded, so it cannot be decided
         return True
     return (
         rest.occurrences.sum() == a.occurrences.sum() - b.occurrences.sum()
@@ -218,13 +222,13 @@ def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics
 
 
 def _total(statistics: ClassStatistics) -> int:
-    """All occurrences and documents, where they are whole numbers."""
+    """Return the largest of the sums of occurrences, documents of features, and documents of classes."""
     exact = int(statistics.occurrences.sum()) if statistics.occurrences.dtype.kind == "i" else 0
     return max(exact, int(statistics.documents.sum()), int(statistics.class_documents.sum()))
 
 
 def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64]:
-    """The logarithm of each class's prior probability, shape (n_classes,).
+    """Return the logarithm of each class's prior probability, shape (n_classes,).
 
     class_documents  (n_classes,), documents of each class
     prior            `empirical` (the share of the documents), `uniform`, or a weight for each class

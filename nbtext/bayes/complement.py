@@ -1,4 +1,4 @@
-"""Complement Naive Bayes: a feature speaks for a class if the other classes seldom have it."""
+"""Complement Naive Bayes: a feature is evidence for a class if it is rare in all other classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtext.bayes.scorer import CLIP, Csr, Floats, LinearScorer
 from nbtext.features.document_counts import DocumentCounts
 
 BLOCK = 1 << 20  # pairs of a document's feature and a class that are scored together, so that memory is bounded
-# rows of documents, the statistics of their features, what remains of each feature's count, and the documents' entries
+# rows of documents, the statistics of their features, the remaining count of each feature, and the documents' entries
 Sum = tuple[slice, ClassStatistics, Floats, Csr]
 NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
 
@@ -30,7 +30,7 @@ def compile_complement(
     Parameters
     ----------
     statistics : counts of K classes and V features
-    smoothing : pseudo-counts α >= 0; with 0, a feature that no other class has counts 1e-14
+    smoothing : pseudo-counts α >= 0; with 0, a feature that no other class has gets the count 1e-14
     normalize_weights : divide each class's weights by their sum, so that long documents do not favor a class
 
     Returns
@@ -59,9 +59,9 @@ def compile_complement(
 def leave_out(
     statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float, normalize_weights: bool = False
 ) -> Floats:
-    """Leave-one-out scores. The complement of each class loses the copies in the other classes.
+    """Return leave-one-out scores. The complement of each class loses the copies in the other classes.
 
-    So the own class does not change, unless there are copies in other classes too.
+    The score of the own class changes only if there are copies in other classes too.
     """
     everywhere = statistics.feature_sums(statistics.occurrences)
     documents = left_out.documents
@@ -88,10 +88,10 @@ def leave_out(
 
 
 def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
-    """Leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
+    """Return leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
 
-    Everything but the logarithms is computed once. Most words occur once in a document, so that one logarithm for each
-    class and feature serves all documents.
+    Only the logarithms are computed for each smoothing. Most words occur once in a document, so one logarithm for each
+    class and feature is enough for all documents.
     """
     documents, copies = left_out.documents, left_out.all_copies
     everywhere = statistics.feature_sums(statistics.occurrences)
@@ -123,7 +123,7 @@ def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothin
 
 
 def _prepare_singles(statistics: ClassStatistics, everywhere: Floats, documents: DocumentCounts) -> Sum:
-    """The sum over entries that lose a count of 1."""
+    """Return the sum over entries that lose a count of 1."""
     is_met = np.zeros(statistics.n_features, dtype=bool)
     is_met[documents.indices] = True
     columns = (np.cumsum(is_met, dtype=np.int32) - np.int32(1))[documents.indices]
@@ -140,7 +140,7 @@ def _score_own(
     smoothing: float,
     normalize_weights: bool,
 ) -> Floats:
-    """The score of each row's own class, whose complement loses the copies in other classes, shape (n,)."""
+    """Return the score of each row's own class, whose complement loses the copies in other classes, shape (n,)."""
     documents, others = left_out.documents, left_out.all_copies - left_out.copies
     totals = _complement_totals(statistics, smoothing)[documents.classes] - others * documents.totals
     log_totals = np.log(np.maximum(totals, CLIP))
@@ -159,7 +159,7 @@ def _sum_part(
 ) -> tuple[Floats, Floats]:
     """Sum the logarithms of the counts that remain in each class's complement: shape (n, n_classes).
 
-    returns  Σ_j c_j · log(remaining count of j); with `normalize_weights` what Σ_j log(count of j) loses (else nothing)
+    returns  Σ_j c_j · log(remaining count of j); the decrease of Σ_j log(count of j) if `normalize_weights`, else empty
     """
     documents = part.documents
     columns, features, gone = _distinct_pairs(part)
@@ -174,33 +174,33 @@ def _sum_part(
 
 
 def _distinct_pairs(part: LeftOut) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
-    """The distinct pairs of a feature and its count that leaves; most words occur once, so there are few.
+    """Return the distinct pairs of a feature and its left-out count; most words occur once, so there are few.
 
     returns  the pair of each entry; the feature of each pair; its count
     """
     documents = part.documents
     gone = documents.counts * part.all_copies[documents.entry_documents]
-    if not documents.is_counted or gone.max(initial=0) > 0x7FFFFFFF:  # weights are hardly ever equal
+    if not documents.is_counted or gone.max(initial=0) > 0x7FFFFFFF:  # weights are rarely equal
         return np.arange(len(documents.indices), dtype=np.int32), documents.indices.astype(np.int64), gone
     pairs, columns = np.unique(documents.indices.astype(np.int64) << 32 | gone, return_inverse=True)
     return columns.astype(np.int32), pairs >> 32, pairs & 0xFFFFFFFF
 
 
 def _score(met: ClassStatistics, base: Floats, deltas: Floats, *rows: NDArray[Any]) -> Floats:
-    """The sums of values · (base + delta) over the features of each document, shape (n, n_classes)."""
+    """Return the sums of values · (base + delta) over the features of each document, shape (n, n_classes)."""
     zeros, ones = np.zeros(met.n_classes), np.ones(met.n_classes)
     return LinearScorer(zeros, zeros, met.indptr, met.classes, deltas, base, ones).scores(*rows)
 
 
 def _split(left_out: LeftOut, widths: NDArray[np.int64]) -> list[LeftOut]:
-    """Parts whose features meet BLOCK classes, or one document more."""
-    meetings = left_out.documents.sum_entries(widths[left_out.documents.indices].astype(np.float64))
-    _, starts = np.unique((np.cumsum(meetings) - meetings) // BLOCK, return_index=True)
+    """Return parts that need about BLOCK pairs of a feature and a class each."""
+    n_pairs = left_out.documents.sum_entries(widths[left_out.documents.indices].astype(np.float64))
+    _, starts = np.unique((np.cumsum(n_pairs) - n_pairs) // BLOCK, return_index=True)
     return [left_out.slice(start, stop) for start, stop in pairwise([*(starts.tolist() or [0]), len(left_out)])]
 
 
 def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: float) -> tuple[Floats, Floats]:
-    """log(count + α) of each feature in all classes, and the change for each entry if its class is left out.
+    """Return log(count + α) of each feature in all classes, and the change for each entry if its class is left out.
 
     everywhere  (V,), the count of each feature in all classes
     """
@@ -211,7 +211,7 @@ def _log_counts(statistics: ClassStatistics, everywhere: Floats, smoothing: floa
 
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
-    """The weight of a feature that no remaining document has, shape (n, n_classes)."""
+    """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     totals, lengths = _complement_totals(statistics, smoothing), left_out.documents.totals
     without = totals[None, :] - (left_out.all_copies * lengths)[:, None]
     others = left_out.all_copies - left_out.copies
@@ -225,12 +225,12 @@ def _complement_totals(statistics: ClassStatistics, smoothing: float) -> Floats:
 
 
 def _log_count(counts: Floats, smoothing: float) -> Floats:
-    """log(counts + smoothing), with a tiny count where both are 0."""
+    """Return log(counts + smoothing), with the count CLIP if both are 0."""
     return np.log(np.maximum(counts + smoothing, smoothing or CLIP))
 
 
 def _inverse(sums: Floats) -> Floats:
-    """1 / sums; 1 where a sum is 0 except for rounding: of one feature, which all classes use alike."""
+    """Return 1 / sums, and 1 for a sum that is 0 up to rounding, as with one feature that all classes use alike."""
     inverse: Floats = np.divide(1.0, sums, out=np.ones_like(sums), where=np.abs(sums) > NEGLIGIBLE)
     return inverse
 

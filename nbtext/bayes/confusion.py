@@ -25,15 +25,15 @@ class Confused:
         return self.first_as_second + self.second_as_first
 
 
-def most_confused(classes: NDArray[Any], answers: NDArray[Any]) -> tuple[Confused, ...]:
-    """The MOST_PAIRS pairs of classes that are confused most often, in either direction; ties by class number.
+def most_confused(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confused, ...]:
+    """Return the MOST_PAIRS pairs of classes that are confused most often, in either direction; ties by class number.
 
-    classes  (n_documents,), the true ones
-    answers  (n_documents,)
+    classes    (n_documents,), the true classes
+    predicted  (n_documents,), the predicted classes
     """
-    is_wrong = classes != answers
-    true, taken_for = classes[is_wrong].astype(np.int64), answers[is_wrong].astype(np.int64)
-    first, second = np.minimum(true, taken_for), np.maximum(true, taken_for)
+    is_wrong = classes != predicted
+    true, wrong = classes[is_wrong].astype(np.int64), predicted[is_wrong].astype(np.int64)
+    first, second = np.minimum(true, wrong), np.maximum(true, wrong)
     width = int(second.max(initial=0)) + 1
     pairs, places = np.unique(first * width + second, return_inverse=True)
     together = np.bincount(places, minlength=len(pairs))

@@ -11,20 +11,20 @@ from nbtext.bayes.newton import minimize
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
 
-PARTS = 5  # folds of the documents; each judges the offsets that the others select
+PARTS = 5  # folds of the documents; each evaluates the offsets that are fitted to the others
 ROUNDS = 5  # at most, over all classes
-FEWEST = 5  # documents of a class whose offset is fitted
+MIN_DOCUMENTS = 5  # of a class whose offset is fitted
 MOST_WORK = 2**33  # documents times squared classes; if there are more, the first documents are used
 PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
 
 
 def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats | None:
-    """The offsets that optimize a metric on documents that the model has not seen; None if there is no gain.
+    """Return the offsets that optimize a metric on documents that the model has not seen; None if there is no gain.
 
     Accuracy and macro F1 are step functions. They are maximized class by class: the other offsets stay fixed, and every
-    threshold that changes a prediction is tried. Such a search finds gains in noise. So it is cross-validated: each
-    part of the documents is judged with the offsets of the others. If that is a gain, the result is the mean of these
-    offsets. Log-loss is smooth and convex; its minimum is found with a weak prior.
+    threshold that changes a prediction is evaluated. Such a search overfits, so it is cross-validated: each part of the
+    documents is evaluated with the offsets that were fitted to the others. If the metric improves, the result is the
+    mean of these offsets. Log-loss is smooth and convex; it is minimized with a weak prior.
 
     log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
     classes        (n_documents,), the true class of each
@@ -49,12 +49,12 @@ def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: s
 
 
 def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats:
-    """Coordinate ascent from 0: the offset of each class in turn is set to where the metric is best."""
+    """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best value."""
     offset = np.zeros(log_posterior.shape[1])
     support = np.bincount(classes, minlength=len(offset))
     for _ in range(ROUNDS):
         before = offset.copy()
-        for k in np.flatnonzero(support >= FEWEST).tolist():
+        for k in np.flatnonzero(support >= MIN_DOCUMENTS).tolist():
             offset[k] += _best_step(log_posterior + offset, classes, k, support, metric)
         if (offset == before).all():
             break
@@ -62,25 +62,25 @@ def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats
 
 
 def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[Any], metric: str) -> float:
-    """The best change of the offset of class k, 0 if there is none: the middle between two neighboring documents.
+    """Return the best change of the offset of class k, or 0 if no change improves the metric.
 
-    As the offset rises, one document after the other is predicted as class k instead of another class. After each of
-    them is a possible offset.
+    As the offset increases, one document after the other is predicted as class k. The candidates are the midpoints
+    between the margins of consecutive documents.
     """
     others = scores.copy()
     others[:, k] = -np.inf
-    rivals = others.argmax(axis=1)
-    margins = others[np.arange(len(classes)), rivals] - scores[:, k]  # with a larger offset, the document is class k's
+    runner_ups = others.argmax(axis=1)
+    margins = others[np.arange(len(classes)), runner_ups] - scores[:, k]  # with a larger offset, class k is predicted
     order = np.argsort(margins, kind="stable")
-    margins, rivals, truth = margins[order], rivals[order], classes[order]
+    margins, runner_ups, truth = margins[order], runner_ups[order], classes[order]
     if metric == "accuracy":
-        gains = np.cumsum((truth == k).astype(np.int64) - (truth == rivals))
+        gains = np.cumsum((truth == k).astype(np.int64) - (truth == runner_ups))
     else:
-        gains = _f1_gains(rivals, truth, k, support)
+        gains = _f1_gains(runner_ups, truth, k, support)
     values = np.append(0.0, gains)
     stops = np.concatenate(([margins[0] - 1.0], (margins[1:] + margins[:-1]) / 2, [margins[-1] + 1.0]))
     is_stop = np.concatenate(([True], margins[1:] > margins[:-1], [True]))
-    now = int(np.searchsorted(margins, 0.0))  # documents that are class k's as it is
+    now = int(np.searchsorted(margins, 0.0))  # documents that are predicted as class k now
     stops[now], is_stop[now] = 0.0, True
     best = values[is_stop].max()
     if not best > values[now] + 1e-12:
@@ -89,12 +89,12 @@ def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[A
     return float(candidates[np.abs(candidates).argmin()])
 
 
-def _f1_gains(rivals: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]) -> Floats:
-    """The change of the sum of all F1 scores after each document that changes to class k."""
+def _f1_gains(runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]) -> Floats:
+    """Return the change of the sum of all F1 scores after each document that changes to class k."""
     own = 2 * np.cumsum(truth == k) / (np.arange(1, len(truth) + 1) + support[k])
-    # of each rival, F1 with all documents that it has, then without the first of them that leaves, and so on
-    by_rival = np.argsort(rivals, kind="stable")
-    held, right = rivals[by_rival], (truth == rivals)[by_rival]
+    # F1 of each runner-up before and after it loses each of its documents
+    by_runner_up = np.argsort(runner_ups, kind="stable")
+    held, right = runner_ups[by_runner_up], (truth == runner_ups)[by_runner_up]
     n_held, n_right = np.bincount(held, minlength=len(support)), np.bincount(held, right, len(support))
     starts = np.cumsum(n_held) - n_held
     gone = np.arange(len(held)) - starts[held]
@@ -103,7 +103,7 @@ def _f1_gains(rivals: NDArray[Any], truth: NDArray[Any], k: int, support: NDArra
     before = 2 * (n_right[held] - gone_right) / np.maximum(1, n_held[held] - gone + support[held])
     after = 2 * (n_right[held] - gone_right - right) / np.maximum(1, n_held[held] - gone - 1 + support[held])
     lost = np.empty(len(held))
-    lost[by_rival] = before - after
+    lost[by_runner_up] = before - after
     return np.asarray(own - np.cumsum(lost))
 
 
@@ -118,7 +118,7 @@ def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) ->
 
 
 def _fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any]) -> Floats:
-    """The offsets with the least log-loss, with a weak prior."""
+    """Return the offsets that minimize log-loss with a weak prior."""
     n, n_classes = log_posterior.shape
     frequencies = np.bincount(classes, minlength=n_classes)
     own = np.arange(n), classes

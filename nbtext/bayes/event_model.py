@@ -1,4 +1,4 @@
-"""The record of an event model: all that the rest of the program needs to know about it."""
+"""The record that describes an event model to the rest of the program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FeatureIds = NDArray[np.int64]  # the features of a generated document, each as 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Documents that leave the corpus, each together with all of its duplicates.
+    """Documents that are left out of the corpus, each together with all of its duplicates.
 
     documents   one row for each distinct pair of content and class
     copies      (n,) int64, documents of this content in this class
@@ -36,16 +36,16 @@ class LeftOut:
         return len(self.documents)
 
     def slice(self, start: int, stop: int) -> LeftOut:
-        """The rows from `start` up to `stop`."""
+        """Return the rows from `start` up to `stop`."""
         rows = slice(start, stop)
         return LeftOut(self.documents.slice(start, stop), self.copies[rows], self.all_copies[rows])
 
     def split(self, size: int) -> list[LeftOut]:
-        """Parts of at most `size` rows, one at least."""
+        """Return parts of at most `size` rows; at least one part."""
         return [self.slice(start, min(start + size, len(self))) for start in range(0, max(1, len(self)), size)]
 
     def derive(self, derivation: Derivation) -> LeftOut:
-        """The same documents over derived columns."""
+        """Return the same documents over derived columns."""
         documents = self.documents
         indptr, indices, values = derivation.rows(documents.indptr, documents.indices, documents.counts)
         return replace(self, documents=replace(documents, indptr=indptr, indices=indices, counts=values))
@@ -57,7 +57,7 @@ class LeftOut:
 
     @cached_property
     def entry_counts(self) -> NDArray[Any]:
-        """What leaves the own class, for each entry: its count times the copies; int64 if int32 is too narrow."""
+        """The count that each entry takes from the own class: its count times the copies; int64 if int32 is too narrow."""
         counts, repeated = self.documents.counts, np.flatnonzero(self.copies > 1)
         if len(repeated) == 0:
             return counts
@@ -68,7 +68,7 @@ class LeftOut:
         return products
 
     def replace_own(self, scores: Floats, own: Floats) -> Floats:
-        """The scores (n, n_classes) with those of the own classes replaced."""
+        """Return the scores (n, n_classes) with those of the own classes replaced."""
         replaced = scores.copy()
         replaced[self.own] = own
         return replaced
@@ -83,8 +83,8 @@ class Compile(Protocol):
 class LeaveOneOutScores(Protocol):
     """Scores rows under the model without them: returns (n, n_classes).
 
-    statistics  of the whole corpus, the rows included
-    scores      (n, n_classes), what the scorer of the whole corpus gives
+    statistics  of the whole corpus, including the rows
+    scores      (n, n_classes), the scores of the model of the whole corpus
     """
 
     def __call__(
@@ -93,13 +93,13 @@ class LeaveOneOutScores(Protocol):
 
 
 class CountedLeaveOneOutScores(Protocol):
-    """The same for whole counts and several smoothings > 0, without a scorer: (n_smoothings, n, n_classes)."""
+    """Does the same for whole counts and several smoothings > 0: returns (n_smoothings, n, n_classes)."""
 
     def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats: ...
 
 
 class OutOfVocabularyWeight(Protocol):
-    """The weight that a feature has for each row if no remaining document has it: (n, n_classes)."""
+    """Returns the weight that a feature has for each row if no remaining document has it: (n, n_classes)."""
 
     def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats: ...
 
@@ -114,7 +114,7 @@ class Generate(Protocol):
     """Draws a document from a class's weights in the scorer: returns its features.
 
     weights  (n_features,), or (n_features, width) where columns are derived
-    length   of the document, where the model does not determine it
+    length   tokens of the document; ignored by models that determine the length themselves
     """
 
     def __call__(self, weights: Floats, random: np.random.Generator, length: int) -> FeatureIds: ...
@@ -126,22 +126,22 @@ class EventModel:
 
     compile                  see Compile
     leave_one_out            see LeaveOneOutScores
-    leave_one_out_counts     see CountedLeaveOneOutScores; None: there is no faster way for counts
-    out_of_vocabulary        see OutOfVocabularyWeight; None: such features are not told from others
-    sufficient_statistics    see SufficientStatistics; None: ClassStatistics suffice, so that models grow by addition
-    derivation               the columns of its scorer, given the number of values; None: features are columns
-    generate                 see Generate; None: it generates no documents
+    leave_one_out_counts     see CountedLeaveOneOutScores; None: whole counts have no faster method
+    out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all others
+    sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models can be updated
+    derivation               makes the columns of its scorer, given the number of values; None: features are columns
+    generate                 see Generate; None: it cannot generate documents
     has_length               whether a generated document needs a length
     log_prior_density        log p(weights) per unit of smoothing, which expectation-maximization maximizes; None: the
                              model does not learn from unlabeled documents
     prior                    the default class prior, `empirical` or `uniform`
     smoothing                the default smoothing; None: leave-one-out selects it
-    has_pseudo_counts        whether smoothing adds pseudo-counts; such models can take over each other's smoothing
-    is_binary                whether it sees counts as 0 or 1
+    has_pseudo_counts        whether smoothing adds pseudo-counts; `refit` transfers smoothing between such models
+    is_binary                whether it is fitted to binary counts
     is_of_counts             whether it is defined for whole counts only, not for weights
-    counts_documents         whether its evidence is the documents that have a feature; otherwise its occurrences
+    counts_documents         whether it counts the documents that have a feature; otherwise its occurrences
     allows_negative          whether it accepts negative weights
-    is_generative            whether its scores are log P(document | class), so that log P(document) follows
+    is_generative            whether its scores are log P(document | class), which gives log P(document)
     is_in_nats               whether scores are sums of logarithms of probabilities
     has_feature_marginals    whether it can learn from unlabeled documents by feature marginals
     normalized               the variant with normalized weights, if there is one

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 NEGLIGIBLE = 1e-12  # smaller probabilities of a label are set to 0
-ENOUGH = 1e-9  # relative gain of the log-likelihood below which the steps end
+MIN_GAIN = 1e-9  # relative gain of the log-likelihood below which the steps end
 OnStep = Callable[[int, float], None]  # the number of the step, and the log-likelihood after it
 
 
@@ -30,7 +30,7 @@ class Mixture:
 
     scorer           of log P(document, class), the prior included
     log_prior        (n_classes,), of each class's prior probability
-    log_likelihoods  penalized, in nats: of the labeled documents alone, then after each step
+    log_likelihoods  penalized, in nats: of the model of the labeled documents alone, then after each step
     """
 
     scorer: LinearScorer
@@ -40,7 +40,7 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class ExpectationMaximization:
-    """Learns from labeled documents, and from unlabeled ones by the probabilities of their labels.
+    """Fits a model to labeled documents, and to unlabeled documents by the probabilities of their labels.
 
     Let x be the labeled documents and y their labels, u the unlabeled ones with weight λ, θ a model and π its prior. A
     step increases the log-posterior of the model,
@@ -50,16 +50,17 @@ class ExpectationMaximization:
     where p(θ) is the prior that smoothing by α implies: Dirichlet(α + 1) for the words of each class of the
     multinomial model, which is α Σ_kj log θ_kj; Beta(α + 1, α + 1) for each feature of the Bernoulli model, which is
     α Σ_kj log p_kj (1 − p_kj). A step computes the probability of each label of each unlabeled document,
-    r_uk = P(k | u, θ), and counts u λ r_uk times in each class.
-    The model is fitted to these counts, and l(θ) does not decrease.
+    r_uk = P(k | u, θ), and adds λ r_uk times the counts of u to each class k. Then the model is fitted to the sums. No
+    step decreases l(θ).
 
     unlabeled  the documents without labels; their classes are ignored
-    model       with a `log_prior_density`
-    smoothing   α > 0
-    weight      λ >= 0; with 0 it learns from the labeled documents alone
-    steps       at most; a step that gains nothing is the last one
-    source      Nigam, McCallum, Thrun, Mitchell, Text Classification from Labeled and Unlabeled Documents using EM,
-                2000, section 4 and, of λ, 5.3; that l does not fall: Dempster, Laird, Rubin, 1977
+    model      an event model with a `log_prior_density`
+    smoothing  α > 0
+    weight     λ >= 0; with 0 only the labeled documents are used
+    steps      maximum number of steps; a step without a gain is the last one
+    source     Nigam, McCallum, Thrun, Mitchell, Text Classification from Labeled and Unlabeled Documents using EM,
+               2000, sections 4 and 5.3 (λ); monotonicity: Dempster, Laird, Rubin, Maximum Likelihood from Incomplete
+               Data via the EM Algorithm, 1977
     """
 
     unlabeled: DocumentCounts
@@ -71,7 +72,7 @@ class ExpectationMaximization:
 
     @property
     def name(self) -> str:
-        """What it is called where ways are compared."""
+        """The name in the comparison of candidates."""
         return f"unlabeled documents weighted {self.weight:g}" if self.weight > 0 else "labeled documents alone"
 
     def fit(
@@ -84,28 +85,29 @@ class ExpectationMaximization:
     ) -> Mixture:
         """Fit the labeled documents alone, then take the steps.
 
-        labeled    counts of the labeled documents (of presence where the model reads that)
+        labeled     counts of the labeled documents; binary counts if the model is binary
         jobs        number of threads
-        is_watched  whether to compute the log-likelihood after the last step, which takes half a step
+        is_watched  whether to compute the log-likelihood after the last step, which takes half as long as a step
         """
-        found: list[float] = []
+        log_likelihoods: list[float] = []
         statistics, steps = labeled, self.steps if self.weight > 0 else 0
         for step in range(steps + 1):
             log_priors = log_prior(statistics.class_documents, self.prior)
             scorer = self.model.compile(statistics, smoothing=self.smoothing).with_prior(log_priors)
             if step == steps and not is_watched:
                 break
-            posteriors, marginal = self._expected(scorer, jobs)
-            found.append(self._log_posterior(labeled, scorer, marginal))
+            posteriors, marginal = self._compute_posteriors(scorer, jobs)
+            log_likelihoods.append(self._log_posterior(labeled, scorer, marginal))
             if on_step is not None:
-                on_step(step, found[-1])
-            if step > 0 and found[-1] - found[-2] <= ENOUGH * abs(found[-1]):
+                on_step(step, log_likelihoods[-1])
+            gain = log_likelihoods[-1] - log_likelihoods[-2] if step > 0 else np.inf
+            if gain <= MIN_GAIN * abs(log_likelihoods[-1]):
                 break
-            statistics = self._counted(labeled, posteriors)
-        return Mixture(scorer, log_priors, tuple(found))
+            statistics = self._expected_statistics(labeled, posteriors)
+        return Mixture(scorer, log_priors, tuple(log_likelihoods))
 
-    def _expected(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
-        """How probable each label is for each unlabeled document; and the log-likelihood of all of them."""
+    def _compute_posteriors(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
+        """Return the probabilities of the labels of the unlabeled documents, and the documents' log-likelihood."""
         from scipy.sparse import vstack
 
         parts = parallel_calls(
@@ -113,23 +115,25 @@ class ExpectationMaximization:
         )
         return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
 
-    def _counted(self, labeled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
-        """The labeled counts, and λ times those of the unlabeled documents, shared out among the classes."""
+    def _expected_statistics(self, labeled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
+        """Return the labeled counts plus λ times the expected counts of the unlabeled documents in each class."""
         expected = self.unlabeled.transpose(labeled.n_features) @ posteriors
         expected.sort_indices()
         total = _matrix(labeled) + self.weight * expected
         documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
-        # the Bernoulli model reads documents, which occurrences of presence are; the multinomial one reads none
+        # the multinomial model ignores documents; for the Bernoulli model they equal the occurrences of binary counts
         indptr, classes = total.indptr.astype(np.int64), total.indices.astype(np.int32)
         return ClassStatistics(documents, indptr, classes, total.data, total.data)
 
     def _log_posterior(self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float) -> float:
-        """l(θ), up to a constant that no model changes."""
-        of_classes = _matrix(labeled).T.tocsr()  # a class's documents are as likely together as one of all their counts
+        """Return l(θ), up to a constant that does not depend on the model."""
+        of_classes = _matrix(
+            labeled
+        ).T.tocsr()  # the likelihood of a class's documents is that of the sum of their counts
         indptr, indices = of_classes.indptr.astype(np.int64), of_classes.indices.astype(np.int32)
         own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
-        told = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
-        return told + self.weight * marginal + self.smoothing * self._log_prior_density(scorer)
+        log_likelihood = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
+        return log_likelihood + self.weight * marginal + self.smoothing * self._log_prior_density(scorer)
 
     def _log_prior_density(self, scorer: LinearScorer) -> float:
         if self.model.log_prior_density is None:
@@ -138,7 +142,7 @@ class ExpectationMaximization:
 
 
 def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:
-    """The probabilities of the labels of some documents, those worth mentioning; and their log-likelihood."""
+    """Return the probabilities of the labels of some documents, negligible ones as 0, and their log-likelihood."""
     from scipy.sparse import csr_array
 
     scores = scorer.scores(part.indptr, part.indices, part.counts)
@@ -151,7 +155,7 @@ def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, 
 
 
 def _matrix(statistics: ClassStatistics) -> csr_array:
-    """The occurrences as a matrix of features by classes."""
+    """Return the occurrences as a matrix (n_features, n_classes)."""
     from scipy.sparse import csr_array
 
     shape = statistics.n_features, statistics.n_classes

@@ -13,36 +13,34 @@ from nbtext.bayes.expectation_maximization import Mixture
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.features.csr import running_sums
 
-BLOCK = 1 << 20  # probabilities that are looked for together, so that memory is bounded
+BLOCK = 1 << 20  # probabilities that are computed together, so that memory is bounded
 ITERATIONS = 60
-CLOSE = 1e-13  # as near as the shares of a word come to what they should add up to
-MOST = 1 - 1e-12  # the largest share of a word that is told from all of them
+TOLERANCE = 1e-13  # relative error of the constraint at which Newton's method stops
+MAX_SHARE = 1 - 1e-12  # a word with a larger share of all tokens is treated as having this one
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureMarginals:
-    """Learns from labeled documents how classes differ, and from all documents how frequent each word is.
+    """Fits the differences between classes to labeled documents, and the frequency of each word to all documents.
 
-    In class k, with N_k labeled tokens, a word has been seen t_k times; P_k = N_k / Σ N_k. Of all tokens, those of
-    unlabeled documents included, its share is P. Its probabilities θ_k = P(word | k) are the likeliest ones that agree
-    with this share:
+    Class k has N_k labeled tokens, t_k of which are the word; P_k = N_k / Σ N_k. P is the share of the word among all
+    tokens, labeled and unlabeled. The probabilities θ_k = P(word | k) maximize the likelihood subject to this share:
 
-        the largest Σ_k t_k log θ_k + (N_k − t_k) log (1 − θ_k)  with  Σ_k P_k θ_k = P.
+        maximize Σ_k t_k log θ_k + (N_k − t_k) log (1 − θ_k)  subject to  Σ_k P_k θ_k = P.
 
-    With a multiplier ν N for the condition, t_k / θ_k − (N_k − t_k) / (1 − θ_k) = ν N_k. So each θ_k follows from
-    q_k = t_k / N_k and the same ν,
+    With a Lagrange multiplier ν N, t_k / θ_k − (N_k − t_k) / (1 − θ_k) = ν N_k. With q_k = t_k / N_k the solution is
 
         θ_k = 2 q_k / (1 + ν + √((1 + ν)² − 4 ν q_k)),
 
-    and falls as ν grows: there is one ν for each word. Where a class has used a word less than `smoothing` times, it
-    counts as so often. A word that no labeled document has is as probable in every class, θ_k = P. At the end each
-    class's probabilities are divided by their sum. It takes one pass over the unlabeled documents, of which only the
-    sums are kept, and memory for each label and each word of labeled documents.
+    which decreases in ν, so each word has exactly one ν. Counts t_k below `smoothing` are raised to it. A word that no
+    labeled document has gets θ_k = P in every class. In the end each class's probabilities are divided by their sum.
+    The method needs one pass over the unlabeled documents, keeps only their sums, and needs memory for each pair of a
+    label and a word of labeled documents.
 
-    occurrences  (n_features,), of each feature in all documents, labeled or not
-    smoothing    > 0; the authors take 1/2
+    occurrences  (n_features,), occurrences of each feature in all documents, labeled and unlabeled
+    smoothing    > 0; the authors use 1/2
     source       Lucas, Downey, Scaling Semi-supervised Naive Bayes with Feature Marginals, 2013, section 3, for two
-                 classes (and then this is the same); more of them are one against the rest there
+                 classes; for more classes the authors use one against the rest
     """
 
     occurrences: NDArray[Any]
@@ -51,20 +49,20 @@ class FeatureMarginals:
 
     @property
     def weight(self) -> float:
-        """What an unlabeled token counts, beside a labeled one, in the shares of the words."""
+        """The weight of an unlabeled token relative to a labeled one, in the shares of the words."""
         return 1.0
 
     @property
     def name(self) -> str:
-        """What it is called where ways are compared."""
+        """The name in the comparison of candidates."""
         return "feature marginals"
 
     def fit(self, labeled: ClassStatistics, **_: Any) -> Mixture:
-        """The model of these labeled documents; nothing is repeated, so that there is no step to tell of."""
+        """Return the model of these labeled documents. There are no steps, so `on_step` is ignored."""
         everywhere = np.maximum(self.occurrences, self.smoothing)
-        shares = np.minimum(everywhere / everywhere.sum(), MOST)
+        shares = np.minimum(everywhere / everywhere.sum(), MAX_SHARE)
         used = np.flatnonzero(np.diff(labeled.indptr))
-        logs = np.concatenate([np.zeros((0, labeled.n_classes)), *self._in_blocks(labeled, used, shares)])
+        logs = np.concatenate([np.zeros((0, labeled.n_classes)), *self._log_probabilities(labeled, used, shares)])
         n_used = np.zeros(labeled.n_features, dtype=np.int64)
         n_used[used] = labeled.n_classes
         deltas = logs - np.log(shares[used])[:, None]
@@ -81,52 +79,52 @@ class FeatureMarginals:
         log_priors = log_prior(labeled.class_documents, self.prior)
         return Mixture(scorer.with_prior(log_priors), log_priors, ())
 
-    def _in_blocks(self, labeled: ClassStatistics, used: NDArray[np.int64], shares: Floats) -> list[Floats]:
-        """log θ of these features, (n_used, n_classes), some of them at a time."""
+    def _log_probabilities(self, labeled: ClassStatistics, used: NDArray[np.int64], shares: Floats) -> list[Floats]:
+        """Return log θ of the used features, (n_used, n_classes), in blocks."""
         size = max(1, BLOCK // labeled.n_classes)
         tokens = np.maximum(labeled.class_occurrences, 1).astype(np.float64)
-        found = []
+        blocks = []
         for start in range(0, len(used), size):
             part = labeled.restricted(used[start : start + size])
             counts = np.zeros((part.n_features, part.n_classes))
             counts[part.entry_features, part.classes] = part.occurrences
             rates = np.minimum(np.maximum(counts, self.smoothing) / tokens, 1.0)
-            found.append(np.log(solve_marginals(rates, tokens / tokens.sum(), shares[used[start : start + size]])))
-        return found
+            blocks.append(np.log(solve_marginals(rates, tokens / tokens.sum(), shares[used[start : start + size]])))
+        return blocks
 
 
 def solve_marginals(rates: Floats, classes: Floats, shares: Floats) -> Floats:
-    """The probabilities of words in classes that agree with the words' shares, and are likeliest with these rates.
+    """Return the probabilities of words in classes that maximize the likelihood subject to the words' shares.
 
-    The words' shares are nearly as 1 / (1 + ν). So Newton's method looks for where their inverse is right, which is
-    nearly a line; where it would leave what is still possible, the middle of that is tried.
+    Σ_k P_k θ_k is nearly proportional to 1 / (1 + ν), so its inverse is nearly linear in ν. Newton's method finds the
+    root of the inverse; a step that leaves the bracket is replaced by bisection.
 
-    rates    (n_words, n_classes), q: how often each class has used each word, > 0
+    rates    (n_words, n_classes), q: the relative frequency of each word in each class, > 0
     classes  (n_classes,), the shares of the classes, which sum to 1
-    shares   (n_words,), P: the shares of the words, from 0 to 1 and neither
+    shares   (n_words,), P: the shares of the words, above 0 and below 1
     returns  θ, (n_words, n_classes)
     """
-    # θ <= q / ν where ν >= 1, and θ >= 1 - 1 / |ν| where ν < -1: beyond these bounds no word's shares add up
+    # the root is between these bounds, because θ <= q / ν for ν >= 1, and θ >= 1 - 1 / |ν| for ν < -1
     low, high = -1 / (1 - shares), np.maximum(1.0, rates @ classes / shares)
     at = np.clip(rates @ classes / shares - 1, low, high)
     for _ in range(ITERATIONS):
-        found = _probabilities(rates, at)
-        totals = found @ classes
-        if np.abs(totals / shares - 1).max(initial=0) < CLOSE:
+        theta = _probabilities(rates, at)
+        totals = theta @ classes
+        if np.abs(totals / shares - 1).max(initial=0) < TOLERANCE:
             break
         low, high = np.where(totals > shares, at, low), np.where(totals > shares, high, at)
-        with np.errstate(divide="ignore", invalid="ignore"):  # at a probability of 1 it turns sharply
-            slopes = -1 / (rates / found**2 + (1 - rates) / (1 - found) ** 2)
+        with np.errstate(divide="ignore", invalid="ignore"):  # at a probability of 1 the slope is infinite
+            slopes = -1 / (rates / theta**2 + (1 - rates) / (1 - theta) ** 2)
             step = (1 / totals - 1 / shares) * totals**2 / (np.nan_to_num(slopes) @ classes)
-        beyond = at + step
-        at = np.where((low < beyond) & (beyond < high), beyond, (low + high) / 2)
+        proposal = at + step
+        at = np.where((low < proposal) & (proposal < high), proposal, (low + high) / 2)
     return _probabilities(rates, at)
 
 
 def _probabilities(rates: Floats, multipliers: Floats) -> Floats:
-    """θ for each rate and its word's ν, by whichever of two equal formulas has no difference of like numbers."""
+    """Return θ for each rate and its word's ν, by the one of two equal formulas that avoids cancellation."""
     nu = multipliers[:, None]
     root = np.sqrt((1 + nu) ** 2 - 4 * nu * rates)
-    with np.errstate(divide="ignore", invalid="ignore"):  # in the formula that is not taken
+    with np.errstate(divide="ignore", invalid="ignore"):  # in the formula that is not used
         probabilities = np.where(nu > -1, 2 * rates / (1 + nu + root), (1 + nu - root) / (2 * nu))
-    return np.minimum(probabilities, 1.0)  # rounding can lead beyond
+    return np.minimum(probabilities, 1.0)  # rounding may exceed 1

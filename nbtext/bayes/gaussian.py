@@ -16,8 +16,8 @@ from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 
 FLOOR = 1e-9  # added to each variance, as a share of the largest; scikit-learn's var_smoothing
-LEAST_FLOOR = 1e-14  # where that is 0
-UNIT_BITS = 33  # of a large 1 / 2ε: few enough that its products with counts are exact, enough for 1e-10
+MIN_FLOOR = 1e-14  # replaces a smoothing of 0
+UNIT_BITS = 33  # significant bits of a large 1 / 2ε: its products with counts are exact, its relative error 1e-10
 LARGE = 1e6  # times the inverse of the largest variance
 NEGLIGIBLE = 1e-16  # a variance below this share of ε is 0
 MOST_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
@@ -27,8 +27,8 @@ MOST_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
 class Powers:
     """A feature's weight in column 2j, and its square in column 2j + 1.
 
-    Two scores add up to one: very large terms are summed apart from the others, so that no rounding error remains
-    where they cancel.
+    Two scores add up to one: very large terms are summed apart from the others, so that they cancel without a
+    rounding error.
     """
 
     width: ClassVar[int] = 2
@@ -46,7 +46,7 @@ class Moments(ClassStatistics):
 
     squares           (n_entries,) float64, sums of squared weights
     variances         (n_entries,) float64, of the feature's weights in all documents of the class, zeros included
-    largest_variance  of a feature's weights in all documents, whatever their class
+    largest_variance  the largest variance of a feature's weights in all documents of all classes
     """
 
     squares: Floats
@@ -55,7 +55,7 @@ class Moments(ClassStatistics):
 
 
 def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n_values: int = 0) -> Moments:
-    """Means and variances of each feature in each class, without a dense matrix.
+    """Return means and variances of each feature in each class, without a dense matrix.
 
     statistics  of these documents
     raises      ModelError: there are too many features, or too many labels for them
@@ -87,7 +87,7 @@ def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n
 
 
 def _sums(places: NDArray[Any], values: Floats, n_places: int) -> Floats:
-    """The sum of the values that belong to each place."""
+    """Return the sum of the values that belong to each place."""
     return np.bincount(places, weights=values, minlength=n_places).astype(np.float64)
 
 
@@ -136,10 +136,10 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR) -> Floats:
-    """Leave-one-out scores, with ε as of the whole corpus. Only the own class changes.
+    """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own class change.
 
-    Its sums lose the weights, its sums of squares their squares, and the features that the document lacks lose zeros.
-    Rows with the same number of copies are scored together.
+    The class's sums lose the weights, its sums of squares lose their squares, and it has one document less. Rows
+    with the same number of copies are scored together.
     """
     if not isinstance(statistics, Moments):
         raise TypeError("a gaussian model needs Moments")
@@ -152,13 +152,13 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     for copies in np.unique(left_out.copies).tolist():
         rows, is_here = left_out.copies == copies, entry_copies == copies
         others = np.maximum(statistics.class_documents - copies, 1)
-        # of a document that lacks the feature; 0 where the documents that leave must have it
-        light, heavy = _evidence(*_left(others[of_class], sums, squares), floor)
+        # evidence of the absence of a feature; 0 if the left-out documents must have it
+        light, heavy = _evidence(*_remaining_moments(others[of_class], sums, squares), floor)
         may_lack = statistics.class_documents[of_class] - statistics.documents >= copies
         light, heavy = np.where(may_lack, light, 0), np.where(may_lack, heavy, 0)
         empty_light = statistics.n_features * _log_density(floor) + statistics.class_sums(light)
         here, own_x = entries[is_here], x[is_here]
-        variances, means = _left(
+        variances, means = _remaining_moments(
             others[of_class[here]], sums[here] - copies * own_x, squares[here] - copies * own_x * own_x
         )
         light_x, heavy_x = _evidence(variances, own_x - means, floor)
@@ -171,27 +171,27 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     return left_out.replace_own(scores, own)
 
 
-def _left(documents: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
-    """Variances and means of remaining documents; exact for whole numbers."""
+def _remaining_moments(documents: NDArray[np.int64], sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
+    """Return the variances and means of the remaining documents; they are exact for whole numbers."""
     means = sums / documents
     return np.maximum(documents * squares - sums * sums, 0) / (documents * documents), means
 
 
 def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Floats, Floats]:
-    """log N(distance; 0, σ²) − log N(0; 0, ε) in two parts: the first, plus −1 / 2ε times the second."""
+    """Return two parts of log N(distance; 0, σ²) − log N(0; 0, ε): it is the first part − 1 / 2ε times the second."""
     squares, scatters = distances**2, _scatters(variances, floor)
     light = -np.log1p(variances / floor) / 2 - np.where(scatters, squares / (2 * (variances + floor)), 0)
     return light, np.where(scatters, 0, squares)
 
 
 def _scatters(variances: Floats, floor: float) -> NDArray[np.bool_]:
-    """Where the variance is not negligible."""
+    """Return whether each variance is not negligible."""
     return np.asarray(variances > NEGLIGIBLE * floor)
 
 
 def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:
-    """What is added to each variance, ε; and 1 / 2ε, rounded to few bits if it is large."""
-    floor = max(smoothing, LEAST_FLOOR) * (statistics.largest_variance or 1.0)
+    """Return ε, which is added to each variance, and 1 / 2ε, rounded to UNIT_BITS bits if it is large."""
+    floor = max(smoothing, MIN_FLOOR) * (statistics.largest_variance or 1.0)
     mantissa, exponent = math.frexp(1 / (2 * floor))
     if smoothing * LARGE >= 1:
         return floor, 1 / (2 * floor)
@@ -199,7 +199,7 @@ def _floor(statistics: Moments, smoothing: float) -> tuple[float, float]:
 
 
 def _log_density(variance: float) -> float:
-    """log N(0; 0, variance)."""
+    """Return log N(0; 0, variance)."""
     return -math.log(2 * math.pi * variance) / 2
 
 
@@ -211,6 +211,6 @@ GAUSSIAN = EventModel(
     smoothing=FLOOR,
     has_pseudo_counts=False,
     allows_negative=True,
-    is_generative=False,  # a density, from which no outliers are found
+    is_generative=False,  # a density, which is not used for outliers
     is_in_nats=False,
 )

@@ -1,4 +1,4 @@
-"""Exact leave-one-out scores: what the model of all other documents gives each training document, in one pass.
+"""Exact leave-one-out scores: the scores of each training document under the model of all others, in one pass.
 
 Documents with equal content are left out together, each from its own class. Otherwise a document's duplicates would
 predict it, and the estimate for new documents would be too high.
@@ -40,7 +40,7 @@ class DuplicateGroups:
     row_groups: NDArray[np.int64]
 
     def spread(self, scores: Floats) -> Floats:
-        """The scores (..., n_rows, n_classes) for each document, shape (..., n_documents, n_classes).
+        """Return the scores (..., n_rows, n_classes) for each document, shape (..., n_documents, n_classes).
 
         A row's own class is scored without its copies. If its content is in other classes too, the scores of those
         classes come from the rows that belong to them.
@@ -61,7 +61,7 @@ class DuplicateGroups:
 
     @property
     def n_duplicates(self) -> int:
-        """Documents that repeat another one: all documents less the distinct ones."""
+        """The number of documents that repeat another one: all documents minus the distinct ones."""
         return len(self.groups) - (int(self.groups.max(initial=-1)) + 1)
 
 
@@ -89,7 +89,7 @@ def score_new(
     smoothings: Sequence[float],
     prior: Prior = "empirical",
 ) -> Floats:
-    """The scores of documents that the statistics do not hold, shape (n_smoothings, n_documents, n_classes)."""
+    """Return the scores of documents that are not in the statistics, shape (n_smoothings, n_documents, n_classes)."""
     scorers = [model.compile(statistics, smoothing=smoothing) for smoothing in smoothings]
     scores = [scorer.scores(documents.indptr, documents.indices, documents.counts) for scorer in scorers]
     return np.stack(scores) + log_prior(statistics.class_documents, prior)
@@ -105,10 +105,11 @@ def leave_one_out(
     jobs: int = 1,
     duplicates: DuplicateGroups | None = None,
 ) -> Floats:
-    """The scores of each document under the model of all documents with other content; equal to refits, to 1e-9.
+    """Return the scores of each document under the model of all documents with other content.
 
-    The vocabulary, the labels, the idf of weights and the ε of a gaussian model stay as they are. If no other document
-    has its label, that class has score −∞ under the empirical prior. For weights it is exact to the rounding of sums.
+    The scores equal those of refitted models to 1e-9, for weights up to the rounding of sums. The vocabulary, the
+    labels, the idf and the ε of a gaussian model are those of the whole corpus. A class without another document has
+    score −∞ under the empirical prior.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def leave_one_out(
     scores += log_prior(statistics.class_documents, prior)
     if prior == "empirical":
         n, of_class = statistics.n_documents, statistics.class_documents[left_out.documents.classes]
-        with np.errstate(divide="ignore"):  # log 0 is meant where a class loses all of its documents
+        with np.errstate(divide="ignore"):  # a class that loses all of its documents has log 0
             scores += np.log(n / np.maximum(1, n - left_out.all_copies))[:, None]
             scores[:, *left_out.own] += np.log((of_class - left_out.copies) / of_class)
     return duplicates.spread(scores)
@@ -144,7 +145,7 @@ def leave_one_out(
 def _score_by_scorer(
     model: EventModel, statistics: ClassStatistics, parts: Sequence[LeftOut], smoothing: float, jobs: int
 ) -> Floats:
-    """Leave-one-out scores from those of the scorer of all documents, without the prior."""
+    """Return leave-one-out scores without the prior, computed from the scores of the model of all documents."""
     scorer = model.compile(statistics, smoothing=smoothing)
 
     def of_part(part: LeftOut) -> Floats:
@@ -157,16 +158,16 @@ def _score_by_scorer(
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """The documents of a corpus as leave-one-out judges them with one event model and prior.
+    """A corpus's documents, which leave-one-out scores with one event model and prior.
 
-    A feature that occurs only in a document and its duplicates is out of vocabulary without them, so it is ignored;
-    it counts only in the likelihood of a document.
+    A feature that occurs only in a document and its duplicates is out of vocabulary when they are left out. It is
+    ignored for the label, and used only for the likelihood of the document.
 
-    statistics  of the corpus, as the event model needs them
+    statistics  sufficient statistics of the corpus for the event model
     documents   of the corpus, in the order of their hashes
-    n_hapax     (n_documents,), tokens of each document whose features are only in it and its duplicates; None: features
-                are hashed or given, so that none is out of vocabulary
-    is_new      (n_documents,), which documents are no part of the corpus; None: none
+    n_hapax     (n_documents,), tokens of each document whose features are only in it and its duplicates; None: the
+                vocabulary is hashed or given, so no feature is out of vocabulary
+    is_new      (n_documents,), which documents are not part of the corpus; None: none
     """
 
     statistics: ClassStatistics
@@ -179,26 +180,26 @@ class LeaveOneOut:
 
     @cached_property
     def duplicates(self) -> DuplicateGroups:
-        """The duplicates among the documents of the corpus; new documents leave nothing out."""
+        """The groups of duplicates among the documents of the corpus; new documents are not left out."""
         return group_duplicates(self.documents if self.is_new is None else self.documents.filter(~self.is_new))
 
     def take(self, documents: NDArray[np.int64]) -> LeaveOneOut:
-        """Only these documents, all duplicates of each among them."""
+        """Return only these documents; they must include all duplicates of each."""
         is_new = self.is_new[documents] if self.is_new is not None else None
         n_hapax = self.n_hapax[documents] if self.n_hapax is not None else None
         return replace(self, documents=self.documents.take(documents), n_hapax=n_hapax, is_new=is_new)
 
     def first(self, size: int) -> LeaveOneOut:
-        """About the first `size` documents: all up to the end of a group of duplicates."""
+        """Return about the first `size` documents, up to the end of a group of duplicates."""
         hashes = self.documents.hashes
         if size >= len(hashes):
             return self
         return self.take(np.arange(np.searchsorted(hashes, hashes[size - 1], side="right")))
 
     def complete(self) -> LeaveOneOut:
-        """Without the last group of a retained sample, if some of its duplicates may not be retained.
+        """Return a sample without its last group of duplicates, if some of them may not be retained.
 
-        No duplicate is missing if a feature occurs in no other document than these.
+        The group is complete if one of its features occurs in no other document.
         """
         hashes = self.documents.hashes
         if self.is_new is not None or len(hashes) >= self.statistics.n_documents or len(hashes) == 0:
@@ -210,7 +211,7 @@ class LeaveOneOut:
         return self if is_complete else self.take(np.arange(start))
 
     def judged(self) -> LeaveOneOut:
-        """Only the documents without which each label still has documents."""
+        """Return only the documents whose labels have other documents too."""
         duplicates, left_out = self.duplicates, self.duplicates.left_out
         is_last = left_out.copies >= self.statistics.class_documents[left_out.documents.classes]
         is_judged = np.ones(len(self.documents), dtype=bool)
@@ -219,7 +220,7 @@ class LeaveOneOut:
         return self if is_judged.all() else self.take(np.flatnonzero(is_judged))
 
     def scores(self, *smoothings: float) -> Floats:
-        """Leave-one-out scores, shape (n_smoothings, n_documents, n_classes)."""
+        """Return leave-one-out scores, shape (n_smoothings, n_documents, n_classes)."""
         old, new = self.documents, None
         if self.is_new is not None:
             old, new = old.filter(~self.is_new), old.filter(self.is_new)
@@ -240,11 +241,11 @@ class LeaveOneOut:
 
     @property
     def n_known(self) -> NDArray[Any]:
-        """The tokens of each document that are in the vocabulary without it."""
+        """The number of tokens of each document that are in the vocabulary of the others, shape (n_documents,)."""
         return np.asarray(self.documents.lengths - (0 if self.n_hapax is None else self.n_hapax))
 
     def ignore_hapaxes(self, scores: Floats, smoothing: float) -> Floats:
-        """The scores (n_documents, n_classes) without features that are out of vocabulary."""
+        """Return the scores (n_documents, n_classes) without features that are out of vocabulary."""
         unseen = self.model.out_of_vocabulary
         if unseen is None or not self.documents.is_counted or self.n_hapax is None or not self.n_hapax.any():
             return scores
@@ -257,7 +258,7 @@ class LeaveOneOut:
 
     @cached_property
     def _hapax_counts(self) -> Floats:
-        """The sum of each document's counts of hapaxes, or their number where the model tells values apart."""
+        """The sum of each document's counts of hapaxes, or the number of hapaxes if the model is of whole counts."""
         return count_hapaxes(self.statistics, self.documents, self.is_new, is_binary=self.model.is_of_counts)
 
 
@@ -268,9 +269,9 @@ def count_hapaxes(
     *,
     is_binary: bool = False,
 ) -> Floats:
-    """The tokens of each document whose features occur only in it and its duplicates, shape (n_documents,).
+    """Return the number of tokens whose features occur only in a document and its duplicates, shape (n_documents,).
 
-    is_new     (n_documents,), documents that are no part of the statistics: they have none
+    is_new     (n_documents,), which documents are not part of the statistics; they have 0
     is_binary  whether each feature counts once
     """
     if is_new is not None:

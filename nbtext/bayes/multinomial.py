@@ -14,7 +14,7 @@ from nbtext.features.kernel import choose_version
 
 left_out_gains = choose_version(plain.left_out_gains, "nbtext.bayes._statistics")
 
-MOST_TABLED = 4096  # counts whose logarithms are looked up
+TABLE_SIZE = 4096  # counts whose logarithms are in a table
 
 
 def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> LinearScorer:
@@ -33,18 +33,18 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
     """
     totals = statistics.class_occurrences + smoothing * statistics.n_features
     default = log_share(np.zeros(statistics.n_classes), totals, smoothing)
-    seen = log_share(statistics.occurrences, totals, smoothing, of=statistics.classes)
+    log_probabilities = log_share(statistics.occurrences, totals, smoothing, of=statistics.classes)
     return LinearScorer(
         np.zeros(statistics.n_classes),
         default,
         statistics.indptr,
         statistics.classes,
-        seen - default[statistics.classes],
+        log_probabilities - default[statistics.classes],
     )
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
-    """Leave-one-out scores. Only the own class changes: it loses the document's counts and length."""
+    """Return leave-one-out scores. Only the own class changes: it loses the document's counts and length."""
     documents = left_out.documents
     totals = statistics.class_occurrences[documents.classes] - left_out.copies * documents.totals
     others = statistics.occurrences[statistics.locate(documents)] - left_out.entry_counts
@@ -53,15 +53,15 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
 
 
 def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
-    """Leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
+    """Return leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
 
     A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α). The first
-    sum needs only the features that the class has. The kernel subtracts c_j copies by itself: it gets counts times
-    copies, and the sums are divided by the copies.
+    sum needs only the features that the class has. The kernel subtracts the counts that it is given from t_kj. So it
+    is given c_j times the copies, and the sums are divided by the copies.
     """
     documents, copies = left_out.documents, left_out.copies
     alphas = np.array(smoothings, dtype=np.float64)
-    counts = np.arange(min(MOST_TABLED, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
+    counts = np.arange(min(TABLE_SIZE, int(statistics.occurrences.max(initial=0)) + 1), dtype=np.float64)
     table = np.log(counts[:, None] + alphas) - np.log(alphas)
     gains = left_out_gains(
         (documents.indptr, documents.indices, left_out.entry_counts.astype(np.int32, copy=False)),
@@ -75,12 +75,12 @@ def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothin
     gains /= copies[:, None, None]
     totals = np.repeat(statistics.class_occurrences[None, :].astype(np.float64), len(documents), axis=0)
     totals[left_out.own] -= copies * documents.totals
-    nothing = documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
-    return np.asarray(np.moveaxis(gains - nothing, 2, 0))
+    base = documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
+    return np.asarray(np.moveaxis(gains - base, 2, 0))
 
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
-    """The weight of a feature that no remaining document has, shape (n, n_classes)."""
+    """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
     totals = np.tile(statistics.class_occurrences + smoothing * statistics.n_features, (len(left_out), 1))
     totals[left_out.own] -= left_out.copies * left_out.documents.totals
     return log_share(np.zeros(1), totals, smoothing)
@@ -94,7 +94,7 @@ def draw_tokens(weights: Floats, random: np.random.Generator, length: int) -> Fe
 
 
 def sum_log_probabilities(scorer: LinearScorer) -> float:
-    """Σ_kj log θ_kj: the logarithm of a Dirichlet(α + 1) density, per unit of α."""
+    """Return Σ_kj log θ_kj: the logarithm of a Dirichlet(α + 1) density, per unit of α."""
     return float(scorer.n_features * scorer.default.sum() + scorer.deltas.sum())
 
 

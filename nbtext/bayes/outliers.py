@@ -14,9 +14,9 @@ QUANTILE = 0.01  # share of left-out training documents below the threshold
 
 
 def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
-    """log p(x) / L = log Σ_k p(x, k) / L in nats, shape (n_documents,); NaN for a document without tokens.
+    """Return log p(x) / L = log Σ_k p(x, k) / L in nats, shape (n_documents,); NaN for a document without tokens.
 
-    It can be compared between documents of different lengths.
+    Documents of different lengths can be compared by it.
 
     scores   (n_documents, n_classes), log p(x, k)
     lengths  (n_documents,), tokens
@@ -28,7 +28,7 @@ def log_likelihood_per_token(scores: Floats, lengths: NDArray[Any]) -> Floats:
 
 
 def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]) -> Floats:
-    """The scores with each token that the vocabulary lacks counted as a feature that no class has used.
+    """Return the scores plus the weight of each out-of-vocabulary token, as of a feature that no class has.
 
     default  (n_classes,), the weight of such a feature
     """
@@ -36,23 +36,23 @@ def with_unknown_tokens(scores: Floats, default: Floats, n_unknown: NDArray[Any]
 
 
 def typical(left_out: Floats, lengths: NDArray[Any]) -> Quantiles | None:
-    """The distribution of the log-likelihood per token of left-out documents; None if none has a token."""
+    """Return the distribution of the log-likelihood per token of left-out documents; None if none has a token."""
     judged = log_likelihood_per_token(left_out, lengths)
     return Quantiles.of(judged[np.isfinite(judged)])
 
 
 def threshold(typical: Quantiles) -> float:
-    """The log-likelihood per token below which a document is an outlier."""
+    """Return the log-likelihood per token below which a document is an outlier."""
     return float(np.interp(QUANTILE, np.linspace(0, 1, len(typical.points)), typical.points))
 
 
 def typicality(likelihoods: Floats, typical: Quantiles) -> Floats:
-    """Typicality, a conformal p-value: the share of left-out documents that are less likely; NaN if the likelihood is.
+    """Return the typicality, a conformal p-value: the share of left-out documents that are less likely.
 
-    Below the least likely of n documents it decreases from 1 / (n + 1) by a factor of e per nat, so that outliers can
-    be ranked.
+    For likelihoods below those of all n left-out documents it decreases from 1 / (n + 1) by a factor of e per nat, so
+    that outliers can be ranked.
 
-    likelihoods  (n_documents,), log p(x) per token
+    likelihoods  (n_documents,), log p(x) per token; the typicality of NaN is NaN
     """
     n, points = typical.numbers, typical.points
     among = 1 + np.interp(likelihoods, points, np.linspace(0, n - 1, len(points)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nbtext.features.csr import entries_of, run_starts
 
 Floats = NDArray[np.float64]
-# statistics as plain arrays, feature by feature: indptr, classes, documents, occurrences
+# the arrays of class statistics, sorted by feature: indptr, classes, documents, occurrences
 Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
 
 
@@ -49,11 +49,11 @@ def left_out_gains(
     log_smoothings: Floats,
     table: Floats,
 ) -> Floats:
-    """Return how much each document, left out of its class, gains in each class over a document of unseen features.
+    """Return Σ counts · log(1 + t / smoothing) of each document in each class, t without the document itself.
 
     rows     (indptr, indices, counts): documents that the corpus holds
     table    (n, n_smoothings), log(1 + t / smoothing) for t = 0 ... n - 1
-    returns  (n_documents, n_classes, n_smoothings): the sums of counts * log(1 + t / smoothing)
+    returns  (n_documents, n_classes, n_smoothings); t is the occurrences of a feature in a class
     raises   ValueError: a document is not part of the corpus
     """
     indptr, indices, counts = rows
@@ -62,15 +62,15 @@ def left_out_gains(
     _, entries = entries_of(w_indptr, indices)
     documents = np.repeat(np.repeat(np.arange(len(row_classes)), np.diff(indptr)), widths)
     classes, times = w_classes[entries], np.repeat(counts, widths)
-    sightings = occurrences[entries] - np.where(classes == row_classes[documents], times, 0)
-    if sightings.min(initial=0) < 0:
-        raise ValueError("a document is no part of the corpus")
+    others = occurrences[entries] - np.where(classes == row_classes[documents], times, 0)
+    if others.min(initial=0) < 0:
+        raise ValueError("a document is not part of the corpus")
     gains = np.zeros((len(row_classes), n_classes, len(smoothings)))
     places = documents * n_classes + classes
     for a, (smoothing, log_smoothing) in enumerate(zip(smoothings.tolist(), log_smoothings.tolist(), strict=True)):
-        logs = table[np.minimum(sightings, len(table) - 1), a]
-        for entry in np.flatnonzero(sightings >= len(table)):  # by the logarithm of C, as in the kernel
-            logs[entry] = math.log(sightings[entry] + smoothing) - log_smoothing
+        logs = table[np.minimum(others, len(table) - 1), a]
+        for entry in np.flatnonzero(others >= len(table)):  # by C's logarithm, as in the kernel
+            logs[entry] = math.log(others[entry] + smoothing) - log_smoothing
         sums = np.bincount(places, weights=times * logs, minlength=len(row_classes) * n_classes)
         gains[:, :, a] = sums.reshape(len(row_classes), n_classes)
     return gains

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
 
-MOST_POINTS = 1001  # the extremes, and each thousandth between them
-LEAST = 1e-300  # of a probability, so that its logarithm is finite
-STRANGEST = 2.0  # the nonconformity of a label that the model does not know: more than any other
+MOST_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
+MIN_PROBABILITY = 1e-300  # so that its logarithm is finite
+MAX_NONCONFORMITY = 2.0  # of a label that the model does not know; all other scores are at most 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantiles:
-    """The distribution of numbers: all of them if they are few, otherwise 1001 order statistics at even ranks.
+    """The distribution of some numbers: all of them, but at most 1001 quantiles at equally spaced ranks.
 
     points   (n_points,), ascending, from the smallest to the largest number
     numbers  how many numbers there were
@@ -29,7 +29,7 @@ class Quantiles:
 
     @classmethod
     def of(cls, numbers: NDArray[Any]) -> Quantiles | None:
-        """The distribution of these finite numbers; None of none."""
+        """Return the distribution of finite numbers; None if there are none."""
         if len(numbers) == 0:
             return None
         ascending = np.sort(numbers.astype(np.float64))
@@ -37,9 +37,9 @@ class Quantiles:
         return cls(np.interp(ranks, np.arange(len(numbers)), ascending), len(numbers))
 
     def upper_bound(self, share: float) -> float:
-        """The number that a new exchangeable one does not exceed with at least this probability.
+        """Return the bound that a new exchangeable number does not exceed with at least this probability.
 
-        It is the ⌈(n + 1) · share⌉-th smallest of the n numbers, and infinity if there are too few of them (Vovk,
+        It is the ⌈(n + 1) · share⌉-th smallest of the n numbers, and infinity if there are too few (Vovk,
         Gammerman, Shafer, Algorithmic Learning in a Random World, 2005, section 2.2).
         """
         rank = math.ceil((self.numbers + 1) * share - 1e-9)
@@ -52,23 +52,23 @@ class Quantiles:
 
 
 def nonconformity(probabilities: Floats) -> Floats:
-    """The nonconformity score of each label for each document, shape (n_documents, n_classes).
+    """Return the nonconformity score of each label for each document, shape (n_documents, n_classes).
 
-    It is that of adaptive prediction sets: the probability of all labels that are more probable, from 0 to 1. For every
-    most probable label that would be 0; there it is the logarithm of the probability of all other labels, which is
-    below 0. So scores hardly tie, no randomization is needed for the coverage that is asked for, and if less than the
-    accuracy is asked for, the empty sets are those of the least certain documents.
+    It is the score of adaptive prediction sets: the sum of the probabilities of all more probable labels, from 0 to 1.
+    The most probable label would always have score 0. Its score is the logarithm of the probability of all other labels
+    instead, which is below 0. So ties are rare, and the coverage needs no randomization. If the coverage is below the
+    accuracy, the least certain documents have empty sets.
 
     probabilities  (n_documents, n_classes), rows that sum to one
     source         Romano, Sesia, Candès, Classification with Valid and Adaptive Coverage, 2020, section 2 (there u is
-                   random; here it is 0, and 1 for a document's first label, on another scale)
+                   random; here it is 0, and 1 for the most probable label, on another scale)
     """
     order = np.argsort(-probabilities, axis=1, kind="stable")
     descending = np.take_along_axis(probabilities, order, axis=1)
     before = np.cumsum(descending, axis=1) - descending
     is_tied = descending[:, 1:] == descending[:, :-1]
     starts = np.where(np.pad(is_tied, ((0, 0), (1, 0))), 0, np.arange(probabilities.shape[1]))
-    starts = np.maximum.accumulate(starts, axis=1)  # equal probabilities, equal scores
+    starts = np.maximum.accumulate(starts, axis=1)  # equal probabilities have equal scores
     scores = np.take_along_axis(before, starts, axis=1)
     scores[starts == 0] = np.repeat(_log_rest(descending), (starts == 0).sum(axis=1))
     result = np.empty_like(scores)
@@ -77,7 +77,7 @@ def nonconformity(probabilities: Floats) -> Floats:
 
 
 def own_nonconformity(probabilities: Floats, classes: NDArray[Any]) -> Floats:
-    """The nonconformity score of each document's own label, shape (n_documents,), as `nonconformity` gives it."""
+    """Return the nonconformity score of each document's own label, shape (n_documents,); see `nonconformity`."""
     own = probabilities[np.arange(len(classes)), classes]
     before = np.where(probabilities > own[:, None], probabilities, 0.0).sum(axis=1)
     is_first = before == 0
@@ -86,7 +86,7 @@ def own_nonconformity(probabilities: Floats, classes: NDArray[Any]) -> Floats:
 
 
 def _log_rest(probabilities: Floats) -> Floats:
-    """The logarithm of the probability of all labels but the most probable one."""
+    """Return the logarithm of the probability of all labels but the most probable one."""
     others = probabilities.copy()
     others[np.arange(len(others)), others.argmax(axis=1)] = 0.0
-    return np.asarray(np.log(np.clip(others.sum(axis=1), LEAST, 1.0)))
+    return np.asarray(np.log(np.clip(others.sum(axis=1), MIN_PROBABILITY, 1.0)))

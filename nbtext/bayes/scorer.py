@@ -1,4 +1,4 @@
-"""The sparse linear scorer that every event model compiles to, and what single features add to its scores."""
+"""The sparse linear scorer to which every model compiles, and the contributions of features to its scores."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Derivation(Protocol):
 
     @property
     def height(self) -> int:
-        """Scores that add up to one class's score: those of class k are n_classes apart, from k on."""
+        """Number of partial scores whose sum is a class's score: k, k + n_classes, and so on for class k."""
 
     def rows(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Csr:
-        """The rows over the derived columns, in ascending order if the given ones are."""
+        """Return the rows over the derived columns; they are ascending if the given ones are."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearScorer(SparseWeights):
-    """Weights that give each class a score; natural logarithms where the model has probabilities.
+    """Weights that give each class a score; natural logarithms if the model has probabilities.
 
-    derivation  how columns follow from features; None where each feature is a column. If there is one, read "column"
-                for "feature" in SparseWeights, and "score" for "class" where several scores are added up
+    derivation  makes columns of features; None: each feature is a column. With a derivation, the "features" of
+                SparseWeights are columns, and its "classes" are partial scores
     """
 
     derivation: Derivation | None = None
@@ -54,11 +54,11 @@ class LinearScorer(SparseWeights):
         return self.n_columns if self.derivation is None else self.n_columns // self.derivation.width
 
     def with_prior(self, log_prior: Floats) -> LinearScorer:
-        """The scorer of the joint probability: each class's log prior is added to its bias."""
+        """Return the scorer of the joint probability: each class's log prior is added to its bias."""
         return replace(self, bias=self.bias + np.pad(log_prior, (0, len(self.bias) - len(log_prior))))
 
     def scores(self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]) -> Floats:
-        """The scores of documents in compressed sparse rows of features: shape (n_documents, n_classes)."""
+        """Return the scores of documents in compressed sparse rows of features, shape (n_documents, n_classes)."""
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(indptr, indices, values)
         scores = score_rows(indptr, indices, values, self)
@@ -67,13 +67,13 @@ class LinearScorer(SparseWeights):
         return np.asarray(scores.reshape(len(scores), self.derivation.height, self.n_classes).sum(axis=1))
 
     def bias_of(self, k: int) -> float:
-        """The score of class k for a document without features."""
+        """Return the score of class k for a document without features."""
         return float(sum(self.bias[row] for row in self._rows(k)))
 
     def contributions(self, indices: NDArray[np.int32], values: NDArray[Any], k: int) -> Floats:
-        """What each feature of one document adds to the score of class k, shape (n_entries,).
+        """Return what each feature of one document adds to the score of class k, shape (n_entries,).
 
-        Together with `bias_of(k)` they are the score.
+        The sum of the contributions and `bias_of(k)` is the score.
 
         indices  (n_entries,), the document's features, ascending
         values   (n_entries,), their weights in the document
@@ -87,12 +87,12 @@ class LinearScorer(SparseWeights):
         return np.bincount(owners, weights=parts, minlength=n_entries).astype(np.float64, copy=False)
 
     def _rows(self, k: int) -> list[int]:
-        """The rows of scores that add up to class k's."""
+        """Return the numbers of the partial scores whose sum is the score of class k."""
         height = 1 if self.derivation is None else self.derivation.height
         return [k + part * self.n_classes for part in range(height)]
 
     def _column_weights(self, columns: NDArray[np.int32], row: int) -> Floats:
-        """The weight of each of these columns in one row of scores."""
+        """Return the weight of each of these columns in one partial score."""
         weights = np.full(len(columns), self.default[row])
         if self.base is not None and self.base_scale is not None:
             weights += self.base_scale[row] * self.base[columns]
@@ -105,7 +105,7 @@ class LinearScorer(SparseWeights):
 
 
 class ClassWeights:
-    """The weights of one class at a time, so that looking into a model of many classes stays sparse.
+    """Computes dense weights, one class at a time, so that the inspection of many classes takes little memory.
 
     With derived columns, the weight of a feature is what a value of 1 adds to the score.
     """
@@ -117,7 +117,7 @@ class ClassWeights:
         self._columns = np.repeat(np.arange(scorer.n_columns), np.diff(scorer.indptr))[self._order]
 
     def of(self, k: int) -> Floats:
-        """The weights of class k, shape (n_features,)."""
+        """Return the weights of class k, shape (n_features,)."""
         derivation, n_features = self._scorer.derivation, self._scorer.n_features
         if derivation is None:
             return self.row(k)
@@ -130,7 +130,7 @@ class ClassWeights:
         return np.add.reduceat(total, indptr[:-1]) if n_features else total
 
     def sums(self) -> Floats:
-        """The sum of all classes' weights, shape (n_features,)."""
+        """Return the sum of all classes' weights, shape (n_features,)."""
         if self._scorer.derivation is not None:
             return sum((self.of(k) for k in range(self._scorer.n_classes)), np.zeros(self._scorer.n_features))
         scorer = self._scorer
@@ -141,7 +141,7 @@ class ClassWeights:
         return total
 
     def row(self, row: int) -> Floats:
-        """The weights in one row of scores, shape (n_columns,)."""
+        """Return the weights in one partial score, shape (n_columns,)."""
         scorer, own = self._scorer, slice(self._bounds[row], self._bounds[row + 1])
         weights = np.full(scorer.n_columns, scorer.default[row])
         if scorer.base is not None and scorer.base_scale is not None:
@@ -151,7 +151,7 @@ class ClassWeights:
 
 
 def derive(documents: DocumentCounts, derivation: Derivation) -> DocumentCounts:
-    """The documents over the derived columns."""
+    """Return the documents over the derived columns."""
     indptr, indices, values = derivation.rows(documents.indptr, documents.indices, documents.counts)
     return replace(documents, indptr=indptr, indices=indices, counts=values)
 
@@ -166,7 +166,7 @@ def check_columns(n_features: int, derivation: Derivation) -> None:
 
 
 def log_posterior(scores: Floats) -> Floats:
-    """Scores normalized to log-probabilities over the classes, row by row, without overflow or underflow."""
+    """Return each row of scores normalized to log-probabilities over the classes, without overflow or underflow."""
     shifted = scores - scores.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
@@ -174,7 +174,7 @@ def log_posterior(scores: Floats) -> Floats:
 def log_share(
     counts: NDArray[Any], totals: NDArray[Any], smoothing: float, *, of: NDArray[Any] | slice = ALL
 ) -> Floats:
-    """log((counts + smoothing) / totals[of]), element by element; the totals include their smoothing already.
+    """Return log((counts + smoothing) / totals[of]), element by element; the totals include their smoothing.
 
     With smoothing 0 this is the maximum-likelihood estimate, clipped to [CLIP, 1 - CLIP]; 0 of 0 counts as 0.
     """

@@ -1,4 +1,4 @@
-"""How counts become a model: the options of that stage, and nothing else."""
+"""The settings of models."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LINEAR_MODELS = ("logistic", "nbsvm")
 LOSSES = ("squared-hinge", "logistic")
 AUTO = "auto"
 MOST_VALUES = 1000  # of a feature, 0 included
-MOST_KEPT = 2**62  # documents of a sample
-SMALLEST, LARGEST = 1e-100, 1e100  # smoothing and priors that are given: ratios and sums of such are finite
-SMALLEST_C, LARGEST_C = 1e-20, 1e20  # beyond, weights lose their digits
+MOST_KEPT = 2**62  # documents of a retained sample
+SMALLEST, LARGEST = 1e-100, 1e100  # of smoothing and priors, so that their ratios and sums are finite
+SMALLEST_C, LARGEST_C = 1e-20, 1e20  # outside this range, weights lose precision
 METRICS = ("accuracy", "macro_f1", "log_loss")
 PRIORS = ("empirical", "uniform")
 

@@ -14,7 +14,7 @@ from nbtext.bayes.confusion import Confused, most_confused
 from nbtext.bayes.decision_offsets import fit_decision_offsets
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import threshold, typical
-from nbtext.bayes.prediction_sets import STRANGEST, Quantiles, own_nonconformity
+from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
 from nbtext.bayes.scorer import Floats
 from nbtext.parallel import parallel_calls
 
@@ -104,7 +104,7 @@ def judge(
     predicted = calibration.decide(log_posterior)
     loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
     accuracy, confused = float((predicted == classes).mean()), most_confused(classes, predicted)
-    own = np.concatenate((own_nonconformity(np.exp(log_posterior), classes), np.full(n_unjudged, STRANGEST)))
+    own = np.concatenate((own_nonconformity(np.exp(log_posterior), classes), np.full(n_unjudged, MAX_NONCONFORMITY)))
     return Selection(
         selection.hyperparameters,
         replace(calibration, nonconformity=Quantiles.of(own)),

@@ -1,4 +1,4 @@
-"""The comparison of ways to learn from unlabeled documents, on held-out labeled documents."""
+"""Comparison of semi-supervised candidates on held-out labeled documents."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from nbtext.parallel import parallel_calls
 
 N_FOLDS = 5
 METHODS = ("em", "marginals")
-ALWAYS_IN = -1  # the fold of a document that is never held out
+NEVER_HELD_OUT = -1  # the fold of a document that is never held out
 
 
-class Way(Protocol):
-    """A way to learn from labeled and unlabeled documents; with weight 0 from the labeled ones alone."""
+class Candidate(Protocol):
+    """A method with hyperparameters that fits labeled and unlabeled documents; with weight 0 only the labeled ones."""
 
     @property
     def name(self) -> str: ...
@@ -39,13 +39,14 @@ class Way(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A way to learn, and its results on held-out documents.
+    """A candidate, and its results on held-out documents.
 
-    complete, known  (n_judged, n_classes), scores by all features, and by those that other documents hold too
-    selection        calibrated, with its estimate
+    complete   (n_held_out, n_classes), scores by all features
+    known      (n_held_out, n_classes), scores by features that other documents have too
+    selection  the smoothing with its calibration and estimate
     """
 
-    way: Way
+    candidate: Candidate
     complete: Floats
     known: Floats
     selection: Selection
@@ -61,10 +62,10 @@ class Unlabeled:
     """How a model learned from unlabeled documents.
 
     method           one of METHODS
-    documents        how many there were
-    weight           λ, what each of them counts beside a labeled one
-    log_prior        (n_classes,), what it believes of the classes, which labeled documents' counts do not tell
-    log_likelihoods  of em, penalized, in nats: before the first step and after each
+    documents        number of unlabeled documents
+    weight           λ, the weight of an unlabeled document relative to a labeled one
+    log_prior        (n_classes,), the class log priors, which the counts of labeled documents do not determine
+    log_likelihoods  of em, penalized, in nats: before the first step and after each step
     """
 
     method: str
@@ -76,80 +77,84 @@ class Unlabeled:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Labeled documents, a fifth of which at a time is subtracted from the counts and scored.
+    """Labeled documents for k-fold cross-validation: each fold is subtracted from the counts and scored.
 
-    Leave-one-out is fast only if the soft labels of the unlabeled documents stay as they are, and these depend on the
-    document: for 20 Newsgroups with 15 labeled documents per class it estimates 0.89, the folds estimate 0.68, and the
-    test accuracy is 0.66. So each fold fits everything again. The only document of a class is never held out.
+    Leave-one-out is fast only if the probabilities of the unlabeled documents' labels stay fixed. But they depend on
+    the left-out document: for 20 Newsgroups with 15 labeled documents per class, leave-one-out estimates an accuracy of
+    0.89, the folds 0.68, and the test accuracy is 0.66. So each fold fits a new model. The only document of a class is
+    never held out.
 
-    statistics  counts of all labeled documents, of presence where the model reads that
-    sample      those of them that are asked about
+    statistics  counts of all labeled documents; binary counts if the model is binary
+    sample      the labeled documents that are held out
     lengths     (n_documents,), tokens of each document of the sample
-    is_alone    (n_features,), which features no other document holds, with a label or without: a model would not know
-                them, and ignore them
+    is_hapax    (n_features,), whether only one document, labeled or unlabeled, has the feature. It is out of vocabulary
+                when that document is held out
     """
 
     statistics: ClassStatistics
     sample: DocumentCounts
     lengths: NDArray[Any]
-    is_alone: NDArray[np.bool_]
+    is_hapax: NDArray[np.bool_]
     jobs: int = 1
 
     @cached_property
     def folds(self) -> NDArray[np.int64]:
-        """The fold of each document; duplicates share one, and no class loses all of its documents to a fold."""
+        """The fold of each document. Duplicates are in one fold; no fold has all documents of a class."""
         classes = self.sample.classes
         order = np.argsort(classes, kind="stable")
-        has_company = self.statistics.class_documents[classes[order]] > 1
-        folds = np.full(len(classes), ALWAYS_IN, dtype=np.int64)
-        folds[order[has_company]] = np.arange(has_company.sum()) % N_FOLDS
+        has_others = self.statistics.class_documents[classes[order]] > 1
+        folds = np.full(len(classes), NEVER_HELD_OUT, dtype=np.int64)
+        folds[order[has_others]] = np.arange(has_others.sum()) % N_FOLDS
         folds = join_duplicates(folds, self.sample)
         n_classes = self.statistics.n_classes
         sizes = np.bincount((folds + 1) * n_classes + classes, minlength=(N_FOLDS + 1) * n_classes)
         is_whole = np.asarray(sizes.reshape(-1, n_classes)[1:] >= self.statistics.class_documents)
-        folds[np.asarray(is_whole.any(axis=0))[classes]] = ALWAYS_IN
+        folds[np.asarray(is_whole.any(axis=0))[classes]] = NEVER_HELD_OUT
         return folds
 
     @cached_property
-    def judged(self) -> NDArray[np.int64]:
-        """The documents that are held out once."""
-        return np.flatnonzero(self.folds != ALWAYS_IN)
+    def held_out(self) -> NDArray[np.int64]:
+        """The numbers of the documents that are held out, each once."""
+        return np.flatnonzero(self.folds != NEVER_HELD_OUT)
 
-    def compare(self, *ways: Way, optimize: str | None = None) -> list[Trial]:
-        """The results of each way on the held-out documents."""
+    def compare(self, *candidates: Candidate, optimize: str | None = None) -> list[Trial]:
+        """Return the results of each candidate on the held-out documents."""
         parts = [np.flatnonzero(self.folds == fold) for fold in range(N_FOLDS)]
         parts = [part for part in parts if len(part)]
-        answers = iter(
-            parallel_calls([partial(self._of_part, part, way) for way in ways for part in parts], jobs=self.jobs)
-        )
-        return [self._trial(way, [(part, next(answers)) for part in parts], optimize) for way in ways]
+        calls = [partial(self._score_part, part, candidate) for candidate in candidates for part in parts]
+        scores = iter(parallel_calls(calls, jobs=self.jobs))
+        return [self._trial(each, [(part, next(scores)) for part in parts], optimize) for each in candidates]
 
     def select_uncalibrated(self, trial: Trial, *, optimize: str | None) -> Selection:
-        """The same selection without a temperature."""
-        return self._select(trial.way.smoothing, trial.complete, trial.known, None, optimize)
+        """Return the selection of a trial without a temperature."""
+        return self._select(trial.candidate.smoothing, trial.complete, trial.known, None, optimize)
 
-    def _of_part(self, part: NDArray[np.int64], way: Way) -> Floats:
+    def _score_part(self, part: NDArray[np.int64], candidate: Candidate) -> Floats:
+        """Return the scores of a part by a model of all others: complete and known, (2, n_part, n_classes)."""
         held_out = self.sample.take(part)
         rest = self.statistics - count_classes(held_out, self.statistics.n_features, self.statistics.n_classes)
-        scorer = way.fit(rest, is_watched=False).scorer
+        scorer = candidate.fit(rest, is_watched=False).scorer
         scores = scorer.scores(held_out.indptr, held_out.indices, held_out.counts)
-        n_hapax = held_out.sum_features(self.is_alone)  # what nobody else holds weighs as what no class has used
+        n_hapax = held_out.sum_features(self.is_hapax)  # a hapax has the weight of a feature that no class has
         return np.stack((scores, scores - n_hapax[:, None] * scorer.default))
 
-    def _trial(self, way: Way, answers: list[tuple[NDArray[np.int64], Floats]], optimize: str | None) -> Trial:
+    def _trial(
+        self, candidate: Candidate, parts: list[tuple[NDArray[np.int64], Floats]], optimize: str | None
+    ) -> Trial:
         scores = np.zeros((2, len(self.folds), self.statistics.n_classes))
-        for part, answer in answers:
-            scores[:, part] = answer
-        complete, known = scores[:, self.judged]
-        n_known, classes = self._n_known, self.sample.classes[self.judged]
-        calibration = fit_temperature(known, n_known, classes) if len(classes) else None
-        return Trial(way, complete, known, self._select(way.smoothing, complete, known, calibration, optimize))
+        for part, part_scores in parts:
+            scores[:, part] = part_scores
+        complete, known = scores[:, self.held_out]
+        n_known, classes = self._n_known, self.sample.classes[self.held_out]
+        temperature = fit_temperature(known, n_known, classes) if len(classes) else None
+        selection = self._select(candidate.smoothing, complete, known, temperature, optimize)
+        return Trial(candidate, complete, known, selection)
 
     @property
     def _n_known(self) -> Floats:
-        """The tokens of each judged document that other documents hold too."""
-        n_hapax = self.sample.sum_features(self.is_alone)
-        return np.asarray(self.lengths - n_hapax)[self.judged]
+        """The number of tokens of each held-out document that other documents have too."""
+        n_hapax = self.sample.sum_features(self.is_hapax)
+        return np.asarray(self.lengths - n_hapax)[self.held_out]
 
     def _select(
         self,
@@ -159,7 +164,7 @@ class HeldOut:
         temperature: TemperatureScaling | None,
         optimize: str | None,
     ) -> Selection:
-        classes = self.sample.classes[self.judged]
+        classes = self.sample.classes[self.held_out]
         selection = Selection(Hyperparameters(smoothing), Calibration(temperature))
         if len(classes) == 0:
             return selection
@@ -167,4 +172,4 @@ class HeldOut:
             selection, known, self._n_known, classes,
             n_unjudged=len(self.sample) - len(classes), optimize=optimize,
         )  # fmt: skip
-        return add_likelihoods(selection, complete, self.lengths[self.judged])
+        return add_likelihoods(selection, complete, self.lengths[self.held_out])

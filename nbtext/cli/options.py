@@ -20,7 +20,7 @@ from nbtext.documents.settings import ReadingSettings
 from nbtext.evaluation.settings import SEARCHES, CurveSettings, FoldSettings, SearchSettings, models_to_compare
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.settings import DecisionSettings, FadingSettings, UnlabeledSettings
+from nbtext.model.settings import DecaySettings, DecisionSettings, UnlabeledSettings
 from nbtext.parallel import available_cpus
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ CLUSTER_STAGE = stage(
 )  # fmt: skip
 
 DECAY_STAGE = stage(
-    "decay", FadingSettings, "Decay",
+    "decay", DecaySettings, "Decay",
     Option("--half-life", type=DURATION,
            help="Time after which a document that was learned before weighs half, such as 30d, 12h or 4w. Needs "
            "--elapsed."),

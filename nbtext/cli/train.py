@@ -104,11 +104,11 @@ def _learns_unlabeled(settings: UnlabeledSettings, unlabeled: tuple[str, ...]) -
 
     raises  SettingsError: there are documents without a method, or a method without documents
     """
-    if settings.option is not None and not unlabeled:
-        raise SettingsError("there are no unlabeled documents", where=settings.option, hint="give --unlabeled SOURCE")
-    if settings.option is None and unlabeled:
+    if settings.method is not None and not unlabeled:
+        raise SettingsError("there are no unlabeled documents", where=settings.method, hint="give --unlabeled SOURCE")
+    if settings.method is None and unlabeled:
         raise SettingsError("no method is given", where="--unlabeled", hint="add --em 10 or --marginals")
-    return settings.option is not None
+    return settings.method is not None
 
 
 @dataclass(frozen=True, slots=True)

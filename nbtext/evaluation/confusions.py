@@ -11,7 +11,7 @@ import numpy as np
 
 from nbtext.evaluation.error_log import Cell, Example
 from nbtext.model.explanation import Explainer
-from nbtext.model.inspector import read_statistics
+from nbtext.model.inspector import used_statistics
 
 if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
@@ -129,7 +129,7 @@ def find_common_words(model: TrainedModel) -> frozenset[str]:
     features = model.fitted.vocabulary
     if features is None:
         return frozenset()
-    statistics = read_statistics(model)
+    statistics = used_statistics(model)
     shares = statistics.feature_sums(statistics.documents) / max(1, statistics.n_documents)
     return frozenset(features.term(j) for j in np.flatnonzero(shares > COMMON_SHARE).tolist())
 

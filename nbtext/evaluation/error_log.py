@@ -220,7 +220,7 @@ class ErrorLog:
         if batch.scores is not None:
             # the probabilities of the same labels without calibration
             exponentials = np.exp(batch.scores - batch.scores.max(axis=1, keepdims=True))
-            uncalibrated = exponentials[np.arange(len(rows)), predictions.chosen] / exponentials.sum(axis=1)
+            uncalibrated = exponentials[np.arange(len(rows)), predictions.label_classes] / exponentials.sum(axis=1)
             self.before_calibration = self.before_calibration or Reliability()
             self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
         self._record_examples(batch, outcomes.best)

@@ -100,7 +100,7 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, least: float = 0
     true = numbers.add(label for label in predictions.true_labels if label is not None)
     columns = np.full(len(numbers), -1)
     columns[classes] = np.arange(len(classes))
-    own, rows, chosen = columns[true], np.arange(len(true)), predictions.chosen
+    own, rows, chosen = columns[true], np.arange(len(true)), predictions.label_classes
     is_read = ~np.isnan(predictions.probabilities[:, 0]) if len(classes) else np.zeros(len(true), dtype=np.bool_)
     # a document that could not be read counts as a uniform guess
     probabilities = np.where(is_read[:, None], predictions.probabilities, 1 / max(1, len(classes)))

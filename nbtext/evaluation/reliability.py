@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.prediction_sets import STRANGEST, Quantiles, nonconformity
+from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, nonconformity
 from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.outcomes import Outcomes
 
@@ -155,7 +155,7 @@ def measure_set_sizes(
     scores, own = nonconformity(probabilities[::step]), own[::step]
     if not len(own):
         return ()
-    of_own = np.where(own >= 0, scores[np.arange(len(own)), own], STRANGEST)
+    of_own = np.where(own >= 0, scores[np.arange(len(own)), own], MAX_NONCONFORMITY)
     calibration = calibration or Quantiles.of(of_own)
     assert calibration is not None  # for the types: there are documents
     sizes = []

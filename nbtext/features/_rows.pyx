@@ -79,7 +79,7 @@ cdef class Weights:
         release(&self.dense)
 
     cdef int expand(self) except -1:
-        """Expand the deltas to a dense matrix if it is hardly larger: then each feature is one contiguous read."""
+        """Expand the deltas to a dense matrix if it is not much larger: then each feature is one contiguous read."""
         cdef Scorer* scorer = &self.scorer
         cdef size_t feature, size = scorer.n_features * scorer.n_classes
         cdef int64_t entry
@@ -181,7 +181,7 @@ def arrange(rows, columns):
     cdef size_t row, i, start, count, n_done = 0, n_rows = len(rows.indptr) - 1, n_entries = len(rows.indices)
     cdef Buffer entries = Buffer(NULL, 0)
     cdef Buffer spare = Buffer(NULL, 0)
-    cdef const uint64_t* found
+    cdef const uint64_t* arranged
     if <size_t> len(rows.counts) != n_entries or not is_indptr(starts, n_entries):
         raise ValueError("the arrays of the rows do not fit each other")
     indptr = np.zeros(n_rows + 1, dtype=np.int64)
@@ -196,9 +196,9 @@ def arrange(rows, columns):
                     reserve(&entries, count, sizeof(uint64_t))
                     count = arrange_row(&indices[start], &counts[start], count, places, <uint64_t*> entries.data)
                     sort_entries(<uint64_t*> entries.data, count, &spare)
-                    found = <const uint64_t*> entries.data
+                    arranged = <const uint64_t*> entries.data
                     for i in range(count):
-                        to_indices[n_done + i], to_counts[n_done + i] = <int32_t> feature_of(found[i]), <int32_t> count_of(found[i])
+                        to_indices[n_done + i], to_counts[n_done + i] = <int32_t> feature_of(arranged[i]), <int32_t> count_of(arranged[i])
                     n_done += count
                 ends[row + 1] = n_done
     finally:
@@ -250,13 +250,13 @@ def score_rows(indptr, indices, values, scorer):
 
 
 cdef void copy_rows(
-    const int64_t[::1] starts, const int32_t[::1] indices, const Value[::1] counts, const int64_t[::1] picked,
+    const int64_t[::1] starts, const int32_t[::1] indices, const Value[::1] counts, const int64_t[::1] selected,
     const int64_t[::1] ends, int32_t[::1] to_indices, double[::1] to_weights, int32_t[::1] to_counts
 ) noexcept nogil:
     cdef Py_ssize_t row
     cdef int64_t start, length
-    for row in range(picked.shape[0]):
-        start, length = starts[picked[row]], ends[row + 1] - ends[row]
+    for row in range(selected.shape[0]):
+        start, length = starts[selected[row]], ends[row + 1] - ends[row]
         if length:
             memcpy(&to_indices[ends[row]], &indices[start], length * sizeof(int32_t))
             if Value is double:
@@ -265,18 +265,18 @@ cdef void copy_rows(
                 memcpy(&to_counts[ends[row]], &counts[start], length * sizeof(int32_t))
 
 
-def take_rows(indptr, indices, counts, picked):
+def take_rows(indptr, indices, counts, selected):
     """Return the rows with these numbers, in this order: (indptr, indices, counts)."""
-    cdef const int64_t[::1] starts = indptr, rows = picked
+    cdef const int64_t[::1] starts = indptr, rows = selected
     cdef const int32_t[::1] columns = indices, numbers
     cdef const double[::1] weights
     if len(indices) != len(counts) or not is_indptr(starts, len(indices)):
         raise ValueError("the arrays of the rows do not fit each other")
-    ends = np.zeros(len(picked) + 1, dtype=np.int64)
-    np.cumsum(np.diff(indptr)[picked], out=ends[1:])
-    if len(picked) and not 0 <= picked.min() <= picked.max() < len(indptr) - 1:
-        raise ValueError("there is no such row")
-    taken_indices, taken_counts = np.empty(ends[len(picked)], dtype=np.int32), np.empty(ends[len(picked)], dtype=counts.dtype)
+    ends = np.zeros(len(selected) + 1, dtype=np.int64)
+    np.cumsum(np.diff(indptr)[selected], out=ends[1:])
+    if len(selected) and not 0 <= selected.min() <= selected.max() < len(indptr) - 1:
+        raise ValueError("the number of a row is out of range")
+    taken_indices, taken_counts = np.empty(ends[len(selected)], dtype=np.int32), np.empty(ends[len(selected)], dtype=counts.dtype)
     cdef const int64_t[::1] bounds = ends
     cdef int32_t[::1] to_indices = taken_indices, to_counts
     cdef double[::1] to_weights
@@ -334,9 +334,9 @@ def entry_positions(indptr, indices, row_classes, w_indptr, w_classes):
         raise ValueError("the arrays of the rows do not fit each other")
     if len(indices):
         if len(w_classes) == 0:
-            raise ValueError("the rows are no part of these entries")
+            raise ValueError("the list of entries lacks an entry of the rows")
         with nogil:
             is_complete = find_entries(starts, features, wanted, bounds, classes, found)
     if not is_complete:
-        raise ValueError("the rows are no part of these entries")
+        raise ValueError("the list of entries lacks an entry of the rows")
     return positions

@@ -12,28 +12,37 @@ from nbtext.errors import MissingExtra, SettingsError
 from nbtext.features.settings import FeatureSettings
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
-# the same matches for every text, but faster: matches are greedy and begin at a word, so both \b always hold
-SAME_MATCHES_SOONER = r"\w\w+"
+# equal to TOKEN_PATTERN for every text, and faster: greedy matches begin and end at word boundaries
+FAST_TOKEN_PATTERN = r"\w\w+"
 LONGEST_TOKEN = 0xFFFF  # bytes in UTF-8; the same in the kernel
 TOO_LONG = f"token of more than {LONGEST_TOKEN:,} bytes"
 WHITE_SPACE = re.compile(r"\s\s+")
-LARGEST_MEMORY = 1_000_000  # cached normal forms of words
+MAX_CACHED = 1_000_000  # cached normal forms of words
 
 
 class Analyzer:
-    """Turns a text into features, exactly as scikit-learn's vectorizers do for the same options.
+    """Turns a text into features, as scikit-learn's vectorizers do with the same options.
 
-    Words: the text, in lower case and without accents where that is asked for; its tokens; without the stop words;
-    stemmed; every run of `ngrams` tokens, joined by a space. Characters: every run of `ngrams` characters of the text,
-    in which two or more white-space characters count as one space; `char_wb` takes them from each word by itself,
-    with a space on both sides, and a word shorter than n once.
+    With `analyzer="word"`, the steps are: lowercase the text, strip accents, find tokens, remove stop words, stem, and
+    join every run of `ngrams` tokens by spaces. With "char", features are all runs of `ngrams` characters, after two or
+    more white-space characters are replaced by one space. With "char_wb", they are the runs within each word, padded
+    with a space on both sides; a padded word that is shorter than n is one feature.
 
-    A token of more than 65,535 bytes in UTF-8, which no natural language has, is ignored and counted.
+    Tokens of more than 65,535 bytes in UTF-8 are ignored and counted; no natural language has them.
 
-    settings  the options; stop words, stems and the token pattern are for words only
-    raises    SettingsError: a token pattern that is none, a language without a stemmer, an option for words alone
-              among characters; MissingExtra: stemming without its library
-    source    scikit-learn 1.9, CountVectorizer.build_analyzer
+    Parameters
+    ----------
+    settings
+        Stop words, stemming and the token pattern apply to words only.
+
+    Raises
+    ------
+    SettingsError
+        The token pattern is invalid, the language has no stemmer, or an option for words is given for characters.
+    MissingExtra
+        The library for stemming is not installed.
+
+    Source: scikit-learn 1.9, CountVectorizer.build_analyzer.
 
     >>> Analyzer(FeatureSettings(ngrams=(1, 2)))("Call me NOW!")
     ['call', 'me', 'now', 'call me', 'me now']
@@ -45,7 +54,7 @@ class Analyzer:
         self._ngrams = settings.ngrams
         self._lowercase = settings.lowercase
         self._strip_accents = ACCENTS[settings.strip_accents]
-        self._find_tokens = token_pattern(settings).findall
+        self._find_tokens = compile_token_pattern(settings).findall
         self.normalizer = Normalizer(settings) if settings.stop_words or settings.stem is not None else None
         self._n_too_long = 0
         self._lock = Lock()
@@ -65,7 +74,7 @@ class Analyzer:
         return self._features(text)
 
     def document(self, texts: Sequence[str]) -> list[str]:
-        """Return the features of a document: of its one text, or of each field as `field:feature`."""
+        """Return the features of a document; with several text fields, each as `field:feature`."""
         if not self._prefixes:
             (text,) = texts
             return self(text)
@@ -75,7 +84,7 @@ class Analyzer:
         """Return the tokens of a text that is already lowercased and stripped of accents."""
         tokens: list[str] = self._find_tokens(text)
         if len(text) > LONGEST_TOKEN // 4:
-            tokens = self._without_long(tokens)
+            tokens = self._remove_long(tokens)
         if self.normalizer is None:
             return tokens
         return [word for word in map(self.normalizer.__getitem__, tokens) if word is not None]
@@ -86,7 +95,7 @@ class Analyzer:
             taken, self._n_too_long = self._n_too_long, 0
         return taken
 
-    def _without_long(self, tokens: list[str]) -> list[str]:
+    def _remove_long(self, tokens: list[str]) -> list[str]:
         kept = [token for token in tokens if not is_too_long(token)]
         with self._lock:
             self._n_too_long += len(tokens) - len(kept)
@@ -138,21 +147,21 @@ def has_own_pattern(settings: FeatureSettings) -> bool:
     return settings.token_pattern not in (None, TOKEN_PATTERN)
 
 
-def token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
-    """Return the compiled token pattern; if it has a group, that is the token.
+def compile_token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
+    """Return the compiled token pattern; if it has a group, the group is the token.
 
     raises  SettingsError: invalid regular expression, or more than one capturing group
     """
     if not has_own_pattern(settings):
-        return re.compile(SAME_MATCHES_SOONER)
+        return re.compile(FAST_TOKEN_PATTERN)
     try:
         pattern = re.compile(settings.token_pattern or "")
     except (re.error, OverflowError, RecursionError) as error:
-        raise SettingsError(f"no regular expression: {error}", where="--token-pattern") from None
+        raise SettingsError(f"invalid regular expression: {error}", where="token_pattern") from None
     if pattern.groups > 1:
         raise SettingsError(
-            f"{pattern.groups} capturing groups, where one at most can be the token",
-            where="--token-pattern",
+            f"{pattern.groups} capturing groups; at most one is allowed, which is the token",
+            where="token_pattern",
             hint="write (?:...) for the others",
         )
     return pattern
@@ -178,7 +187,7 @@ ACCENTS: dict[str | None, Callable[[str], str] | None] = {
 
 
 class Normalizer(dict[str, str | None]):
-    """Normal form of each word: its stem, or None for a stop word. It is a cache that threads may share."""
+    """A cache of the normal form of each word: its stem, or None for a stop word. Threads may share it."""
 
     def __init__(self, settings: FeatureSettings) -> None:
         super().__init__()
@@ -186,8 +195,8 @@ class Normalizer(dict[str, str | None]):
         self._stemmer = _stemmer(settings.stem) if settings.stem is not None else None
         self._lock = Lock()  # a Snowball stemmer is not thread-safe
 
-    def decide(self, word: str) -> str | None:
-        """Return the normal form of a word, not cached."""
+    def normalize(self, word: str) -> str | None:
+        """Return the normal form of a word, without the cache."""
         if word in self._stop_words:
             return None
         if self._stemmer is None:
@@ -196,10 +205,10 @@ class Normalizer(dict[str, str | None]):
             return str(self._stemmer.stemWord(word))
 
     def __missing__(self, word: str) -> str | None:
-        if len(self) >= LARGEST_MEMORY:
+        if len(self) >= MAX_CACHED:
             self.clear()
-        decision = self[word] = self.decide(word)
-        return decision
+        form = self[word] = self.normalize(word)
+        return form
 
 
 def _stemmer(language: str) -> Any:
@@ -210,17 +219,17 @@ def _stemmer(language: str) -> Any:
         raise MissingExtra("stemming", library="snowballstemmer", extra="stem") from None
     if language not in snowballstemmer.algorithms():
         languages = ", ".join(sorted(snowballstemmer.algorithms()))
-        raise SettingsError(f"no stemmer for {language}", where="--stem", hint=f"there is {languages}")
+        raise SettingsError(f"no stemmer for {language}", where="stem", hint=f"choose one of {languages}")
     return snowballstemmer.stemmer(language)
 
 
 def _refuse_word_options(settings: FeatureSettings) -> None:
     """Raise SettingsError if an option for words is given with features of characters."""
     given = {
-        "--token-pattern": settings.token_pattern is not None,
-        "--stop-words": bool(settings.stop_words),
-        "--stem": settings.stem is not None,
+        "token_pattern": settings.token_pattern is not None,
+        "stop_words": bool(settings.stop_words),
+        "stem": settings.stem is not None,
     }
-    for option, is_given in given.items():
+    for name, is_given in given.items():
         if is_given:
-            raise SettingsError("needs features of words", where=option, hint="leave it out, or use --analyzer word")
+            raise SettingsError("needs features of words", where=name, hint="leave it out, or use --analyzer word")

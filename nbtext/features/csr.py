@@ -31,10 +31,10 @@ def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def take_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], picked: NDArray[np.int64]
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], selected: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Return the rows with these numbers, in this order: (indptr, indices, counts)."""
-    bounds, entries = entries_of(indptr, picked)
+    bounds, entries = entries_of(indptr, selected)
     return bounds, indices[entries], counts[entries]
 
 
@@ -55,7 +55,7 @@ def entry_positions(
     wanted = indices.astype(np.int64) * n_classes + np.repeat(row_classes, np.diff(indptr))
     positions: NDArray[np.int64] = np.searchsorted(listed, wanted)
     if not np.array_equal(np.append(listed, -1)[positions], wanted):
-        raise ValueError("the rows are no part of these entries")
+        raise ValueError("the list of entries lacks an entry of the rows")
     return positions
 
 

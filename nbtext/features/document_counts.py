@@ -28,10 +28,10 @@ class DocumentCounts:
     counts         (n_entries,) int32 counts > 0, or float64 weights
     classes        (n_documents,) int32
     hashes         (n_documents,) uint64: hashes of the features and their counts. Documents with equal hashes are
-                   duplicates. The retained sample of k documents is those with the k smallest hashes, in any order of
-                   reading
-    groups         (n_documents,) str objects, the group or timestamp of each; None where no splitter needs it
-    token_lengths  (n_documents,), known tokens of each document where `counts` are weights that came from counts
+                   duplicates. A retained sample of k documents has the k smallest hashes, in any order of the
+                   input
+    groups         (n_documents,) str objects, the group or timestamp of each; None if no splitter needs it
+    token_lengths  (n_documents,), known tokens of each document, if `counts` are weights that were computed from counts
     """
 
     indptr: NDArray[np.int64]
@@ -70,24 +70,24 @@ class DocumentCounts:
 
     @property
     def has_lengths(self) -> bool:
-        """Whether the tokens of each document are known; a matrix of weights does not tell them."""
+        """Whether the number of tokens of each document is known; it is not for a matrix of weights."""
         return self.is_counted or self.token_lengths is not None
 
     @property
     def lengths(self) -> Floats:
-        """The known tokens of each document, shape (n_documents,); 1 where they are not known."""
+        """The number of known tokens of each document, shape (n_documents,); 1 if it is not known."""
         if self.token_lengths is not None:
             return self.token_lengths
         return self.totals if self.is_counted else np.ones(len(self))
 
     def sum_entries(self, values: Floats) -> Floats:
-        """The sum of one value for each entry, by document: shape (n_documents,)."""
+        """Return the sum of the entries' values for each document, shape (n_documents,)."""
         return np.bincount(self.entry_documents, weights=values, minlength=len(self)).astype(np.float64)
 
     def sum_features(self, features: NDArray[np.bool_], *, is_binary: bool = False) -> Floats:
-        """The counts of some features in each document, shape (n_documents,).
+        """Return the sum of the counts of some features in each document, shape (n_documents,).
 
-        features   (n_features,), which features are summed
+        features   (n_features,), whether each feature is summed
         is_binary  whether each feature counts once
         """
         entries = np.flatnonzero(features[self.indices])
@@ -96,15 +96,15 @@ class DocumentCounts:
         return np.bincount(documents, weights=weights, minlength=len(self)).astype(np.float64)
 
     def weigh(self, weights: NDArray[Any]) -> DocumentCounts:
-        """The same documents with other values for their entries; their lengths stay."""
+        """Return the same documents with other values for their entries; their lengths stay."""
         return replace(self, counts=weights, token_lengths=self.lengths if self.has_lengths else None)
 
     def binarize(self) -> DocumentCounts:
-        """The same documents with every count capped at one."""
+        """Return the same documents with binary counts."""
         return self.weigh(np.ones_like(self.counts))
 
     def restrict(self, columns: NDArray[np.int64], n_features: int) -> DocumentCounts:
-        """The same documents over these of the features only; `columns` ascends."""
+        """Return the same documents over some features only; `columns` is ascending."""
         renumbered = np.full(n_features, -1, dtype=np.int32)
         renumbered[columns] = np.arange(len(columns), dtype=np.int32)
         indices = renumbered[self.indices]
@@ -114,30 +114,30 @@ class DocumentCounts:
             indptr=running_sums(kept)[self.indptr],
             indices=indices[kept],
             counts=self.counts[kept],
-            token_lengths=None,  # the remaining ones follow from counts; weights no longer tell them
+            token_lengths=None,  # they include the removed features; lengths of counts are computed from counts
         )
 
     def filter_entries(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
-        """The same documents with only some of their entries: `is_kept` has shape (n_entries,)."""
+        """Return the same documents with some of their entries only; `is_kept` has shape (n_entries,)."""
         indptr = running_sums(is_kept)[self.indptr]
         return replace(self, indptr=indptr, indices=self.indices[is_kept], counts=self.counts[is_kept])
 
     def renumber(self, columns: NDArray[np.int32], classes: NDArray[np.int32]) -> DocumentCounts:
-        """The same documents with other numbers for features (in the same order) and classes."""
+        """Return the same documents with other numbers for features (in the same order) and classes."""
         return replace(self, indices=columns[self.indices], classes=classes[self.classes])
 
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
-        """These of the documents, in this order."""
+        """Return the documents with these numbers, in this order."""
         rows = take_rows(self.indptr, self.indices, self.counts, documents)
         columns = (None if column is None else column[documents] for column in (self.groups, self.token_lengths))
         return DocumentCounts(*rows, self.classes[documents], self.hashes[documents], *columns)
 
     def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
-        """The documents for which this is true: shape (n_documents,)."""
+        """Return the documents for which `is_kept`, (n_documents,), is true."""
         return self if is_kept.all() else self.take(np.flatnonzero(is_kept))
 
     def slice(self, start: int, stop: int) -> DocumentCounts:
-        """The documents from `start` up to `stop`."""
+        """Return the documents from `start` up to `stop`."""
         entries, rows = slice(self.indptr[start], self.indptr[stop]), slice(start, stop)
         columns = (None if column is None else column[rows] for column in (self.groups, self.token_lengths))
         return DocumentCounts(
@@ -150,53 +150,53 @@ class DocumentCounts:
         )
 
     def split(self, size: int) -> list[DocumentCounts]:
-        """Parts of at most `size` documents; the whole where it is no larger."""
+        """Return parts of at most `size` documents."""
         if len(self) <= size:
             return [self]
         return [self.slice(start, min(start + size, len(self))) for start in range(0, len(self), size)]
 
     def transpose(self, n_features: int) -> csr_array:
-        """The counts as a sparse matrix (n_features, n_documents), which is made once."""
+        """Return the counts as a sparse matrix (n_features, n_documents); it is cached."""
         from scipy.sparse import csr_array
 
         if self._transposed is None:
             rows = csr_array((self.counts, self.indices, self.indptr), shape=(len(self), n_features))
-            object.__setattr__(self, "_transposed", rows.T.tocsr())  # a cache, no part of the value
+            object.__setattr__(self, "_transposed", rows.T.tocsr())  # a cache, not part of the value
         return self._transposed
 
     def locate(self, indptr: NDArray[np.int64], classes: NDArray[np.int32]) -> NDArray[np.int64]:
-        """For each entry, the position of (its feature, its document's class) in class statistics.
+        """Return, for each entry, the position of (its feature, its document's class) in class statistics.
 
-        indptr, classes  of the statistics of a corpus that holds these documents
+        indptr, classes  of the class statistics of a corpus that includes these documents
         """
         if self._located is None or self._located[0] is not classes:
             positions = entry_positions(self.indptr, self.indices, self.classes, indptr, classes)
-            object.__setattr__(self, "_located", (classes, positions))  # a cache, no part of the value
+            object.__setattr__(self, "_located", (classes, positions))  # a cache, not part of the value
             return positions
         return self._located[1]
 
     def smallest(self, size: int | None) -> DocumentCounts:
-        """The documents with the smallest hashes (all where size is None), in their order; equal ones by class."""
+        """Return the `size` documents (None: all) with the smallest hashes, sorted by hash and class."""
         return self.take(self.order(self.classes)[:size])
 
     def order(self, classes: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The positions of the documents in the order of their hashes, then of these classes, then of their groups."""
+        """Return the order of the documents by hash, then by these classes, then by group."""
         if self.groups is None:
             return np.lexsort((classes, self.hashes))
         return np.lexsort((np.unique(self.groups, return_inverse=True)[1], classes, self.hashes))
 
     def below(self, bound: int) -> DocumentCounts:
-        """The documents whose hashes, which ascend, are below a bound, of which 2**64 is the highest."""
+        """Return the documents with hashes below a bound, up to 2**64; the hashes are ascending."""
         if bound > int(self.hashes.max(initial=0)):
             return self
         return self.slice(0, int(np.searchsorted(self.hashes, np.uint64(bound))))
 
     def subtract(self, others: DocumentCounts) -> DocumentCounts:
-        """The documents without those of `others`, over the same features: of equal ones as many as there.
+        """Return the documents without those of `others`; each of them removes one equal document.
 
-        Both are in the order that `smallest` gives.
+        Both have the same features, and are sorted as by `smallest`.
 
-        raises  ModelError: one is not there
+        raises  ModelError: a document of `others` is missing
         """
         hashes = np.concatenate((self.hashes, others.hashes))
         classes = np.concatenate((self.classes, others.classes))
@@ -213,9 +213,9 @@ class DocumentCounts:
 
 
 def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
-    """The number of each document's content: equal for duplicates, ascending with the hashes; shape (n_documents,).
+    """Return a number for each document's content: equal for duplicates, ascending with the hashes, (n_documents,).
 
-    Rows are compared where hashes are equal: a model from elsewhere can hold any hashes.
+    Documents with equal hashes are compared, because a model file may hold any hashes.
     """
     order = np.argsort(documents.hashes, kind="stable")
     hashes = documents.hashes[order]
@@ -235,13 +235,13 @@ def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
 
 
 def join_duplicates(folds: NDArray[np.int64], documents: DocumentCounts) -> NDArray[np.int64]:
-    """The folds with each document in that of the first one of equal content, so that no fold tests on a copy."""
+    """Return folds with all duplicates in the fold of the first one, so that no fold is tested on copies."""
     _, first, groups = np.unique(number_contents(documents), return_index=True, return_inverse=True)
     return np.asarray(folds[first][groups])
 
 
 def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
-    """The documents of several parts, one after the other; none of no part."""
+    """Return the documents of several parts, one after the other."""
     ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])
     indptr = [part.indptr[1:] + end for part, end in zip(parts, ends, strict=False)]
     groups = [part.groups for part in parts if part.groups is not None]

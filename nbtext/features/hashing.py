@@ -14,7 +14,7 @@ Hashes = NDArray[np.uint64]
 
 
 def fnv1a(data: bytes) -> int:
-    """FNV-1a, 64 bits.
+    """Return the FNV-1a hash, 64 bits.
 
     source  Fowler, Noll & Vo, The FNV Non-Cryptographic Hash Algorithm, RFC 9923
     """
@@ -25,21 +25,21 @@ def fnv1a(data: bytes) -> int:
 
 
 def murmur3(data: bytes) -> int:
-    """MurmurHash3 for x86, 32 bits, seed 0, without sign.
+    """Return the MurmurHash3 hash for x86, 32 bits, seed 0, unsigned.
 
     source  Appleby, MurmurHash3, 2011, MurmurHash3_x86_32
     """
     value, last = 0, len(data) & ~3
     for (block,) in struct.iter_unpack("<I", data[:last]):
-        value ^= _scrambled(block)
+        value ^= _scramble(block)
         value = ((value << 13 | value >> 19) * 5 + 0xE6546B64) & 0xFFFFFFFF
-    value ^= _scrambled(int.from_bytes(data[last:], "little")) ^ len(data)
+    value ^= _scramble(int.from_bytes(data[last:], "little")) ^ len(data)
     value = (value ^ value >> 16) * 0x85EBCA6B & 0xFFFFFFFF
     value = (value ^ value >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
     return value ^ value >> 16
 
 
-def _scrambled(block: int) -> int:
+def _scramble(block: int) -> int:
     block = block * 0xCC9E2D51 & 0xFFFFFFFF
     return (block << 15 | block >> 17) * 0x1B873593 & 0xFFFFFFFF
 
@@ -65,7 +65,7 @@ def bucket_hashes(buckets: NDArray[np.int32]) -> Hashes:
 
 
 def document_hashes(rows: Rows, hashes: Hashes) -> Hashes:
-    """A hash of the features and counts (or weights) of each row, shape (n_documents,); columns do not matter.
+    """Return a hash of the features and counts (or weights) of each row, (n_documents,), independent of column numbers.
 
     hashes  (n_entries,), the hash of the feature of each entry
     """

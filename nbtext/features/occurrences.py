@@ -1,4 +1,4 @@
-"""Where in a text each feature stands, so that a text can be shown with its features marked."""
+"""The positions of features in a text, so that a text can be shown with highlighted features."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from nbtext.features.analyzer import ACCENTS, WHITE_SPACE, Analyzer, is_too_long, token_pattern
+from nbtext.features.analyzer import ACCENTS, WHITE_SPACE, Analyzer, compile_token_pattern, is_too_long
 from nbtext.features.settings import FeatureSettings
 
-Span = tuple[int, int]  # where a piece of text begins, and where it ends
+Span = tuple[int, int]  # start and end of a part of a text
 NOT_SPACE = re.compile(r"\S+")
 
 
 class Occurrence(NamedTuple):
-    """One time that a feature occurs in a text, and the pieces of the text that it is made of."""
+    """One occurrence of a feature in a text, and the spans of the text that it consists of."""
 
     feature: str
     spans: tuple[Span, ...]
@@ -23,15 +23,14 @@ class Occurrence(NamedTuple):
 class Locator:
     """Finds the features of a text as Analyzer does, in the same order, with their positions.
 
-    A position refers to the original text: before it is lowercased, stripped of
-    accents, or stemmed.
+    A position refers to the original text, before lowercasing, accent stripping and stemming.
     """
 
     def __init__(self, settings: FeatureSettings) -> None:
         self._ngrams = settings.ngrams
         self._lowercase = settings.lowercase
         self._strip_accents = ACCENTS[settings.strip_accents]
-        self._pattern = token_pattern(settings)
+        self._pattern = compile_token_pattern(settings)
         self._normalizer = Analyzer(settings).normalizer
         self._find: Callable[[str, list[int]], Iterator[Occurrence]] = {
             "word": self._word_features,
@@ -41,9 +40,9 @@ class Locator:
 
     def __call__(self, text: str) -> list[Occurrence]:
         """Return the features of one text."""
-        return list(self._find(*self._normalized(text)))
+        return list(self._find(*self._normalize(text)))
 
-    def _normalized(self, text: str) -> tuple[str, list[int]]:
+    def _normalize(self, text: str) -> tuple[str, list[int]]:
         """Return the normalized text, and the original position of each of its characters."""
         origins = list(range(len(text)))
         for change in (str.lower if self._lowercase else None, self._strip_accents):
@@ -51,8 +50,8 @@ class Locator:
                 continue
             changed = change(text)
             if not (text.isascii() and len(changed) == len(text)):
-                # one character may become several or none, but what it becomes it does without its neighbors' help,
-                # but for sigma, which is one letter at the end of a word as well
+                # a character may become several or none, independently of its neighbors; only the lowercase of sigma
+                # depends on its position, and it is one letter in any case
                 origins = [origin for origin, c in zip(origins, text, strict=True) for _ in change(c)]
             text = changed
         return text, origins
@@ -103,5 +102,5 @@ class Locator:
 
 
 def _span(origins: list[int], start: int, end: int) -> Span:
-    """Return the span of the original text that these characters come from; (0, 0) for none."""
+    """Return the span of these characters in the original text; (0, 0) if there are none."""
     return (origins[start], origins[end - 1] + 1) if 0 <= start < end else (0, 0)

@@ -1,6 +1,7 @@
-"""Limits for token patterns: a regular expression may come in a stranger's model, and some take for ever.
+"""Limits for token patterns, because a model file may contain a regular expression that takes exponential time.
 
-`(?:a+)+b` doubles its time with each letter. Python's matcher has no timeout, but it heeds signals in the main thread.
+The time of `(?:a+)+b` doubles with each letter. Python's matcher has no timeout, but a signal interrupts it in the main
+thread.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from nbtext.errors import InputError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
 
-MAX_CHARACTERS = 5_000_000  # of a text: a matcher may need a hundred bytes for each
-MIN_SECONDS = 10.0  # processor time for some texts,
-SECONDS_PER_CHARACTER = 1e-6  # and for each of their characters: an honest pattern takes a tenth of that
+MAX_CHARACTERS = 5_000_000  # of a text; the matcher may need 100 bytes for each
+MIN_SECONDS = 10.0  # CPU time for a batch of texts,
+SECONDS_PER_CHARACTER = 1e-6  # plus this for each character; usual patterns take a tenth of it
 
 
 def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
@@ -46,7 +47,7 @@ def _too_long(where: str) -> InputError:
 def regex_timeout(columns: Sequence[list[str]]) -> Iterator[None]:
     """Limit the time in which a token pattern is matched with these texts.
 
-    Only the main thread has a limit of time, as only it receives signals.
+    The time is limited in the main thread only, because only it receives signals.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def regex_timeout(columns: Sequence[list[str]]) -> Iterator[None]:
 
 def _stop(*_: Any) -> None:
     raise InputError(
-        "matching these texts takes too long",
+        "the pattern takes too long to match",
         where="--token-pattern",
-        hint="avoid repetitions within repetitions, and patterns in models of strangers",
+        hint="avoid nested repetitions, and do not use models from untrusted sources",
     )

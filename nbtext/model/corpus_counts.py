@@ -1,4 +1,4 @@
-"""Counted corpora: everything that training needs of the documents."""
+"""Counted corpora: the counts of labeled documents from which models are trained."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class CorpusCounts:
     weighting
         Of a matrix of weights: how its counts were weighted. Otherwise None.
     below
-        The sample holds all documents whose hashes are below this bound. After documents were subtracted from a larger
-        corpus, the ones with the next larger hashes are unknown.
+        The sample holds all documents whose hashes are below this bound. After a subtraction from a larger corpus, the
+        documents with the next larger hashes are not known.
     """
 
     labels: tuple[str, ...]
@@ -81,8 +81,8 @@ class CorpusCounts:
         documents    (n_retained,), whether each retained document is removed
         sample_size  how many of the others stay retained; None: all
         """
-        taken = self.sample.take(np.flatnonzero(documents))
-        statistics = self.statistics - count_classes(taken, self.statistics.n_features, len(self.labels))
+        removed = self.sample.take(np.flatnonzero(documents))
+        statistics = self.statistics - count_classes(removed, self.statistics.n_features, len(self.labels))
         sample = self.sample.take(np.flatnonzero(~documents)[:sample_size])
         return replace(self, statistics=statistics, sample=sample)._of_used_labels()
 
@@ -117,8 +117,8 @@ class CorpusCounts:
         below = min(self.below, other.below)
         # the sample first: its temporary copies are freed before the statistics are added
         bound = _bound(size, self.sample.hashes, other.sample.hashes)
-        few = (replace(counts, sample=counts.sample.below(min(below, bound))) for counts in (self, other))
-        sample = concatenate(union.samples(*few)).smallest(size)
+        reduced = (replace(counts, sample=counts.sample.below(min(below, bound))) for counts in (self, other))
+        sample = concatenate(union.samples(*reduced)).smallest(size)
         mine, theirs = union.statistics(self, other)
         counts = CorpusCounts(union.labels, union.vocabulary, mine + theirs, sample, size, below=below)
         return counts.with_known_bound()
@@ -135,16 +135,16 @@ class CorpusCounts:
         counts = CorpusCounts(union.labels, union.vocabulary, mine - theirs, sample, self.sample_size, below=below)
         return counts.with_known_bound()._of_used_labels().of_used_features()
 
-    def _sample_without(self, sample: DocumentCounts, gone: DocumentCounts) -> tuple[DocumentCounts, int]:
+    def _sample_without(self, sample: DocumentCounts, removed: DocumentCounts) -> tuple[DocumentCounts, int]:
         """Return the sample without some documents, and the bound below which it is complete."""
         if self.sample_size == 0:
             return sample.below(0), ALL_HASHES
         below = self.below
         if below == ALL_HASHES and not self.has_all_documents:
             below = int(sample.hashes[-1])  # documents with larger hashes were not retained
-            if int(gone.hashes.min(initial=ALL_HASHES - 1)) > below:
+            if int(removed.hashes.min(initial=ALL_HASHES - 1)) > below:
                 return sample, ALL_HASHES
-        return sample.below(below).subtract(gone.below(below)), below
+        return sample.below(below).subtract(removed.below(below)), below
 
     def with_known_bound(self) -> CorpusCounts:
         """Return the counts without a bound if the sample has its full size."""
@@ -152,7 +152,9 @@ class CorpusCounts:
         return replace(self, below=ALL_HASHES) if is_full else self
 
 
-def united(a: CorpusCounts, b: CorpusCounts) -> tuple[Vocabulary | None, NDArray[np.int32], NDArray[np.int32]]:
+def unite_vocabularies(
+    a: CorpusCounts, b: CorpusCounts
+) -> tuple[Vocabulary | None, NDArray[np.int32], NDArray[np.int32]]:
     """Return the vocabulary of both, and the new column of each column of `a` and of `b`."""
     if a.vocabulary is None or b.vocabulary is None:
         same = np.arange(a.statistics.n_features, dtype=np.int32)
@@ -202,7 +204,7 @@ def _bound(size: int | None, *hashes: NDArray[np.uint64]) -> int:
 def _union(a: CorpusCounts, b: CorpusCounts) -> _Union:
     labels = tuple(sorted({*a.labels, *b.labels}))
     places = {label: place for place, label in enumerate(labels)}
-    vocabulary, *columns = united(a, b)
+    vocabulary, *columns = unite_vocabularies(a, b)
     n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
     mine, theirs = (np.array([places[label] for label in counts.labels], dtype=np.int32) for counts in (a, b))
     return _Union(labels, vocabulary, n_features, (columns[0], columns[1]), (mine, theirs))
@@ -259,7 +261,7 @@ class Reservoir:
             self.below = below
             self._cut_to(np.concatenate([piece.hashes for piece in self._pieces]) < np.uint64(below))
         if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
-            self._cut()  # of many equal hashes the bound leaves all
+            self._cut()  # the bound does not separate equal hashes
 
     def take_all(self) -> DocumentCounts:
         """Return the retained documents, in order, and drop them here."""
@@ -306,7 +308,7 @@ class CorpusCounter:
         refuse_long_texts(batch, self._settings)
         classes = np.array([self._code(label, batch, row) for row, label in enumerate(batch.labels)], dtype=np.int32)
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
-        if unusable:  # the first of them is reported, whatever the batches are
+        if unusable:  # the first one is reported, so that the error does not depend on the batches
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
         kept = self._counter.tally(batch.columns, classes, self._reservoir.below)
         note_too_long(batch, self._counter)

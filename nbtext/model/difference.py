@@ -54,7 +54,7 @@ class Difference:
     n_lost: int
     new_features: tuple[tuple[str, float], ...]  # the most frequent ones, with their occurrences
     lost_features: tuple[tuple[str, float], ...]
-    moves: tuple[Move, ...]  # by label, then by falling size of the change
+    moves: tuple[Move, ...]  # by label, then by decreasing size of the change
 
 
 def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int = 10) -> Difference:
@@ -84,11 +84,11 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
 
 
 def _sizes(old: Inspection, new: Inspection) -> tuple[Change, ...]:
-    found = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
+    changes = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
     for name in ("accuracy", "log_loss"):
         values = (inspection.expected[name] if inspection.expected else None for inspection in (old, new))
-        found.append(Change(f"expected_{name}", *values))
-    return tuple(found)
+        changes.append(Change(f"expected_{name}", *values))
+    return tuple(changes)
 
 
 def _settings(old: Inspection, new: Inspection) -> tuple[Change, ...]:

@@ -1,4 +1,4 @@
-"""Why a document has its label: terms that add up to the log-odds of the probabilities."""
+"""Explanations of predictions: terms whose sum is the log-odds of two labels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nbtext.model.settings import DecisionSettings
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What a feature adds to the log-odds of one label against another, in nats, and how often it occurs."""
+    """A feature of a document, its count, and what it adds to the log-odds of two labels, in nats."""
 
     feature: str
     count: int
@@ -34,20 +34,20 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class LogOddsTerms:
-    """The terms of ln(probability / other probability), besides the features' contributions; all in nats.
+    """The terms of ln(probability / other probability) besides the contributions of features, in nats.
 
     Attributes
     ----------
     prior
         The prior log-odds of the two labels.
     absent
-        What a document without features adds; in a Bernoulli model, what all absent features add.
+        The log-odds of a document without features; in a Bernoulli model, the sum over all absent features.
     temperature
-        What dividing by the temperature changes.
+        The change by the division by the temperature.
     noise
-        What the label-noise rate changes.
+        The change by the label-noise rate.
     prior_adjustment
-        What the prior adjustment of `--optimize log_loss` changes.
+        The change by the prior adjustment of optimize="log_loss".
     """
 
     prior: float = 0.0
@@ -72,9 +72,9 @@ class Explanation:
     temperature : float
         The value by which the log-odds of the evidence are divided, for a document of this length.
     noise_rate : float
-        The share of labels that calibration holds for random.
+        The share of random labels that calibration assumes.
     contributions
-        Of all features that the model knows, the strongest first.
+        The contributions of all known features, the strongest first.
     known : float
         Coverage of the vocabulary: the share of the document's tokens that the model knows.
     """
@@ -100,7 +100,7 @@ class Explainer:
     def __init__(self, model: FittedModel) -> None:
         self.model = model
         self._predictor = Predictor(model)
-        self._counter = counter(model.feature_settings, model.vocabulary)  # its notes on long tokens are not read
+        self._counter = counter(model.feature_settings, model.vocabulary)  # its count of too long tokens is not used
 
     def explain_batch(self, batch: Batch, *, label: str | None = None, against: str | None = None) -> list[Explanation]:
         """Return an explanation of each document of a batch, in order.
@@ -125,13 +125,11 @@ class Explainer:
 
     def class_pair(self, label: str | None, against: str | None) -> tuple[int | None, int | None]:
         """Return the classes of two labels; see `explain_batch`."""
-        chosen = self.model.class_of(label) if label is not None else None
+        explained = self.model.class_of(label) if label is not None else None
         other = self.model.class_of(against) if against is not None else None
-        if label is not None and chosen == other:
-            raise SettingsError(
-                "is the label that is explained", where="--against", hint="name another, or leave it out"
-            )
-        return chosen, other
+        if label is not None and explained == other:
+            raise SettingsError("is the label that is explained", where="against", hint="name another, or leave it out")
+        return explained, other
 
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:
         """Return predictions with the strongest `decisions.explain` features of each document."""
@@ -140,9 +138,9 @@ class Explainer:
         rows, texts = self.count(batch.columns), list(zip(*batch.columns, strict=True))
         log_posterior = self._predictor.log_posterior(scores)
         explanations: list[tuple[tuple[str, float], ...]] = []
-        for row, (label, chosen) in enumerate(zip(predictions.labels, predictions.chosen.tolist(), strict=True)):
-            other = _most_probable_other(log_posterior[row], scores.scores[row], chosen) if label is not None else None
-            strongest = self.contributions(rows, row, texts[row], (chosen, other)) if other is not None else []
+        for row, (label, own) in enumerate(zip(predictions.labels, predictions.label_classes.tolist(), strict=True)):
+            other = _most_probable_other(log_posterior[row], scores.scores[row], own) if label is not None else None
+            strongest = self.contributions(rows, row, texts[row], (own, other)) if other is not None else []
             explanations.append(tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain]))
         return replace(predictions, explanations=explanations)
 
@@ -178,14 +176,14 @@ class Explainer:
         model, calibration = self.model, self.model.calibration
         posterior = self._predictor.log_posterior(scores)[row]
         evidence, n_known = scores.scores[row], scores.n_known[row : row + 1]
-        chosen = pair[0] if pair[0] is not None else int(predictions.chosen[row])
-        explanation = replace(explanation, label=model.labels[chosen], probability=math.exp(posterior[chosen]))
-        other = pair[1] if pair[1] not in (None, chosen) else _most_probable_other(posterior, evidence, chosen)
+        own = pair[0] if pair[0] is not None else int(predictions.label_classes[row])
+        explanation = replace(explanation, label=model.labels[own], probability=math.exp(posterior[own]))
+        other = pair[1] if pair[1] not in (None, own) else _most_probable_other(posterior, evidence, own)
         if other is None:
             return explanation
 
         def log_odds(values: Floats) -> float:
-            return float(values[chosen] - values[other])
+            return float(values[own] - values[other])
 
         temperature, noise, calibrated = 1.0, 0.0, evidence
         if calibration.temperature is not None:
@@ -195,7 +193,7 @@ class Explainer:
         prior = log_odds(model.log_prior) if model.model_settings.model in EVENT_MODELS else 0.0
         terms = LogOddsTerms(
             prior,
-            absent=model.scorer.bias_of(chosen) - model.scorer.bias_of(other) - prior,
+            absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,
             temperature=scaled - log_odds(evidence),
             noise=log_odds(calibrated) - scaled if noise else 0.0,
             prior_adjustment=log_odds(calibration.prior_adjustment)
@@ -210,7 +208,7 @@ class Explainer:
             terms=terms,
             temperature=temperature,
             noise_rate=noise,
-            contributions=tuple(self.contributions(rows, row, texts, (chosen, other))),
+            contributions=tuple(self.contributions(rows, row, texts, (own, other))),
         )
 
     def _feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
@@ -230,7 +228,7 @@ class Explainer:
         return Analyzer(self.model.feature_settings)
 
 
-def _most_probable_other(posterior: Floats, scores: Floats, chosen: int) -> int | None:
-    """Return the most probable class but one, None if there is no other; scores break ties of equal probabilities."""
+def _most_probable_other(posterior: Floats, scores: Floats, excluded: int) -> int | None:
+    """Return the most probable class except one; None if there is no other. Scores break ties of probabilities."""
     ranking = np.lexsort((scores, posterior))
-    return next((k for k in reversed(ranking.tolist()) if k != chosen), None)
+    return next((k for k in reversed(ranking.tolist()) if k != excluded), None)

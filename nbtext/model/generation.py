@@ -40,9 +40,9 @@ def generate_documents(
     generate, has_length, vocabulary = _generative_model(model)
     if length is not None and not has_length:
         name = model.fitted.model_settings.model
-        raise SettingsError(f"the length of {name} documents cannot be chosen", where="--length", hint="leave it out")
-    chosen = None if label is None else model.fitted.class_of(label)
-    draws = _draws(model, generate, chosen=chosen, length=length, random=np.random.default_rng(seed))
+        raise SettingsError(f"the length of {name} documents cannot be chosen", where="length", hint="leave it out")
+    only = None if label is None else model.fitted.class_of(label)
+    draws = _draw_documents(model, generate, only=only, length=length, random=np.random.default_rng(seed))
     fields = model.fitted.feature_settings.fields
     return (
         GeneratedDocument(model.fitted.labels[k], _texts(columns, vocabulary, fields))
@@ -50,10 +50,10 @@ def generate_documents(
     )
 
 
-def _draws(
-    model: TrainedModel, generate: Generate, *, chosen: int | None, length: int | None, random: np.random.Generator
+def _draw_documents(
+    model: TrainedModel, generate: Generate, *, only: int | None, length: int | None, random: np.random.Generator
 ) -> Iterator[tuple[int, FeatureIds]]:
-    """Yield the class and the columns of one document after the other, without end."""
+    """Yield the class and the columns of documents without end; `only` is the class of all of them."""
     statistics, scorer = model.counts.statistics, model.fitted.scorer
     shares = np.cumsum(np.exp(model.fitted.log_prior))
     of_classes = ClassWeights(scorer)
@@ -68,7 +68,7 @@ def _draws(
         what = f"documents of the model have up to {means.max():,} words on average; {MAX_MEAN_LENGTH:,} are the most"
         raise ModelError(what, hint="choose a length with --length")
     while True:
-        k = int(np.searchsorted(shares[:-1], random.random(), side="right")) if chosen is None else chosen
+        k = int(np.searchsorted(shares[:-1], random.random(), side="right")) if only is None else only
         yield k, generate(weights(k), random, max(1, int(means[k])) if length is None else length)
 
 

@@ -1,4 +1,4 @@
-"""What a model has learned: its sizes and settings, and the features that tell its labels apart."""
+"""Inspection of a model: its sizes, its settings, and the most characteristic features of each label."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LabelView:
-    """What the model knows of a label."""
+    """The counts and features of a label."""
 
     label: str
     documents: float
     occurrences: float  # of features, in all its documents
-    prior: float | None  # a probability; None where the model has none
-    bias: float  # the score of a document without features, the prior included
-    features: tuple[FeatureView, ...]  # the most telling ones, by falling `by`
+    prior: float | None  # a probability; None if the model has no prior
+    bias: float  # the score of a document without features, including the prior
+    features: tuple[FeatureView, ...]  # the most characteristic ones, by decreasing criterion `by`
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,21 @@ class Hyperplane:
     positive: str
     negative: str
     bias: float
-    weights: tuple[tuple[str, float], ...]  # those of the most telling features, by falling weight
+    weights: tuple[tuple[str, float], ...]  # of the most characteristic features, by decreasing weight
 
 
 @dataclass(frozen=True, slots=True)
 class WordView:
-    """What the model knows of a word as it was typed: the feature that it is, and each class's view of it."""
+    """The feature of a word that the user typed, and its values in each class."""
 
     word: str
-    feature: str | None  # None: the model does not know it
+    feature: str | None  # None: out of vocabulary
     classes: tuple[tuple[str, FeatureView], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfusedView:
-    """Two labels, and how many of the documents that were left out were taken for the other's."""
+    """Two labels, and the number of left-out documents of each that are predicted as the other."""
 
     first: str
     second: str
@@ -66,25 +66,25 @@ class ConfusedView:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A model, as far as it can be told in a page."""
+    """A summary of a model."""
 
     model: str
-    documents: float  # a whole number, or the sum of their weights where older ones weigh less
+    documents: float  # a whole number, or the sum of their weights if older documents weigh less
     n_labels: int
     n_features: int
     occurrences: float
     smoothing: float | None  # of an event model
     C: float | None  # inverse regularization strength of a linear model
     is_converged: bool | None  # whether the solver of a linear model met its tolerance
-    chosen_by: str  # how the one that there is was found: "leave-one-out", "folds", "default", or "given"
+    chosen_by: str  # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
-    expected: dict[str, float] | None  # accuracy, log-loss and the documents that were left out
-    confused: tuple[ConfusedView, ...]  # by falling number of documents, either way
+    expected: dict[str, float] | None  # the leave-one-out estimate: accuracy, log-loss and number of documents
+    confused: tuple[ConfusedView, ...]  # by decreasing number of documents in both directions
     outlier_threshold: float | None  # log-likelihood per token, in nats
-    unlabeled: Unlabeled | None  # how unlabeled documents were learned from, if any were
-    approximate: tuple[str, ...]  # what was fitted to other documents than it has learned by now
-    settings: dict[str, Any]  # those that are not as they are by default
-    has_names: bool  # features are shown as words, and not as the columns that words are hashed to
+    unlabeled: Unlabeled | None  # how the model learned from unlabeled documents; None: it did not
+    approximate: tuple[str, ...]  # parameters that were fitted to other documents than the model has now
+    settings: dict[str, Any]  # those that differ from the default
+    has_names: bool  # whether features are shown as words, not as hashed columns
     by: str
     labels: tuple[LabelView, ...]
     hyperplane: Hyperplane | None
@@ -93,14 +93,14 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True)
 class MatrixInspection:
-    """A matrix file, as far as it can be told in a page."""
+    """A summary of a matrix file."""
 
     documents: int
-    features: int | None  # columns; that they are hashed, `settings` says
-    entries: int  # that are not zero
+    features: int | None  # number of columns
+    entries: int  # number of values that are not zero
     kind: str  # "counts" or "weights"
-    labels: tuple[tuple[str | None, int], ...]  # with their documents; None: those without a label
-    settings: dict[str, Any]  # those that were not as they are by default
+    labels: tuple[tuple[str | None, int], ...]  # with their numbers of documents; None: no label
+    settings: dict[str, Any]  # those that differ from the default
 
 
 def inspect(
@@ -112,22 +112,33 @@ def inspect(
     words: Sequence[str] = (),
     names: Names | None = None,
 ) -> Inspection:
-    """Look into a trained model.
+    """Return a summary of a trained model.
 
-    n_features  the most telling features of each label
-    by          one of CRITERIA: which are the most telling; z where none is given, for linear models log-odds. By mi
-                and chi2, a feature stands with the label in whose documents it is most frequent
-    labels      the only labels to look at; all where there are none
-    words       words to look up
-    names       of hashed features, as `invert_hashes` returns them
-    raises      SettingsError: the model does not know a label
+    Parameters
+    ----------
+    n_features
+        Number of features of each label.
+    by
+        The criterion that ranks features, one of CRITERIA; None: z, for linear models log-odds. With mi and chi2, a
+        feature is listed for the label whose documents have it most frequently.
+    labels
+        The labels to show; empty: all.
+    words
+        Words to look up.
+    names
+        Names of hashed features, from `invert_hashes`.
+
+    Raises
+    ------
+    SettingsError
+        The model does not know a label.
     """
     by = by or ("z" if model.fitted.model_settings.model in EVENT_MODELS else "log-odds")
     inspector, fitted = Inspector(model, names), model.fitted
     hyperparameters, temperature = fitted.hyperparameters, fitted.calibration.temperature
     statistics, expected = inspector.statistics, fitted.estimate
     priors = _priors(model)
-    chosen = [model.fitted.class_of(label) for label in labels] or range(len(model.fitted.labels))
+    classes = [model.fitted.class_of(label) for label in labels] or range(len(model.fitted.labels))
     return Inspection(
         model.fitted.model_settings.model,
         statistics.n_documents,
@@ -137,24 +148,24 @@ def inspect(
         hyperparameters.smoothing if hyperparameters.C is None else None,
         hyperparameters.C,
         hyperparameters.is_converged if hyperparameters.C is not None else None,
-        _chosen_by(model),
+        _selected_by(model),
         (temperature.a, temperature.b) if temperature is not None else None,
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
-        _confused(model, chosen),
+        _confused(model, classes),
         fitted.calibration.outlier_threshold,
         model.fitted.unlabeled,
         fitted.approximate,
         changed_settings(model),
         model.fitted.feature_settings.hash_bits is None or names is not None,
         by,
-        tuple(_label(inspector, model, k, priors, inspector.best(k, by, n_features)) for k in chosen),
+        tuple(_label(inspector, model, k, priors, inspector.best(k, by, n_features)) for k in classes),
         _hyperplane(inspector, model, by, n_features),
         tuple(_word(inspector, model, word) for word in words),
     )
 
 
 def changed_settings(model: TrainedModel) -> dict[str, Any]:
-    """The settings that are not as they are by default; of a long list of words, how many they are."""
+    """Return the settings that differ from the default; for a list of words, their number."""
     changed: dict[str, Any] = {}
     for settings in (model.fitted.feature_settings, model.fitted.model_settings):
         for field in fields(settings):
@@ -165,19 +176,20 @@ def changed_settings(model: TrainedModel) -> dict[str, Any]:
     return changed
 
 
-def _chosen_by(model: TrainedModel) -> str:
-    modelling = model.fitted.model_settings
-    if modelling.is_linear:
-        is_default = modelling.C == ModelSettings().C
-        return "folds" if modelling.C == AUTO else "default" if is_default else "given"
-    if modelling.smoothing is not None:
+def _selected_by(model: TrainedModel) -> str:
+    """Return how the smoothing or C was selected."""
+    model_settings = model.fitted.model_settings
+    if model_settings.is_linear:
+        is_default = model_settings.C == ModelSettings().C
+        return "folds" if model_settings.C == AUTO else "default" if is_default else "given"
+    if model_settings.smoothing is not None:
         return "given"
-    is_fixed = EVENT_MODELS[modelling.model].smoothing or model.fitted.estimate is None
+    is_fixed = EVENT_MODELS[model_settings.model].smoothing or model.fitted.estimate is None
     return "default" if is_fixed else "leave-one-out"
 
 
 def _priors(model: TrainedModel) -> Floats | None:
-    """The prior probability of each label, where the model has one."""
+    """Return the prior probability of each label; None if the model has no prior."""
     if model.fitted.model_settings.model not in EVENT_MODELS:
         return None
     return np.exp(model.fitted.log_prior)
@@ -197,18 +209,18 @@ def _label(
     )
 
 
-def _confused(model: TrainedModel, chosen: Sequence[int]) -> tuple[ConfusedView, ...]:
-    """The pairs of labels that are confused most, one of them at least a chosen one."""
+def _confused(model: TrainedModel, classes: Sequence[int]) -> tuple[ConfusedView, ...]:
+    """Return the pairs of labels that are confused most often and contain one of these classes."""
     expected, labels = model.fitted.estimate, model.fitted.labels
     return tuple(
         ConfusedView(labels[pair.first], labels[pair.second], pair.first_as_second, pair.second_as_first)
         for pair in (expected.confused if expected is not None else ())
-        if pair.first in chosen or pair.second in chosen
+        if pair.first in classes or pair.second in classes
     )
 
 
 def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:
-    """The two labels' model as the one plane between them, and the weights of the features that are shown."""
+    """Return the hyperplane of a model of two labels, with the weights of the shown features; otherwise None."""
     if len(model.fitted.labels) != 2:
         return None
     weights = inspector.log_odds(1)
@@ -232,7 +244,7 @@ def _word(inspector: Inspector, model: TrainedModel, word: str) -> WordView:
 
 
 def column_of(model: TrainedModel, word: str) -> int | None:
-    """The column of a word as it was typed: that of the feature of this name, else of the only one that it makes."""
+    """Return the column of a typed word: of the feature with this name, else of the only feature of the word."""
     features, settings = model.fitted.vocabulary, model.fitted.feature_settings
     made = list(dict.fromkeys(Analyzer(replace(settings, fields=()))(word)))
     names = [word, *made] if len(made) == 1 else [word]
@@ -242,10 +254,10 @@ def column_of(model: TrainedModel, word: str) -> int | None:
 
 
 def inspect_matrix(matrix: Matrix) -> MatrixInspection:
-    """Look into a matrix of documents."""
+    """Return a summary of a matrix of documents."""
     from nbtext.features.settings import FeatureSettings
 
-    usual = FeatureSettings()
+    defaults = FeatureSettings()
     labels = Counter(matrix.labels)
     named = sorted((label, number) for label, number in labels.items() if label is not None)
     return MatrixInspection(
@@ -253,9 +265,13 @@ def inspect_matrix(matrix: Matrix) -> MatrixInspection:
         len(matrix.data),
         "counts" if matrix.data.dtype.kind in "iu" else "weights",
         (*named, *((None, labels[None]) for _ in range(None in labels))),
-        {name: value for name, value in matrix.settings.items() if not _is_usual(value, getattr(usual, name, ...))},
+        {
+            name: value
+            for name, value in matrix.settings.items()
+            if not _is_default(value, getattr(defaults, name, ...))
+        },
     )
 
 
-def _is_usual(value: Any, default: Any) -> bool:
+def _is_default(value: Any, default: Any) -> bool:
     return bool((tuple(value) if isinstance(value, list) else value) == default)

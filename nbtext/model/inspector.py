@@ -1,4 +1,4 @@
-"""What a trained model knows of each feature in each class."""
+"""The weights and counts of each feature in each class of a trained model."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
 
 @dataclass(frozen=True, slots=True)
 class FeatureView:
-    """What the model knows of a feature in one class."""
+    """The weights and counts of a feature in one class."""
 
     feature: str
-    log_odds: float  # its weight in the class, less the mean of its weights in the others
+    log_odds: float  # its weight in the class minus the mean of its weights in the others
     z: float  # log-odds ratio of the class against all others, in standard deviations
-    mutual_information: float | None  # of its presence and the label, in nats; the same in every class
+    mutual_information: float | None  # of its binary counts and the label, in nats; the same in every class
     chi_squared: float  # of its occurrences and the label; the same in every class
     occurrences: float  # in the class
-    documents: float | None  # of the class that hold it; None where they were not counted
+    documents: float | None  # of the class that have it; None if they were not counted
 
 
 class Inspector:
-    """Computes what a trained model knows of its features, one class at a time."""
+    """Computes the weights and counts of a trained model's features, one class at a time."""
 
     def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
         self._model, self._names = model, names or {}
         self.labels, self._scorer = model.fitted.labels, model.fitted.scorer
         self._weights = ClassWeights(self._scorer)
-        self.statistics = read_statistics(model)
+        self.statistics = used_statistics(model)
         self._sums = self._weights.sums()
 
     def name(self, column: int) -> str:
@@ -58,7 +58,7 @@ class Inspector:
         return features.term(column) if features is not None else self._names.get(column, f"#{column}")
 
     def log_odds(self, k: int) -> Floats:
-        """Return each feature's weight in a class, less the mean of its weights in the other classes, (n_features,)."""
+        """Return each feature's weight in a class minus the mean of its weights in the other classes, (n_features,)."""
         own = self._weights.of(k)
         others = len(self.labels) - 1
         return np.asarray(own - (self._sums - own) / others) if others else own
@@ -71,7 +71,7 @@ class Inspector:
     def counts(self, k: int) -> tuple[NDArray[Any], float]:
         """Return the occurrences (or documents) of each feature in a class, and their possible maximum."""
         statistics = self.statistics
-        if self._sees_documents:
+        if self._counts_documents:
             return self._of_class(k, statistics.documents), float(statistics.class_documents[k])
         return self._of_class(k, statistics.occurrences), float(statistics.class_occurrences[k])
 
@@ -91,12 +91,14 @@ class Inspector:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
         if by == "mi" and not self.statistics.knows_documents:
             raise ModelError(
-                "the model does not know how many documents hold a feature",
-                where="--by mi",
+                "mutual information needs the number of documents that hold a feature, which the model lacks",
+                where="by",
                 hint="use --by z, or train on the texts",
             )
         if by in ("mi", "chi2"):
-            scores = np.where(self._prefers == k, self.chi_squared if by == "chi2" else self.mutual_information, -1.0)
+            scores = np.where(
+                self._most_frequent_class == k, self.chi_squared if by == "chi2" else self.mutual_information, -1.0
+            )
         elif by == "frequency":
             scores = self.frequencies(k).astype(np.float64)
         else:
@@ -105,7 +107,7 @@ class Inspector:
         return order[scores[order] > 0]
 
     def views(self, k: int, columns: Sequence[int] | NDArray[np.int64]) -> Iterator[FeatureView]:
-        """Yield what the model knows of these columns in a class."""
+        """Yield the weights and counts of these columns in a class."""
         log_odds, z = self.log_odds(k), self.z(k)
         occurrences, documents = self.frequencies(k), self._of_class(k, self.statistics.documents)
         is_known = self.statistics.knows_documents
@@ -117,32 +119,34 @@ class Inspector:
             )  # fmt: skip
 
     @property
-    def _sees_documents(self) -> bool:
+    def _counts_documents(self) -> bool:
         settings = self._model.fitted.model_settings
         return not settings.is_linear and settings.event_model.counts_documents
 
     @cached_property
     def _everywhere(self) -> NDArray[Any]:
         statistics = self.statistics
-        return statistics.feature_sums(statistics.documents if self._sees_documents else statistics.occurrences)
+        return statistics.feature_sums(statistics.documents if self._counts_documents else statistics.occurrences)
 
     @cached_property
     def _whole(self) -> float:
         statistics = self.statistics
-        return float(statistics.n_documents if self._sees_documents else statistics.class_occurrences.sum())
+        return float(statistics.n_documents if self._counts_documents else statistics.class_occurrences.sum())
 
     @cached_property
-    def _prefers(self) -> NDArray[np.int64]:
-        """The class in which the largest share of documents hold each feature; if documents were not counted, the class
-        in which it occurs most often for each document."""
+    def _most_frequent_class(self) -> NDArray[np.int64]:
+        """The class whose documents have each feature most frequently, (n_features,).
+
+        If documents were not counted, it is the class with the most occurrences per document.
+        """
         statistics = self.statistics
-        sightings = statistics.documents if statistics.knows_documents else statistics.occurrences
-        share = sightings / np.maximum(statistics.class_documents, 1)[statistics.classes]
+        counts = statistics.documents if statistics.knows_documents else statistics.occurrences
+        share = counts / np.maximum(statistics.class_documents, 1)[statistics.classes]
         order = np.lexsort((statistics.classes, -share, statistics.entry_features))
-        preferred = np.full(statistics.n_features, -1, dtype=np.int64)
+        best = np.full(statistics.n_features, -1, dtype=np.int64)
         used = np.flatnonzero(np.diff(statistics.indptr))
-        preferred[used] = statistics.classes[order][statistics.indptr[used]]
-        return preferred
+        best[used] = statistics.classes[order][statistics.indptr[used]]
+        return best
 
     @cached_property
     def _by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -160,7 +164,7 @@ class Inspector:
         return vector
 
 
-def read_statistics(model: TrainedModel) -> ClassStatistics:
+def used_statistics(model: TrainedModel) -> ClassStatistics:
     """Return the class statistics of the features that the model uses, in the order of its columns."""
     counts, features = over_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
     if features is None or counts.vocabulary is None or len(features) == len(counts.vocabulary):
@@ -168,20 +172,20 @@ def read_statistics(model: TrainedModel) -> ClassStatistics:
     return counts.statistics.restricted(counts.vocabulary.columns_of(features.terms).astype(np.int64))
 
 
-MOST_WORDS = 3
+MOST_WORDS = 3  # in the name of a hashed column
 
 
 def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | None = None) -> Names:
-    """Return for each hashed column that the documents of a source use its number and its most frequent words.
+    """Return names of hashed columns: for each column that a source uses, its number and its most frequent words.
 
-    A model does not keep the words of hashed columns: that would take the memory that hashing saves. A word always has
-    the same hash, so any texts can name columns; the training texts name all columns of the model.
+    A model does not store the words of hashed columns, because that would take the memory that hashing saves. Any texts
+    can name columns, because the hash of a word is fixed. The training texts name all columns of the model.
 
     raises  SettingsError: the model's features are not hashed
     """
     settings = model.fitted.feature_settings
     if settings.hash_bits is None:
-        raise SettingsError("the features of the model are not hashed", where="--words-from", hint="leave it out")
+        raise SettingsError("the features of the model are not hashed", where="words_from", hint="leave it out")
     check_fields(settings.fields, source.field_names)
     counting = counter(replace(settings, hash_bits=None))
     for block in source.blocks():
@@ -195,11 +199,11 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
 
 
 def _names(vocabulary: Vocabulary, occurrences: list[int], bits: int) -> Names:
-    found: dict[int, list[tuple[int, str]]] = {}
+    by_column: dict[int, list[tuple[int, str]]] = {}
     terms = vocabulary.terms
     for column, term, number in zip(buckets(terms, bits).tolist(), terms, occurrences, strict=True):
-        found.setdefault(column, []).append((-number, term))
-    return {column: name_column(column, [term for _, term in sorted(words)]) for column, words in found.items()}
+        by_column.setdefault(column, []).append((-number, term))
+    return {column: name_column(column, [term for _, term in sorted(words)]) for column, words in by_column.items()}
 
 
 def name_column(column: int, words: list[str]) -> str:

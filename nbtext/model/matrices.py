@@ -57,7 +57,7 @@ def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnB
     if vectorizer.n_too_long_:
         source.skipped[TOO_LONG] += vectorizer.n_too_long_
     names = vectorizer.features_ if vectorizer.features_ is not None else Vocabulary.from_terms(())
-    given = () if features.vocabulary is not None else None  # its words are the names of the columns
+    given = () if features.vocabulary is not None else None  # the names of the columns are its words
     return Matrix(
         matrix.data, matrix.indices, matrix.indptr, matrix.shape[1], names.blob, names.offsets, ids, labels,
         asdict(replace(features, vocabulary=given)),
@@ -76,25 +76,27 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
     try:
         if settings.keys() != known or find_invalid_field(FeatureSettings, settings) is not None:
             raise TypeError
-        made = FeatureSettings(**settings)
+        features = FeatureSettings(**settings)
         names = Vocabulary(matrix.feature_blob, matrix.feature_offsets)
-        if matrix.n_features != (len(names) if made.hash_bits is None else 1 << made.hash_bits):
+        if matrix.n_features != (len(names) if features.hash_bits is None else 1 << features.hash_bits):
             raise ValueError
-        only = tuple(names.terms) if made.vocabulary is not None or is_selective(made) else None
-        only = only if made.hash_bits is None else None
-        return replace(made, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=only)
+        only = tuple(names.terms) if features.vocabulary is not None or is_selective(features) else None
+        only = only if features.hash_bits is None else None
+        return replace(features, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=only)
     except (NbtextError, TypeError, ValueError):
-        raise InputError("the matrix does not say how it was made", hint="make it with nbtext vectorize") from None
+        raise InputError(
+            "the matrix lacks valid settings of its features", hint="make it with nbtext vectorize"
+        ) from None
 
 
-def train_on_matrix(matrix: Matrix, modelling: ModelSettings) -> TrainedModel:
+def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedModel:
     """Train on a matrix of documents; its settings make features of the texts to predict."""
     features = matrix_features(matrix)
-    counts = matrix_counts(matrix, features, keep_sample=modelling.keep_sample)
-    size = None if counts.weighting is not None else sample_size(features, modelling)
-    if size is not None:  # the same documents as in training on the texts, in whatever order the rows are
+    counts = matrix_counts(matrix, features, keep_sample=model_settings.keep_sample)
+    size = None if counts.weighting is not None else sample_size(features, model_settings)
+    if size is not None:  # the documents that training on the texts retains, for any order of the rows
         counts = replace(counts, sample=counts.sample.slice(0, min(size, len(counts.sample))))
-    return train_on_counts(counts, features, modelling)
+    return train_on_counts(counts, features, model_settings)
 
 
 def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
@@ -113,10 +115,10 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
     n_documents, n_features = matrix.shape
     is_counted = matrix.data.dtype.kind in "iu"
     if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:
-        raise InputError(f"the matrix holds a count above {LARGEST_COUNT:,}, which no document has")
+        raise InputError(f"the matrix holds a count above {LARGEST_COUNT:,}, the largest that is supported")
     most = MOST_COUNTED / max(1, len(matrix.data))
     if not is_counted and matrix.data.max(initial=0) > most:
-        raise InputError(f"the matrix holds a weight above {most:g}, and the weights could come to too much")
+        raise InputError(f"the matrix holds a weight above {most:g}, so that sums of weights may overflow")
     if keep_sample is not None:
         _check_sampling(features, is_counted=is_counted)
     sample = DocumentCounts(
@@ -143,7 +145,7 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
 
 
 def _check_sampling(features: FeatureSettings, *, is_counted: bool) -> None:
-    """Raise InputError if a matrix does not hold the counts of its documents, by which a sample is drawn."""
+    """Raise InputError if a matrix does not hold the counts of its documents, which select the retained sample."""
     if not is_counted or features.tf == "binary" or features.vocabulary is not None:
         raise InputError(
             "the matrix lacks counts of its documents, so no sample can be retained",

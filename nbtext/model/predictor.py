@@ -43,17 +43,17 @@ class Predictions:
     known : (n_documents,)
         Coverage of the vocabulary: the share of the document's tokens that the model knows; 0 without tokens.
     outliers
-        Whether each document is unlike the training documents; None where the model cannot tell.
+        Whether each document is unlike the training documents; None if it is not known.
     true_labels
         The labels that the source gives, if any.
     decided : (n_documents,) or None
-        The class that was decided for; None: the most probable.
+        The class of each decision; None: the most probable.
     likelihoods : (n_documents,) or None
         log p(x) per token in nats; NaN without tokens.
     typicality : (n_documents,) or None
         The share of left-out training documents that are less likely.
     label_sets
-        Prediction sets, each by falling probability; None where none were asked for.
+        Prediction sets, each by decreasing probability; None if none are asked for.
     explanations
         The strongest features of each document with their log-odds, strongest first.
     """
@@ -76,7 +76,7 @@ class Predictions:
         return len(self.ids)
 
     @property
-    def chosen(self) -> NDArray[np.int64]:
+    def label_classes(self) -> NDArray[np.int64]:
         """The class of each document's label, or of the label it would have if the model did not abstain."""
         if self.decided is not None:
             return self.decided
@@ -85,7 +85,7 @@ class Predictions:
     @property
     def best(self) -> NDArray[np.float64]:
         """The probability of each document's label."""
-        return self.probabilities[np.arange(len(self)), self.chosen] if len(self) else np.zeros(0)
+        return self.probabilities[np.arange(len(self)), self.label_classes] if len(self) else np.zeros(0)
 
 
 class Scores(NamedTuple):
@@ -141,8 +141,8 @@ class Predictor:
         note_too_long(batch, self._counter)
         model, n_tokens, n_known = self.model, scores.n_tokens, scores.n_known
         log_posterior = self.log_posterior(scores)
-        probabilities, chosen = np.exp(log_posterior), model.calibration.decide(log_posterior)
-        labels: list[str | None] = [model.labels[k] for k in chosen.tolist()]
+        probabilities, classes = np.exp(log_posterior), model.calibration.decide(log_posterior)
+        labels: list[str | None] = [model.labels[k] for k in classes.tolist()]
         reasons: list[str | None] = [None] * len(batch)
         for row in np.flatnonzero(n_tokens == 0).tolist():
             labels[row], reasons[row] = None, NO_TOKEN
@@ -152,7 +152,7 @@ class Predictor:
         known = np.divide(n_known, n_tokens, out=np.zeros(len(batch)), where=n_tokens > 0)
         unflagged: list[bool | None] = [None] * len(batch)
         predictions = Predictions(
-            batch.ids, labels, model.labels, probabilities, known, unflagged, reasons, batch.labels, chosen
+            batch.ids, labels, model.labels, probabilities, known, unflagged, reasons, batch.labels, classes
         )
         self._add_likelihoods(predictions, scores)
         return apply_decisions(predictions, model.calibration, decisions)
@@ -179,7 +179,7 @@ def apply_decisions(
     Parameters
     ----------
     calibration
-        Of the model that made the predictions; None if it is not known.
+        The calibration of the model that made the predictions; None if it is not known.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def _abstain(predictions: Predictions, new_reasons: dict[int, str]) -> Predictio
 def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
     """Return the predictions with the labels of least expected cost; ties go to the more probable label.
 
-    Where abstaining costs less than every label, there is no label.
+    If abstaining costs less than every label, there is no label.
     """
     if len(predictions) == 0:
         return predictions
@@ -227,28 +227,28 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
         elif true in places and predicted == "":
             abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
     least = expected.min(axis=1)
-    chosen = np.where(expected <= least[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
+    decided = np.where(expected <= least[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
     labels = [
-        None if label is None else classes[k] for label, k in zip(predictions.labels, chosen.tolist(), strict=True)
+        None if label is None else classes[k] for label, k in zip(predictions.labels, decided.tolist(), strict=True)
     ]
     reasons = {
         row: f"no label costs less than abstaining: expected cost {abstaining[row]:.6g}, "
-        f"and {least[row]:.6g} of the label {classes[chosen[row]]}"
+        f"and {least[row]:.6g} of the label {classes[decided[row]]}"
         for row in np.flatnonzero(abstaining < least - TIE).tolist()
         if costs.has_abstention
     }
-    return _abstain(replace(predictions, labels=labels, decided=chosen), reasons)
+    return _abstain(replace(predictions, labels=labels, decided=decided), reasons)
 
 
 def _add_sets(predictions: Predictions, calibration: Calibration | None, coverage: float) -> Predictions:
     """Return the predictions with prediction sets; a document that could not be read has an empty set.
 
     A set holds the labels whose nonconformity is at most the quantile that covers the true label with this frequency.
-    Where that is no label at all, the model abstains.
+    If the set is empty, the model abstains.
     """
     if calibration is None or calibration.nonconformity is None:
         hint = "train it on several documents of each label"
-        raise SettingsError("the model has no nonconformity scores", where="--coverage", hint=hint)
+        raise SettingsError("the model has no nonconformity scores", where="coverage", hint=hint)
     if len(predictions) == 0:
         return replace(predictions, label_sets=[])
     is_read = ~np.isnan(predictions.probabilities[:, 0])

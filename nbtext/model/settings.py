@@ -1,4 +1,4 @@
-"""How answers are given, and unlabeled documents learned from: the options of these stages, and nothing else."""
+"""The settings of decisions, of training on unlabeled documents, and of exponential decay."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nbtext.errors import InputError, SettingsError
 
 COST_COLUMNS = 3
 COST_HINT = "a line is true label, predicted label and cost, between commas, semicolons or tabs"
-DEFAULT_ERROR_COST = 1.0  # of a wrong label, or none, that the file does not list
+DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does not list
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of each pair of a true and a predicted label that was listed; of others 0 where right, 1 where wrong.
+    """The costs of pairs of a true and a predicted label. A pair that is not listed costs 0 if correct, else 1.
 
-    The predicted label "" is no label: what it costs to abstain.
+    The predicted label "" means that the model abstains.
     """
 
     path: str
@@ -31,25 +31,27 @@ class Costs:
         return any(predicted == "" for _, predicted in self.pairs)
 
     def of(self, true: str, predicted: str | None) -> float:
-        """What this answer costs."""
+        """Return the cost of a prediction; None stands for no label."""
         listed = self.pairs.get((true, predicted or ""))
         return listed if listed is not None else DEFAULT_ERROR_COST * (true != predicted)
 
     def check(self, labels: Iterable[str]) -> None:
-        """Raise InputError where a label is not among these."""
+        """Raise InputError if a label of the file is not among these labels."""
         known = set(labels)
         for (true, predicted), line in self.lines.items():
             for label in (true, predicted or true):
                 if label not in known:
                     raise InputError(
-                        f"there is no label {label}", where=f"{self.path}:{line}", hint=f"there are {_said(known)}"
+                        f"there is no label {label}",
+                        where=f"{self.path}:{line}",
+                        hint=f"there are {_list_labels(known)}",
                     )
 
 
 def read_costs(path: str) -> Costs:
-    """Costs from a CSV or TSV file, with or without a header.
+    """Return the costs in a CSV or TSV file, with or without a header.
 
-    raises  InputError, with the line: it cannot be read, or what it says is no cost
+    raises  InputError: the file cannot be read, or a line (which is named) holds no cost
     """
     pairs: dict[tuple[str, str], float] = {}
     lines: dict[tuple[str, str], int] = {}
@@ -66,7 +68,9 @@ def read_costs(path: str) -> Costs:
         if not true:
             raise InputError("the true label is empty", where=where, hint=COST_HINT)
         if (true, predicted) in pairs:
-            raise InputError(f"{true} taken for {predicted} has a cost already", where=where, hint="keep one of both")
+            raise InputError(
+                f"{true} predicted as {predicted} has a cost already", where=where, hint="keep one of the lines"
+            )
         pairs[true, predicted], lines[true, predicted] = number, line
     if not pairs:
         raise InputError("there is no cost in it", where=path, hint=COST_HINT)
@@ -74,7 +78,7 @@ def read_costs(path: str) -> Costs:
 
 
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
-    """The columns of each line that is not blank, with its number."""
+    """Yield the number and the columns of each line that is not blank."""
     from nbtext.documents.tables import separator_of
 
     try:
@@ -98,74 +102,89 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _said(labels: set[str]) -> str:
+def _list_labels(labels: set[str]) -> str:
     shown = sorted(labels)[:10]
     return ", ".join(shown) + (" and others" if len(labels) > len(shown) else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionSettings:
-    """How sure an answer must be, and of what kind it is."""
+    """How probabilities become decisions.
+
+    min_probability  the model abstains below it, from 0 to 1; None: it never abstains
+    coverage         probability that a prediction set holds the true label, between 0 and 1; None: no sets
+    cost             the costs of errors, which the labels minimize; None: all errors cost the same
+    explain          number of features that explain each prediction; None: no explanation
+    """
 
     min_probability: float | None = None
     coverage: float | None = None
-
     cost: Costs | None = None
-
     explain: int | None = None
 
     def __post_init__(self) -> None:
         if self.explain is not None and self.explain < 1:
-            raise SettingsError(f"{self.explain} is less than 1", where="--explain", hint="5 is usual")
+            raise SettingsError(f"{self.explain} is less than 1", where="explain", hint="5 is usual")
         if self.min_probability is not None and not 0 <= self.min_probability <= 1:
-            raise SettingsError(f"{self.min_probability:g} is no probability", where="--min-probability")
+            raise SettingsError(
+                f"{self.min_probability:g} is not a probability",
+                where="min_probability",
+                hint="give a number from 0 to 1",
+            )
         if self.coverage is not None and not 0 < self.coverage < 1:
-            hint = "0.95 is nineteen times out of twenty"
-            raise SettingsError(f"{self.coverage:g} is not between 0 and 1", where="--coverage", hint=hint)
+            hint = "0.95 means that 19 of 20 sets hold the true label"
+            raise SettingsError(f"{self.coverage:g} is not between 0 and 1", where="coverage", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnlabeledSettings:
-    """How documents without labels are learned from."""
+    """How a model is trained on unlabeled documents.
+
+    em         maximum number of steps of expectation-maximization; None: it is not used
+    marginals  whether to use feature marginals
+    """
 
     em: int | None = None
-
     marginals: bool = False
 
     def __post_init__(self) -> None:
         if self.em is not None and self.em < 1:
-            raise SettingsError(f"{self.em} is less than 1", where="--em", hint="10 is usual")
+            raise SettingsError(f"{self.em} is less than 1", where="em", hint="10 is usual")
         if self.em is not None and self.marginals:
-            raise SettingsError("these are two ways to the same end", where="--marginals", hint="leave out one")
+            raise SettingsError("it cannot be combined with em", where="marginals", hint="leave out one of them")
 
     @property
-    def option(self) -> str | None:
-        """The one that says how; None where none does."""
-        return "--marginals" if self.marginals else "--em" if self.em is not None else None
+    def method(self) -> str | None:
+        """The field that selects the method, `em` or `marginals`; None: no method."""
+        return "marginals" if self.marginals else "em" if self.em is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FadingSettings:
-    """How much less older documents weigh, by how much time has passed: what the clock says is never looked at."""
+class DecaySettings:
+    """Exponential decay of the weights of older documents. The clock is never read.
+
+    half_life  time in which the weight of a document halves, > 0
+    elapsed    time since the last update, >= 0, in the same unit
+    """
 
     half_life: float | None = None
     elapsed: float | None = None
 
     def __post_init__(self) -> None:
         for name, value, least in (
-            ("--half-life", self.half_life, "more than 0"),
-            ("--elapsed", self.elapsed, "0 or more"),
+            ("half_life", self.half_life, "above 0"),
+            ("elapsed", self.elapsed, "from 0"),
         ):
-            if value is not None and not (0 <= value < math.inf and (value > 0 or name == "--elapsed")):
-                raise SettingsError(f"a time of {least} is wanted", where=name, hint="write 30d, 12h or 4w")
+            if value is not None and not (0 <= value < math.inf and (value > 0 or name == "elapsed")):
+                raise SettingsError(f"{value:g} is not a time {least}", where=name, hint="write 30d, 12h or 4w")
         if (self.half_life is None) != (self.elapsed is None):
-            missing = "--elapsed" if self.elapsed is None else "--half-life"
-            given = "--half-life" if self.elapsed is None else "--elapsed"
-            raise SettingsError(f"{missing} is wanted, too", where=given, hint="as in --half-life 30d --elapsed 7d")
+            missing, given = ("elapsed", "half_life") if self.elapsed is None else ("half_life", "elapsed")
+            hint = "give both, as in --half-life 30d --elapsed 7d"
+            raise SettingsError(f"it needs {missing} too", where=given, hint=hint)
 
     @property
     def factor(self) -> float:
-        """What a document that was learned before weighs from now on: 2^(−elapsed / half-life) of what it did."""
+        """The factor by which the weights of older documents are multiplied: 2^(−elapsed / half_life)."""
         if self.half_life is None or self.elapsed is None:
             return 1.0
         return float(2.0 ** (-self.elapsed / self.half_life))

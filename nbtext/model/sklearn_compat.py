@@ -18,24 +18,24 @@ class NotFittedError(NbtextError, ValueError, AttributeError):
 
 
 def refuse_unfitted(estimator: object) -> NoReturn:
-    """Raise NotFittedError; where scikit-learn is imported, it is also scikit-learn's."""
-    theirs = sys.modules.get("sklearn.exceptions")
-    kinds = (NotFittedError,) if theirs is None else (NotFittedError, theirs.NotFittedError)
+    """Raise NotFittedError; if scikit-learn is imported, the error is also an instance of scikit-learn's class."""
+    sklearn_exceptions = sys.modules.get("sklearn.exceptions")
+    kinds = (NotFittedError,) if sklearn_exceptions is None else (NotFittedError, sklearn_exceptions.NotFittedError)
     what = f"this {type(estimator).__name__} has learned nothing yet"
     raise type("NotFittedError", kinds, {})(what, hint="call fit first")
 
 
 def warn_of_column() -> None:
-    """Warn that labels came as a matrix of one column; where scikit-learn is imported, with its warning."""
-    theirs = sys.modules.get("sklearn.exceptions")
-    category = UserWarning if theirs is None else theirs.DataConversionWarning
+    """Warn that labels are a matrix of one column; if scikit-learn is imported, with its warning class."""
+    sklearn_exceptions = sys.modules.get("sklearn.exceptions")
+    category = UserWarning if sklearn_exceptions is None else sklearn_exceptions.DataConversionWarning
     warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=4)
 
 
 def list_texts(X: Any) -> list[str]:
     """Return texts as a list.
 
-    raises  InputError: X is a table or one text, or holds anything but texts
+    raises  InputError: X is a table or one text, or an item is not a text
     """
     if isinstance(X, str | bytes):
         raise InputError("one text was given", hint="give a list of texts")
@@ -44,7 +44,7 @@ def list_texts(X: Any) -> list[str]:
     texts = list(X)
     for place, text in enumerate(texts):
         if is_missing(text):
-            raise InputError(f"text {place} is missing", hint="leave out what has no text")
+            raise InputError(f"text {place} is missing", hint="leave out documents without a text")
         if not isinstance(text, str):
             hint = "decode it first" if isinstance(text, bytes) else ""
             raise InputError(f"text {place} is {type(text).__name__}, not str", hint=hint)
@@ -59,7 +59,7 @@ def is_missing(value: Any) -> bool:
 def label_texts(y: Any) -> tuple[list[str], str]:
     """Return labels as texts, and the name of their type, one of LABEL_TYPES.
 
-    raises  InputError: there are none, or a table of them; one is missing, or is no label; they are of several kinds
+    raises  InputError: y is missing or a table; a label is missing or of an unsupported type; the types are mixed
     """
     if y is None or isinstance(y, str | bytes):
         what = "labels are missing" if y is None else "one label was given"
@@ -69,7 +69,7 @@ def label_texts(y: Any) -> tuple[list[str], str]:
     labels = [label.item() if isinstance(label, np.generic) else label for label in y]
     for place, label in enumerate(labels):
         if is_missing(label):
-            raise InputError(f"label {place} is missing", hint="leave out what has no label")
+            raise InputError(f"label {place} is missing", hint="leave out documents without a label")
         if not isinstance(label, str | int | float):
             hint = "a label is str, int, float or bool"
             raise InputError(f"label {place} is {type(label).__name__}", hint=hint)
@@ -77,7 +77,7 @@ def label_texts(y: Any) -> tuple[list[str], str]:
     if types == {"int", "float"}:
         types, labels = {"float"}, list(map(float, labels))
     if len(types) > 1:
-        raise InputError("labels are of several types", hint="make texts of all: map(str, labels)")
+        raise InputError("labels are of several types", hint="convert all to str: map(str, labels)")
     return list(map(str, labels)), types.pop()
 
 

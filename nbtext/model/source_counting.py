@@ -27,7 +27,7 @@ OnBatch = Callable[["Block", Batch], None]
 class CountingTask:
     """How documents are counted, in a thread or by a worker of a cluster.
 
-    settings     what is counted of a text
+    settings     the features to count
     sample_size  documents retained for leave-one-out; None retains all
     is_labeled   whether the labels matter; otherwise all documents are counted as one class
     """
@@ -68,7 +68,7 @@ class ThreadExecutor:
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
         """See Executor. A user's token pattern is matched in the main thread, where it can time out."""
         blocks, is_single = peek_blocks(source.blocks())
-        shared, bound = _SharedChunks(blocks, on_batch), Bound(task.sample_size)
+        shared, bound = _SharedBlocks(blocks, on_batch), Bound(task.sample_size)
 
         def count_blocks() -> CorpusCounts:
             try:
@@ -107,8 +107,8 @@ def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:
     return chain(first, blocks), len(first) < 2
 
 
-class _SharedChunks:
-    """The blocks of a source; each goes to the thread that asks next."""
+class _SharedBlocks:
+    """The blocks of a source, shared by threads; each block is given to one thread."""
 
     def __init__(self, blocks: Iterator[Block], on_batch: OnBatch | None) -> None:
         self._blocks = blocks
@@ -131,7 +131,7 @@ class _SharedChunks:
                 self._on_batch(block, batch)
 
     def stop(self) -> None:
-        """Give out no more blocks."""
+        """End the iteration of all threads."""
         self._is_stopped = True
 
 
@@ -141,5 +141,5 @@ def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
         return
     if learned:
         hint = f"give --text-field {','.join(learned)} --separate-fields"
-        raise SettingsError(f"the model keeps the fields {', '.join(learned)} apart", hint=hint)
-    raise SettingsError("the model was trained on joined fields", where="--separate-fields", hint="leave it out")
+        raise SettingsError(f"the model needs the separate fields {', '.join(learned)}", hint=hint)
+    raise SettingsError("the model was trained on joined fields", where="separate_fields", hint="leave it out")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 Result = TypeVar("Result")
-MANY_LABELS = 256
+MANY_LABELS = 256  # models with more labels predict smaller batches
 MOST_PROBABILITIES = 1 << 22  # documents times labels of a batch: 32 MiB
 
 
@@ -79,7 +79,7 @@ def map_batches(
     jobs: int,
     on_batch: OnBatch | None = None,
 ) -> Iterator[Result]:
-    """Yield what a function returns for each batch of a source, in order, as `predict_source` does it."""
+    """Yield what a function returns for each batch of a source, in order; see `predict_source`."""
 
     def read_and_call(block: Block) -> tuple[Block, Batch, Result]:
         batch = block.batch()
@@ -99,7 +99,7 @@ def map_batches(
 
 
 def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
-    """Return the blocks; with very many labels cut them, so that the probabilities of one stay small in memory."""
+    """Return the blocks, cut into smaller ones if there are many labels, so that memory is bounded."""
     if n_labels <= MANY_LABELS:
         return blocks
     size = max(1, MOST_PROBABILITIES // n_labels)
@@ -115,10 +115,10 @@ def _cut_block(block: Block, size: int) -> Iterator[Block]:
 
 
 def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
-    """Return all predictions, by falling entropy of the labels' probabilities; None if there are no batches.
+    """Return all predictions, by decreasing entropy of the labels' probabilities; None if there are no batches.
 
-    Ties keep their order. Documents without a known token, and documents that could not be read, come last: their
-    labels would teach the model nothing.
+    Ties keep their order. Documents without a known token, and documents that could not be read, come last,
+    because the model cannot learn from them.
 
     Source: uncertainty sampling; Lewis & Gale, A Sequential Algorithm for Training Text Classifiers, 1994.
     """

@@ -8,7 +8,7 @@ from corpora_by_hand import sample_of, statistics_of
 
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.expectation_maximization import ExpectationMaximization
-from nbtext.bayes.unlabeled import ALWAYS_IN, N_FOLDS, HeldOut
+from nbtext.bayes.unlabeled import N_FOLDS, NEVER_HELD_OUT, HeldOut
 
 ABLE = [name for name, model in EVENT_MODELS.items() if model.log_prior_density is not None]
 
@@ -26,13 +26,13 @@ def test_equals_refits(model: str) -> None:
         ExpectationMaximization(unlabeled, EVENT_MODELS[model], 0.1, "empirical", weight, 3) for weight in (1.0, 0.1)
     ]
     sample = sample_of(counts, classes)
-    is_alone = (counts > 0).sum(axis=0) + (others > 0).sum(axis=0) == 1
-    is_alone[4] = True  # as if
-    held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, is_alone)
+    is_hapax = (counts > 0).sum(axis=0) + (others > 0).sum(axis=0) == 1
+    is_hapax[4] = True  # as if
+    held_out = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, is_hapax)
     found = held_out.compare(*trials)
-    assert held_out.judged.tolist() == list(range(22))
+    assert held_out.held_out.tolist() == list(range(22))
     assert [each.complete.shape for each in found] == [(22, 4)] * 2
-    assert [each.way for each in found] == trials
+    assert [each.candidate for each in found] == trials
     for number, trial in enumerate(trials):
         for fold in range(N_FOLDS):
             rest = held_out.folds != fold
@@ -40,7 +40,7 @@ def test_equals_refits(model: str) -> None:
             asked = sample.take(np.flatnonzero(~rest))
             expected = scorer.scores(asked.indptr, asked.indices, asked.counts)
             np.testing.assert_allclose(found[number].complete[~rest[:22]], expected, rtol=1e-12)
-            n_hapax = counts[~rest][:, is_alone].sum(axis=1)
+            n_hapax = counts[~rest][:, is_hapax].sum(axis=1)
             expected -= n_hapax[:, None] * scorer.default
             np.testing.assert_allclose(found[number].known[~rest[:22]], expected, rtol=1e-12)
 
@@ -51,6 +51,6 @@ def test_no_class_is_taken_out_whole() -> None:
     counts = np.ones((len(classes), 2), dtype=np.int64)
     sample = sample_of(counts, classes)
     folds = HeldOut(statistics_of(counts, classes, 4), sample, sample.totals, np.zeros(2, dtype=np.bool_)).folds
-    assert folds[0] == ALWAYS_IN
+    assert folds[0] == NEVER_HELD_OUT
     for fold in range(N_FOLDS):
         assert set(classes[folds != fold]) == {0, 1, 2, 3}

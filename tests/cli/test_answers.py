@@ -144,7 +144,7 @@ def test_a_shifted_decision_says_its_own_probability(nbtext: Any, unbalanced: Pa
 
 
 WRONG = [
-    ("predict letters/test -m MODEL --min-probability 2", "--min-probability: 2 is no probability"),
+    ("predict letters/test -m MODEL --min-probability 2", "--min-probability: 2 is not a probability"),
     ("predict letters/test -m MODEL --coverage 1", "--coverage: 1 is not between 0 and 1"),
     ("predict letters/test -m MODEL --coverage 95%", "'95%'"),
     ("evaluate letters/test -m MODEL --fail-under coverage=0.8", "give --coverage too"),

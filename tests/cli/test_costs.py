@@ -104,7 +104,7 @@ WRONG = [
     (b"ham,spam\n", "c:1: expected 3 columns, found 2"),
     (b"a,b,cost\nham,spam,much\n", "c:2: 'much' is no cost"),
     (b"ham,spam,inf\n", "c:1: 'inf' is no cost"),
-    (b"ham,spam,1\n\nham,spam,2\n", "c:3: ham taken for spam has a cost already"),
+    (b"ham,spam,1\n\nham,spam,2\n", "c:3: ham predicted as spam has a cost already"),
     (b",spam,1\n", "c:1: the true label is empty"),
     (b"", "c: there is no cost in it"),
     (b"true,predicted,cost\n", "c: there is no cost in it"),

@@ -215,8 +215,8 @@ EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
     ("another format", put("format", npy(np.array(b"csc"))), "not sparse by rows"),
     ("another kind of file", put("nbtext", about(format="x")), "not written by nbtext"),
     ("a newer version", put("nbtext", about(version=2)), "version 2, this nbtext reads up to 1; upgrade nbtext"),
-    ("settings that are none", put("nbtext", about(settings=[])), "does not say how it was made"),
-    ("settings too deep", put("nbtext", npy(np.frombuffer(b"[" * 100_000, np.uint8))), "does not say how it was made"),
+    ("settings that are none", put("nbtext", about(settings=[])), "lacks valid settings"),
+    ("settings too deep", put("nbtext", npy(np.frombuffer(b"[" * 100_000, np.uint8))), "lacks valid settings"),
 ]
 
 

@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from nbtext.errors import MissingExtra, SettingsError
 from nbtext.features import analyzer as room
-from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer, token_pattern
+from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
 from nbtext.features.counting import counter
 from nbtext.features.settings import FeatureSettings
 
@@ -56,13 +56,13 @@ def test_counting_gives_each_case_its_features(case: dict[str, Any], counting_ke
 @given(TEXTS)
 def test_the_shorter_pattern_finds_the_same_tokens(text: str) -> None:
     """The pattern that is searched finds, in every text, the tokens of the pattern that is documented."""
-    assert token_pattern(FeatureSettings()).findall(text) == re.findall(TOKEN_PATTERN, text)
+    assert compile_token_pattern(FeatureSettings()).findall(text) == re.findall(TOKEN_PATTERN, text)
 
 
 def test_every_character_is_a_word_character_for_both_patterns_or_for_neither() -> None:
     """Over all of Unicode, character by character, both patterns agree."""
     text = " ".join(chr(c) + "a" + chr(c) for c in range(sys.maxunicode + 1))
-    assert token_pattern(FeatureSettings()).findall(text) == re.findall(TOKEN_PATTERN, text)
+    assert compile_token_pattern(FeatureSettings()).findall(text) == re.findall(TOKEN_PATTERN, text)
 
 
 @given(
@@ -100,22 +100,22 @@ def test_stop_words_and_patterns_are_those_of_scikit_learn(text: str, stop_words
 @pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?P<a>x)(?P<a>y)", "a{4294967296}"])
 def test_a_pattern_that_is_none_is_refused(pattern: str) -> None:
     """A token pattern that is no regular expression is an error that names the option."""
-    with pytest.raises(SettingsError, match="--token-pattern: no regular expression"):
+    with pytest.raises(SettingsError, match="token_pattern: invalid regular expression"):
         Analyzer(FeatureSettings(token_pattern=pattern))
 
 
 def test_a_pattern_with_two_groups_is_refused() -> None:
     """More than one capturing group leaves open which is the token."""
-    with pytest.raises(SettingsError, match="--token-pattern: 2 capturing groups"):
+    with pytest.raises(SettingsError, match="token_pattern: 2 capturing groups"):
         Analyzer(FeatureSettings(token_pattern=r"(\w)(\w)"))
 
 
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        ({"token_pattern": "a"}, "--token-pattern"),
-        ({"stop_words": ("a",)}, "--stop-words"),
-        ({"stem": "english"}, "--stem"),
+        ({"token_pattern": "a"}, "token_pattern"),
+        ({"stop_words": ("a",)}, "stop_words"),
+        ({"stem": "english"}, "stem"),
     ],
 )
 @pytest.mark.parametrize("analyzer", ["char", "char_wb"])
@@ -127,7 +127,7 @@ def test_options_for_words_are_refused_for_characters(options: dict[str, Any], n
 
 def test_a_language_without_a_stemmer_is_refused() -> None:
     """The error lists the languages that there are."""
-    with pytest.raises(SettingsError, match=r"--stem: no stemmer for klingon; there is .*english"):
+    with pytest.raises(SettingsError, match=r"stem: no stemmer for klingon; choose one of .*english"):
         Analyzer(FeatureSettings(stem="klingon"))
 
 
@@ -142,13 +142,13 @@ def test_stemming_without_its_library_says_how_to_install_it(monkeypatch: pytest
 
 def test_each_distinct_word_is_stemmed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A word that occurs again is not worked out again, until too many are remembered."""
-    monkeypatch.setattr(room, "LARGEST_MEMORY", 2)
+    monkeypatch.setattr(room, "MAX_CACHED", 2)
     analyze = Analyzer(FeatureSettings(stem="english"))
     normalizer = analyze.normalizer
     assert normalizer is not None
     worked_out: list[str] = []
-    decide = normalizer.decide
-    monkeypatch.setattr(normalizer, "decide", lambda word: worked_out.append(word) or decide(word))
+    decide = normalizer.normalize
+    monkeypatch.setattr(normalizer, "normalize", lambda word: worked_out.append(word) or decide(word))
     assert analyze("dogs dogs cats dogs") == ["dog", "dog", "cat", "dog"]
     assert worked_out == ["dogs", "cats"]
     assert analyze("cows dogs") == ["cow", "dog"]

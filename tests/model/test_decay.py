@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.bayes.class_statistics import FAINTEST
+from nbtext.bayes.class_statistics import MIN_DECAYED
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.growth import calibrate, forget, merge, update
-from nbtext.model.settings import FadingSettings
+from nbtext.model.settings import DecaySettings
 from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 Documents = list[tuple[str, str]]
@@ -46,7 +46,7 @@ def learn(classifier: TextClassifier, counts: CorpusCounts, *, factor: float = 1
 
 
 def factor(elapsed: float, half_life: float) -> float:
-    return FadingSettings(half_life=half_life, elapsed=elapsed).factor
+    return DecaySettings(half_life=half_life, elapsed=elapsed).factor
 
 
 @settings(max_examples=60, deadline=None)
@@ -117,7 +117,7 @@ def test_nothing_is_lost_however_long_it_was() -> None:
     classifier = learn(fitted([("apple", "a"), ("pear", "b")]), tallied([("apple", "b")] * 2), factor=factor(1e9, 1))
     classifier = learn(classifier, tallied([("pear", "b")]), factor=factor(1e9, 1))
     assert classifier.fitted_.labels == ("a", "b")
-    assert classifier.counts_.statistics.class_documents.min() == FAINTEST
+    assert classifier.counts_.statistics.class_documents.min() == MIN_DECAYED
     assert classifier.predict(["apple", "pear"]).tolist() == ["b", "b"]
 
 

@@ -117,7 +117,7 @@ def test_scores_sum_to_one(n_labels: int) -> None:
         classes=tuple(f"label {k:04}" for k in range(n_labels)),
         probabilities=probabilities,
     )
-    batch.labels = [batch.classes[k] for k in batch.chosen]
+    batch.labels = [batch.classes[k] for k in batch.label_classes]
     for record in map(json.loads, written("jsonl", batch).splitlines()):
         assert abs(sum(record["scores"].values()) - 1) <= 1e-6
         assert record["scores"][record["label"]] == record["probability"]
