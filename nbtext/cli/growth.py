@@ -24,7 +24,7 @@ from nbtext.cli.running import model_output, rewrite_model, save
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import ReadingSettings
-    from nbtext.model.settings import FadingSettings
+    from nbtext.model.settings import DecaySettings
 
 
 @command(
@@ -47,7 +47,7 @@ def update(
     model: str,
     sources: tuple[str, ...],
     output: str | None,
-    decay: FadingSettings,
+    decay: DecaySettings,
     reading: ReadingSettings,
     run: RunSettings,
 ) -> None:

@@ -216,14 +216,14 @@ HALF = 0.5  # added to each count, so that none is zero (Haldane and Anscombe's 
 
 
 def z_scores(counts: NDArray[Any], total: float, everywhere: NDArray[Any], whole: float) -> Floats:
-    """The log-odds ratio of each feature in a class against all other classes, in standard deviations.
+    """Return the log-odds ratio of each feature in a class against all other classes, in standard deviations.
 
-    A rare feature can have any log-odds by chance, and its standard deviation says so. With a and b sightings of the
-    feature and of others in the class, c and d in the other classes, ½ added to each:
+    A rare feature may have large log-odds by chance; its standard deviation is large then. Let a be the count of the
+    feature and b that of all others in the class, c and d the same in all other classes, ½ added to each. Then
     z = (ln a/b − ln c/d) / √(1/a + 1/b + 1/c + 1/d).
 
-    counts      (n_features,), sightings in the class; `total` is how many there could be
-    everywhere  (n_features,), sightings in all classes; `whole` is how many there could be
+    counts      (n_features,), counts in the class; `total` is their possible maximum
+    everywhere  (n_features,), counts in all classes; `whole` is their possible maximum
     source      Monroe, Colaresi, Quinn, Fightin' Words, 2008, section 3.3; the variance: Gart and Zweifel, On the Bias
                 of Various Estimators of the Logit and Its Variance, 1967
     """

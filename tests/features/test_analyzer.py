@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from nbtext.errors import MissingExtra, SettingsError
 from nbtext.features import analyzer as room
-from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
+from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer, compile_token_pattern
 from nbtext.features.counting import counter
 from nbtext.features.settings import FeatureSettings
 
