@@ -57,7 +57,7 @@ class LeftOut:
 
     @cached_property
     def entry_counts(self) -> NDArray[Any]:
-        """The count that each entry takes from the own class: its count times the copies; int64 if int32 is too narrow."""
+        """The count that each entry takes from its own class, count times copies; int64 if int32 is too narrow."""
         counts, repeated = self.documents.counts, np.flatnonzero(self.copies > 1)
         if len(repeated) == 0:
             return counts
