@@ -25,7 +25,7 @@ T = TypeVar("T")
 MAX_NUMBER = 1e100  # largest absolute value: products with counts, and sums of them, stay finite
 PIECE_BYTES = 1 << 20  # decoded at once
 WORD_BYTES = 8
-WORDS = 6  # two terms that agree in so many words of 8 bytes are compared one by one
+WORDS = 6  # terms with a longer common prefix than so many words of 8 bytes are compared as byte strings
 _KEEP = np.array([0] + [~0 << 8 * (WORD_BYTES - n) & (1 << 64) - 1 for n in range(1, WORD_BYTES + 1)], dtype=np.uint64)
 WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NAMES = {
@@ -120,7 +120,7 @@ def read_texts(record: dict[str, Any], key: str, *, distinct: bool = False) -> l
 
 
 def read_array(record: dict[str, Any], key: str, *dtypes: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """Return the array at `key`, of one of these dtypes and of this shape; None stands for any length."""
+    """Return the array at `key`, of one of these dtypes and of this shape; None means any length."""
     found: NDArray[Any] = read_value(record, key, np.ndarray)
     if found.dtype.name not in dtypes:
         raise invalid_value(key, f"should hold {' or '.join(dtypes)}, and holds {found.dtype.name}")
@@ -133,14 +133,14 @@ def read_array(record: dict[str, Any], key: str, *dtypes: str, shape: tuple[int 
 
 
 def read_integers(record: dict[str, Any], key: str, length: int | None = None) -> NDArray[np.int64]:
-    """Return the integers at `key`, each from 0 to 2^62, as int64 of shape (length,); None stands for any length."""
+    """Return the integers at `key`, each from 0 to 2^62, as int64 of shape (length,); None means any length."""
     numbers = read_array(record, key, *WHOLE_NUMBERS, shape=(length,))
     check_within(key, numbers, 0, 2**62)
     return numbers.astype(np.int64)
 
 
 def read_floats(record: dict[str, Any], key: str, length: int | None = None) -> NDArray[np.float64]:
-    """Return the numbers at `key`, each from -1e100 to 1e100, as float64 of shape (length,); None is any length."""
+    """Return the numbers at `key`, each from -1e100 to 1e100, as float64 of shape (length,); None means any length."""
     numbers = read_array(record, key, "float64", shape=(length,))
     check_within(key, numbers, -MAX_NUMBER, MAX_NUMBER)
     return numbers
@@ -211,7 +211,7 @@ def _is_utf8(blob: NDArray[np.uint8]) -> bool:
 
 
 def _ascend(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
-    """Whether each term is greater than the one before it, compared by words of 8 bytes while many agree."""
+    """Whether each term is greater than the one before it. All pairs are compared at once, by words of 8 bytes."""
     padded = np.concatenate((blob, np.zeros(WORD_BYTES, dtype=np.uint8)))
     words = np.ndarray(len(blob) + 1, dtype=">u8", buffer=padded, strides=(1,))  # the word at each byte
     lengths = np.diff(offsets)
@@ -223,7 +223,7 @@ def _ascend(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
         tied = tied[first == second]
         is_over = np.minimum(lengths[tied], lengths[tied + 1]) <= n_before + WORD_BYTES
         over = tied[is_over]
-        if (lengths[over] >= lengths[over + 1]).any():  # padding has made up for what the shorter one lacks
+        if (lengths[over] >= lengths[over + 1]).any():  # equal up to the zero padding: the shorter term must be first
             return False
         tied = tied[~is_over]
     bounds = offsets.tolist() if len(tied) else []
@@ -233,5 +233,5 @@ def _ascend(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
 
 
 def _words(words: NDArray[np.uint64], positions: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The first 8 bytes at each position as one number, of which `n_bytes` count and the others are zero."""
+    """Return the first 8 bytes at each position as one big-endian number; bytes after the first `n_bytes` are zero."""
     return words[np.minimum(positions, len(words) - 1)] & _KEEP[np.clip(n_bytes, 0, WORD_BYTES)]

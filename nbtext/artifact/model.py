@@ -40,7 +40,7 @@ from nbtext.model.fitted_model import LABEL_TYPES, FittedModel, TrainedModel, ar
 from nbtext.model.fitting import sample_size
 
 Record = dict[str, Any]
-ROUNDING = 1 + 1e-9  # counts that have decayed are rounded
+ROUNDING = 1 + 1e-9  # tolerance for the rounding of decayed counts
 Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "label_type", "class_documents",
@@ -67,7 +67,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "version": VERSION,
             "nbtext": __version__,
             "features": asdict(replace(model.fitted.feature_settings, vocabulary=None)),
-            "given": _write_vocabulary(_given(model.fitted.feature_settings)),
+            "given": _write_vocabulary(_given_vocabulary(model.fitted.feature_settings)),
             "model": asdict(model.fitted.model_settings),
             "labels": _write_vocabulary(Vocabulary.from_terms(counts.labels)),
             "label_type": fitted.label_type,
@@ -161,7 +161,7 @@ def _read_labels(record: Record) -> tuple[str, ...]:
     return tuple(labels.terms)
 
 
-def _given(features: FeatureSettings) -> Vocabulary | None:
+def _given_vocabulary(features: FeatureSettings) -> Vocabulary | None:
     """Return the vocabulary of the settings, if they give one."""
     return Vocabulary.from_terms(features.vocabulary) if features.vocabulary is not None else None
 

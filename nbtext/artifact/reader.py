@@ -32,7 +32,7 @@ ARRAY_KEYS = ("subclass", "shape", "order", "dtype", "allow_mmap", "numpy_array_
 
 
 class Name:
-    """A name that a model file may mention. It is never looked up: it stands for itself."""
+    """A name that a model file may contain. It is compared, and never looked up or imported."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -133,12 +133,12 @@ class Reader:
             operation = stream.take(1)
             if operation == b".":
                 if len(self._stack) != 1 or self._marks:
-                    raise self._damaged("the value is not complete")
+                    raise self._damaged_error("the value is not complete")
                 return self._stack[0]
             try:
                 self._run(operation)
             except (IndexError, ValueError) as error:
-                raise self._damaged(f"operation {operation!r} finds no operand") from error
+                raise self._damaged_error(f"operation {operation!r} finds no operand") from error
         raise foreign_error(f"is longer than any model: {MAX_OPERATIONS:,} operations did not read it")
 
     def first_items(self) -> list[Any]:
@@ -206,7 +206,7 @@ class Reader:
             case _:
                 if operation in FOREIGN:
                     raise code_error(FOREIGN[operation])
-                raise self._damaged(f"{operation!r} is no operation of plain data")
+                raise self._damaged_error(f"{operation!r} is no operation of plain data")
 
     def _push_memo(self, place_bytes: int) -> None:
         """Push a value that was read before. Containers occur once, so no value can contain itself or multiply."""
@@ -230,7 +230,7 @@ class Reader:
             if type(key) is not str:
                 raise foreign_error("holds a key that is no text")
             if key in dictionary:
-                raise self._damaged("a key occurs twice")
+                raise self._damaged_error("a key occurs twice")
             dictionary[key] = value
 
     def _complete(self, target: object, state: object) -> object:
@@ -260,15 +260,15 @@ class Reader:
             raise foreign_error("holds an array of an impossible shape")
         padding = self._stream.take(self._stream.take(1)[0])
         if len(padding) > ALIGNMENT_BYTES or padding.strip(b"\xff"):
-            raise self._damaged("the padding of an array is wrong")
+            raise self._damaged_error("the padding of an array is wrong")
         items = self._stream.take_array(prod(shape) * ITEM_BYTES[item_type.code])
         if item_type.code == "b1" and items.max(initial=0) > 1:
-            raise self._damaged("a truth value is neither true nor false")
+            raise self._damaged_error("a truth value is neither true nor false")
         array: NDArray[Any] = items.view(np.dtype(item_type.order + item_type.code)).reshape(shape)
         array.flags.writeable = False
         return array
 
-    def _damaged(self, what: str) -> ArtifactError:
+    def _damaged_error(self, what: str) -> ArtifactError:
         return DamagedError(f"byte {self._stream.position:,}: {what}")
 
 

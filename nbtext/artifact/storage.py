@@ -1,7 +1,7 @@
-"""Model files: a record of plain data, saved by joblib, and loaded by a reader that runs nothing.
+"""Model files: a record of plain data, saved by joblib, and loaded by a reader that executes no code.
 
-The file is a pickle of the record, as `joblib.dump` writes it, and after it the SHA-256 digest of its bytes. The
-digest detects damage, not malice: whoever changes a file can compute it anew.
+The file is a pickle of the record, as `joblib.dump` writes it, followed by the SHA-256 digest of its bytes. The digest
+detects accidental damage. It does not detect manipulation, because anyone can compute a new digest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PICKLE_PROTOCOL = 4  # Python 3.4 and later read it
 
 MAX_DEPTH = 16
 MAX_VALUES = 300_000
-ARRAY_VALUES = 16  # an array takes the reader as long as so many other values
+ARRAY_VALUES = 16  # the cost of reading an array, in units of other values
 MAX_CHARACTERS = MAX_TEXT_BYTES  # of all texts together, each as often as it occurs
 MIN_INTEGER, MAX_INTEGER = -(1 << 63), (1 << 64) - 1
 
@@ -77,7 +77,7 @@ def load(path: str) -> dict[str, Any]:
         try:
             record = reader.read()
         except ArtifactError:
-            _check_version(reader.first_items())  # the best explanation of what cannot be read
+            _check_version(reader.first_items())  # another version is the best explanation of the error
             raise
         check_plain(record)
         items = [item for pair in record.items() for item in pair] if isinstance(record, dict) else []

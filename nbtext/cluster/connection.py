@@ -1,4 +1,4 @@
-"""A connection to a Dask cluster, or to one of processes that are started for one command."""
+"""Connect to a Dask cluster, or start local worker processes for one command."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 TIMEOUT = "10s"  # for the scheduler to answer, and to have a worker; `nbtext.timeout` in Dask's configuration
 
-# keeps the memory of one batch for the next; with Dask's settings, each large allocation is returned to the system
+# reuse memory from batch to batch; with Dask's settings, malloc returns each large allocation to the system
 MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(64 << 20)}
-# monitoring that nobody reads takes 3 % of the time of each process with Dask's settings
+# with Dask's settings, monitoring, whose results are unused here, takes 3 % of the time of each process
 LESS_MONITORING = {
     "distributed.worker.profile.enabled": False,
     "distributed.worker.profile.interval": "1s",
@@ -66,7 +66,7 @@ def _processes(number: int) -> Iterator[LocalCluster]:
     started_with = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | MEMORY
     with (
         dask.config.set({"distributed.nanny.pre-spawn-environ": started_with} | LESS_MONITORING),
-        _interrupts_blocked() as unblock,
+        _block_interrupts() as unblock,
         LocalCluster(
             n_workers=number, threads_per_worker=1, silence_logs=logging.CRITICAL, scheduler_kwargs=NO_DASHBOARD
         ) as cluster,
@@ -76,7 +76,7 @@ def _processes(number: int) -> Iterator[LocalCluster]:
 
 
 @contextmanager
-def _interrupts_blocked() -> Iterator[Callable[[], None]]:
+def _block_interrupts() -> Iterator[Callable[[], None]]:
     """Block SIGINT until this thread calls the yielded function; threads and processes started before never receive it.
 
     A terminal sends SIGINT to every process. Each worker would print a traceback, and the command ends them anyway.
@@ -133,10 +133,10 @@ def cluster_errors(address: str) -> Iterator[None]:
     except ImportError as error:
         raise ClusterError(f"the workers lack nbtext ({error})", where=address, hint="install it there") from error
     except (OSError, TimeoutError) as error:
-        if error.filename is not None:  # of a file, which is not the scheduler's fault
+        if error.filename is not None:  # an error of a file, not of the connection
             raise OutputError(f"cannot be written: {error.strerror}", where=str(error.filename)) from error
         hint = "check that the scheduler is running and has workers"
         raise ClusterError(f"does not answer ({type(error).__name__})", where=address, hint=hint) from error
     except Exception as error:
-        said = str(error).partition("\n")[0]
-        raise ClusterError(f"the work failed ({type(error).__name__}: {said})", where=address) from error
+        message = str(error).partition("\n")[0]
+        raise ClusterError(f"the work failed ({type(error).__name__}: {message})", where=address) from error

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbtext.cluster.work import (
-    TOKENS_BY,
+    TOKEN_VERSIONS,
     PredictionTask,
-    Record,
     Report,
     add_counts,
     count_shard,
@@ -62,7 +61,7 @@ class Workers:
         if has_own_pattern(task.settings):
             raise SettingsError("a worker cannot limit its time", where="--token-pattern")
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
-        counted = [self._submit(count_shard, shard, source.settings, task, TOKENS_BY) for shard in shards]
+        counted = [self._submit(count_shard, shard, source.settings, task, TOKEN_VERSIONS) for shard in shards]
         reports = [self._submit(report_of_work, each, priority=1) for each in counted]
         total = self._add_up(counted)
         del counted  # each is freed as soon as it is added
@@ -89,7 +88,7 @@ class Workers:
                 continue
             report = report_of(done.result())
             if report.problem is None:
-                _tell(on_batch, report)
+                _call(on_batch, report)
             elif first is None or places[done.key] < first[0]:
                 first = places[done.key], report
                 self.client.cancel(list(reports[first[0] + 1 :]))
@@ -116,25 +115,26 @@ class Workers:
     ) -> Iterator[bytes]:
         """Yield the records of each shard, in order; nothing if they are written to a folder."""
         work = (
-            (predict_shard, shard, source.settings, task, TOKENS_BY, _target(folder, place, task.output_format))
-            for place, shard in enumerate(self._numbered(source))
+            (predict_shard, shard, source.settings, task, TOKEN_VERSIONS, _target(folder, place, task.output_format))
+            for place, shard in enumerate(self._number_shards(source))
         )
         for record in self._in_order(work):
             report = report_of(record["report"])
             _check(report)
-            _tell(on_batch, report)
+            _call(on_batch, report)
             yield record["records"]
 
-    def _numbered(self, source: Source) -> list[Shard]:
+    def _number_shards(self, source: Source) -> list[Shard]:
         """Return the shards of a source, with the numbers of their first lines."""
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         if all(shard.byte_range is None for shard in shards):
             return shards
-        found = [
-            each if isinstance(each, int) else _failed(each)
-            for each in self._in_order((count_shard_lines, shard, source.settings) for shard in shards)
-        ]
-        return number_lines(shards, found)
+        n_lines = []
+        for result in self._in_order((count_shard_lines, shard, source.settings) for shard in shards):
+            if not isinstance(result, int):
+                _check(report_of(result))
+            n_lines.append(result)
+        return number_lines(shards, n_lines)
 
     def _in_order(self, work: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Yield the result of each piece of work, in order; only a few are submitted ahead."""
@@ -179,7 +179,7 @@ def _target(folder: str | None, place: int, form: str) -> str | None:
     return os.path.join(folder, PART.format(place, form)) if folder is not None else None
 
 
-def _tell(on_batch: OnBatch | None, report: Report) -> None:
+def _call(on_batch: OnBatch | None, report: Report) -> None:
     if on_batch is not None:
         on_batch(report, report.batch())
 
@@ -188,8 +188,3 @@ def _check(report: Report) -> None:
     """Raise the error that a worker reports, if any."""
     if report.problem is not None:
         raise error_of(report.problem)
-
-
-def _failed(record: Record) -> int:
-    _check(report_of(record))
-    return 0

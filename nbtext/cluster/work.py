@@ -1,7 +1,7 @@
-"""What a worker does: count a shard, add counts, or predict a shard's documents.
+"""The tasks of a worker: count a shard, add counts, or predict the documents of a shard.
 
-Only arguments and results of these functions travel between machines: numbers, texts and arrays, in dictionaries.
-An error that the user can cause is a result, too: Dask does not see a failure, and does not repeat the work.
+Only the arguments and results of these functions are sent between machines: numbers, texts and arrays, in
+dictionaries. An error that the user can cause is also a result, so that Dask does not repeat the work.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from nbtext.report.records import write_predictions
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block
 
-TOKENS_BY = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_version}")  # what a token depends on
+TOKEN_VERSIONS = (f"nbtext {__version__}", f"Unicode {unicodedata.unidata_version}")  # they define a token
 _loading = threading.Lock()
 
 
 Record = dict[str, Any]
-TYPES = {  # of the arrays of counts; they travel in the smallest type that holds their values
+TYPES = {  # dtypes of the arrays of counts, which are sent in the smallest dtype that holds their values
     "class_documents": np.int64, "indptr": np.int64, "classes": np.int32, "documents": np.int64,
     "occurrences": np.int64, "indices": np.int32, "counts": np.int32, "hashes": np.uint64,
 }  # fmt: skip
@@ -72,8 +72,8 @@ def counts_of(record: Record) -> CorpusCounts:
     return CorpusCounts(
         tuple(record["labels"]),
         Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
-        ClassStatistics(**_widened(record["statistics"])),
-        DocumentCounts(**_widened(record["sample"])),
+        ClassStatistics(**_restore_dtypes(record["statistics"])),
+        DocumentCounts(**_restore_dtypes(record["sample"])),
         record["sample_size"],
     )
 
@@ -83,16 +83,20 @@ def _arrays(holder: ClassStatistics | DocumentCounts) -> Record:
     return {name: narrow_integers(array) for name, array in found.items()}
 
 
-def _widened(arrays: Record) -> Record:
+def _restore_dtypes(arrays: Record) -> Record:
     return {name: array.astype(TYPES[name], copy=False) for name, array in arrays.items()}
 
 
 @dataclass(slots=True)
 class Report:
-    """What was odd about the documents of a shard: a block and a batch at once, for who watches the progress.
+    """The progress, repairs and error of a shard.
 
-    size     bytes that were read
-    problem  the class, what, where and hint of the error that ended the work
+    Attributes
+    ----------
+    size : int
+        Number of bytes that were read.
+    problem : tuple of str, optional
+        The class, what, where and hint of the error that ended the work.
     """
 
     size: int = 0
@@ -102,7 +106,7 @@ class Report:
     problem: tuple[str, str, str, str] | None = None
 
     def add(self, block: Block, batch: Batch) -> None:
-        """Add what a batch says."""
+        """Add the size of a block, and the repairs and notes of its batch."""
         self.size += block.size
         self.repaired_documents += batch.repaired_documents
         self.repaired_bytes += batch.repaired_bytes
@@ -114,7 +118,7 @@ class Report:
         return found | {"notes": dict(self.notes)}
 
     def batch(self) -> Batch:
-        """Return one batch with what all batches of the shard say."""
+        """Return a batch without documents that has the repairs and notes of all batches of the shard."""
         return Batch([], (), [], {}, self.repaired_documents, self.repaired_bytes, dict(self.notes))
 
 
@@ -137,10 +141,14 @@ def error_of(problem: tuple[str, str, str, str]) -> NbtextError:
 
 @dataclass(frozen=True, slots=True)
 class PredictionTask:
-    """How documents are predicted.
+    """The model and the settings of a prediction.
 
-    model  path of the model file
-    stamp  size and modification time of that file: a worker that has loaded it checks that it is the same
+    Attributes
+    ----------
+    model : str
+        The path of the model file.
+    stamp : tuple of int
+        Size and modification time of the file, by which a worker checks that it loads the same file.
     """
 
     model: str
@@ -155,11 +163,11 @@ def stamp_of(path: str) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def count_shard(shard: Shard, reading: ReadingSettings, task: CountingTask, tokens_by: tuple[str, ...]) -> Record:
+def count_shard(shard: Shard, reading: ReadingSettings, task: CountingTask, token_versions: tuple[str, ...]) -> Record:
     """Return the counts of a shard (None after a problem), and a report."""
     report = Report()
     try:
-        _check_versions(tokens_by)
+        _check_versions(token_versions)
         try:
             counts = task.count(open_shard(shard, reading).blocks(), report.add)
         except InputError:
@@ -196,12 +204,12 @@ def count_shard_lines(shard: Shard, reading: ReadingSettings) -> int | Record:
 
 
 def predict_shard(
-    shard: Shard, reading: ReadingSettings, task: PredictionTask, tokens_by: tuple[str, ...], target: str | None
+    shard: Shard, reading: ReadingSettings, task: PredictionTask, token_versions: tuple[str, ...], target: str | None
 ) -> Record:
     """Return the records of a shard's documents as bytes, or write them to `target` completely or not at all."""
     report, records = Report(), io.BytesIO()
     try:
-        _check_versions(tokens_by)
+        _check_versions(token_versions)
         model = _load_model(task.model, task.stamp)
         predictions = predict_source(
             model.fitted, open_shard(shard, reading), jobs=1, decisions=task.decisions, on_batch=report.add
@@ -215,12 +223,12 @@ def predict_shard(
 
 
 def _load_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
-    with _loading:  # one of several threads loads it
-        return _loaded(path, stamp)
+    with _loading:  # only one of several threads loads it
+        return _load_cached_model(path, stamp)
 
 
 @lru_cache(maxsize=1)
-def _loaded(path: str, stamp: tuple[int, int]) -> TrainedModel:
+def _load_cached_model(path: str, stamp: tuple[int, int]) -> TrainedModel:
     model = load_model(path)
     if stamp_of(path) != stamp:
         raise ModelError(
@@ -229,8 +237,8 @@ def _loaded(path: str, stamp: tuple[int, int]) -> TrainedModel:
     return model
 
 
-def _check_versions(tokens_by: tuple[str, ...]) -> None:
+def _check_versions(token_versions: tuple[str, ...]) -> None:
     """Raise ModelError if tokens are defined differently on this worker."""
-    if tokens_by != TOKENS_BY:
-        here, there = ", ".join(TOKENS_BY), ", ".join(tokens_by)
+    if token_versions != TOKEN_VERSIONS:
+        here, there = ", ".join(TOKEN_VERSIONS), ", ".join(token_versions)
         raise ModelError(f"a worker has {here}, and the command has {there}", hint="install the same versions")

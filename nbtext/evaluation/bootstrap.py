@@ -1,4 +1,4 @@
-"""Bootstrap confidence intervals: how much a figure may differ on other documents of the same kind."""
+"""Bootstrap confidence intervals of metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtext.evaluation.reliability import Reliability
 
 LEVEL = 0.95
 N_RESAMPLES = 1000
-MOST_DRAWN = 50_000  # documents of one resample; with more, it is an m out of n bootstrap
+MAX_RESAMPLE_SIZE = 50_000  # documents of one resample; larger evaluations use an m-out-of-n bootstrap
 
 Statistic = Callable[[NDArray[np.int64]], list[float]]
 
@@ -83,12 +83,12 @@ def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Float
 
     Source: Bickel, Götze, van Zwet, Resampling Fewer Than n Observations, 1997.
     """
-    drawn = min(n, MOST_DRAWN)
-    found = np.array([statistic(random.integers(n, size=drawn)) for _ in range(N_RESAMPLES)])
-    if drawn < n:
+    size = min(n, MAX_RESAMPLE_SIZE)
+    replicates = np.array([statistic(random.integers(n, size=size)) for _ in range(N_RESAMPLES)])
+    if size < n:
         whole = np.array(statistic(np.arange(n)))
-        found = whole + (found - whole) * np.sqrt(drawn / n)
-    return found
+        replicates = whole + (replicates - whole) * np.sqrt(size / n)
+    return replicates
 
 
 def bias_corrected(value: float, replicates: Floats, level: float = LEVEL) -> Interval:

@@ -1,4 +1,4 @@
-"""Confusions: the labels that are confused most often, and the words that mislead."""
+"""Confusions: the labels that are confused most often, and the features with the largest contributions to them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 MOST_PAIRS = 12  # of labels
 MOST_DOCUMENTS = 50  # whose words are examined, for each confusion
 MOST_WORDS = 10
-COMMON_SHARE = 0.2  # a word in a larger share of the training documents is common: it says little about a subject
+COMMON_SHARE = 0.2  # words in a larger share of the training documents are reported together, not one by one
 
 
 class MisleadingWord(NamedTuple):
-    """A word that speaks for the wrong label.
+    """A feature whose mean contribution favors the wrong label.
 
     documents  examined documents that have it
     log_odds   for the predicted label against the true one, the mean over all examined documents
@@ -92,7 +92,7 @@ def find_confused_pairs(
 
 
 class _MisleadingWords:
-    """Finds the words that speak for the wrong label in the documents for which it was predicted."""
+    """Finds the features that favor the wrong label in the documents for which it was predicted."""
 
     def __init__(self, model: TrainedModel) -> None:
         self._model = model.fitted
@@ -135,7 +135,7 @@ def find_common_words(model: TrainedModel) -> frozenset[str]:
 
 
 def order_by_confusion(labels: Sequence[str], cells: Iterable[tuple[Cell, int]]) -> tuple[int, ...]:
-    """Order labels so that those that are confused stand side by side; return their positions.
+    """Order labels so that labels that are often confused are adjacent; return their positions.
 
     The order is that of the leaves of an average-linkage tree over the confusion rates.
     """

@@ -30,7 +30,7 @@ N_CALIBRATED = 4096  # training documents that the calibration of a fold's model
 
 
 def cross_validate(
-    tally: CorpusCounts,
+    corpus: CorpusCounts,
     folds: NDArray[np.int64],
     *,
     features: FeatureSettings,
@@ -46,33 +46,43 @@ def cross_validate(
 
     Parameters
     ----------
-    tally : the corpus, with every document in its sample
-    folds : shape (n_documents,), the fold of each document
-    is_forward : predict each fold with a model of the earlier ones; the first fold is not predicted
+    corpus : CorpusCounts
+        The counted corpus, with every document in its sample.
+    folds : array of int64, shape (n_documents,)
+        The fold of each document.
+    is_forward : bool
+        Predict each fold with a model of the earlier folds; the first fold is not predicted.
+    jobs : int
+        Number of threads.
+
+    Yields
+    ------
+    Predictions
+        Fold by fold, in the order of the documents of a fold.
     """
-    everything = over_vocabulary(tally, features)
+    everything = over_vocabulary(corpus, features)
     size = sample_size(features, modelling)
     if size is not None and modelling.optimize is None and decisions.coverage is None:
         size = min(size, N_CALIBRATED)
-    has_own_vocabulary = tally.vocabulary is not None and features.vocabulary is None
+    has_own_vocabulary = corpus.vocabulary is not None and features.vocabulary is None
 
-    def of_fold(fold: int) -> Iterator[Predictions]:
+    def predict_fold(fold: int) -> Iterator[Predictions]:
         is_held_out = folds == fold
         training = everything.without(folds >= fold if is_forward else is_held_out, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
         if has_own_vocabulary:
-            seen = np.flatnonzero(np.diff(training.statistics.indptr))
-            training = training.restricted(seen)
-            held_out = held_out.restrict(seen, everything.statistics.n_features)
+            columns = np.flatnonzero(np.diff(training.statistics.indptr))  # features that the training documents have
+            training = training.restricted(columns)
+            held_out = held_out.restrict(columns, everything.statistics.n_features)
         return predict_documents(
-            training, held_out, tally.labels, features=features, modelling=modelling, decisions=decisions
+            training, held_out, corpus.labels, features=features, modelling=modelling, decisions=decisions
         )
 
     numbers = iter(np.unique(folds).tolist()[is_forward:])
-    if len(folds) * len(tally.labels) > MOST_PROBABILITIES or jobs == 1:  # one after the other, to use little memory
-        yield from chain.from_iterable(map(of_fold, numbers))
+    if len(folds) * len(corpus.labels) > MOST_PROBABILITIES or jobs == 1:  # one after the other, to use little memory
+        yield from chain.from_iterable(map(predict_fold, numbers))
     else:
-        yield from chain.from_iterable(parallel_map(lambda fold: list(of_fold(fold)), numbers, jobs=jobs))
+        yield from chain.from_iterable(parallel_map(lambda fold: list(predict_fold(fold)), numbers, jobs=jobs))
 
 
 def predict_documents(
@@ -88,17 +98,21 @@ def predict_documents(
 
     Parameters
     ----------
-    labels : the names of the classes of the other documents
+    training : CorpusCounts
+    held_out : DocumentCounts
+        The documents to predict.
+    labels : tuple of str
+        The names of the classes of the documents to predict.
     """
-    reading = fit_model(training, features, modelling)
-    if reading.columns is not None:
-        held_out = held_out.restrict(reading.columns, training.statistics.n_features)
+    model = fit_model(training, features, modelling)
+    if model.columns is not None:
+        held_out = held_out.restrict(model.columns, training.statistics.n_features)
     for part in held_out.split(max(1, MOST_PROBABILITIES // len(training.labels))):
-        found = reading.log_probabilities(part)
-        answers = _predictions(
-            found, reading.calibration.decide(found), training.labels, [labels[k] for k in part.classes]
-        )
-        yield apply_decisions(answers, reading.calibration, decisions)
+        log_probabilities = model.log_probabilities(part)
+        chosen = model.calibration.decide(log_probabilities)
+        true_labels = [labels[k] for k in part.classes]
+        predictions = _predictions(log_probabilities, chosen, training.labels, true_labels)
+        yield apply_decisions(predictions, model.calibration, decisions)
 
 
 def _predictions(
@@ -131,12 +145,12 @@ def cross_validate_source(
     """Read a source once, split its documents into folds, and predict each fold with a model of the others."""
     check_hashing(features, modelling)
     features = replace(features, fields=source.field_names)
-    tally = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
+    corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     if decisions.cost is not None:
-        decisions.cost.check(tally.labels)
-    folds = assign_folds(tally.sample, settings)
+        decisions.cost.check(corpus.labels)
+    folds = assign_folds(corpus.sample, settings)
     yield from cross_validate(
-        tally,
+        corpus,
         folds,
         features=features,
         modelling=modelling,

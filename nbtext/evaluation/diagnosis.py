@@ -66,7 +66,7 @@ class Confusions:
     """The confusion matrix with examples.
 
     labels  those that are shown, sorted
-    order   their positions, with confused labels side by side
+    order   their positions, with confused labels adjacent
     counts  documents in each cell that has one, of all labels
     listed  the most probable examples of each cell
     pairs   the labels that are confused most often

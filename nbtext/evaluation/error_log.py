@@ -1,4 +1,4 @@
-"""What the page of an evaluation needs, recorded while predictions arrive: numbers of each document, texts of some."""
+"""The error log of an evaluation: outcomes of all documents and examples of some, recorded batch by batch."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from nbtext.evaluation.settings import FoldSettings
     from nbtext.model.fitted_model import FittedModel
 
-MOST_PROBABILITIES = 1 << 23  # kept for curves (64 MiB); of more, those of every second, fourth, ... document
+MOST_PROBABILITIES = 1 << 23  # kept for curves (64 MiB); beyond that, those of every second, fourth, ... document
 MOST_LISTED = 10_000  # documents whose names can be looked up
 MOST_STUDIED = 2_000  # documents whose words may explain a confusion
-N_WORST = 25  # mistakes, and outliers, that are shown with their text
+N_TOP = 25  # mistakes, and outliers, that are shown with their text
 # characters of each text that are kept
 IN_LISTS, FOR_WORDS, IN_FULL = 160, 16_384, 200_000
 
@@ -194,7 +194,7 @@ class ErrorLog:
         self._probabilities = ThinnedRows(MOST_PROBABILITIES)
         self.before_calibration: Reliability | None = None
         self.listed, self.studied = ExamplesByCell(MOST_LISTED), ExamplesByCell(MOST_STUDIED)
-        self.mistakes, self.outliers = TopExamples(N_WORST), TopExamples(N_WORST)
+        self.mistakes, self.outliers = TopExamples(N_TOP), TopExamples(N_TOP)
         self.n_documents = 0
         self.has_texts = False
 
@@ -212,9 +212,9 @@ class ErrorLog:
         outcomes = measure(predictions, self._numbers, least=self._least)
         self._parts.append(outcomes)
         rows = np.zeros((len(predictions), len(self._numbers)))
-        unread = np.isnan(predictions.probabilities)
+        is_unread = np.isnan(predictions.probabilities)
         rows[:, self._numbers.add(predictions.classes)] = np.where(
-            unread, 1 / len(predictions.classes), predictions.probabilities
+            is_unread, 1 / len(predictions.classes), predictions.probabilities
         )
         self._probabilities.add(rows)
         if batch.scores is not None:

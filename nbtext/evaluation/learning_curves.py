@@ -64,7 +64,7 @@ class LearningCurves:
 
 
 def compute_learning_curves(
-    tally: CorpusCounts,
+    corpus: CorpusCounts,
     settings: CurveSettings,
     *,
     features: FeatureSettings,
@@ -81,7 +81,7 @@ def compute_learning_curves(
 
     Parameters
     ----------
-    tally : the corpus, with every document in its sample
+    corpus : the counted corpus, with every document in its sample
     modelling : settings of the models
     test : documents to test on, all in its sample; None: those that are in no part
     jobs : number of threads
@@ -92,7 +92,7 @@ def compute_learning_curves(
     SettingsError : a part is larger than the corpus allows
     InputError : there are fewer than two documents
     """
-    everything = over_vocabulary(tally, features)
+    everything = over_vocabulary(corpus, features)
     n_documents = len(everything.sample)
     sizes = _sizes(settings.sizes, n_documents, has_test=test is not None)
     tested = _align(everything, over_vocabulary(test, features)) if test is not None else None

@@ -1,7 +1,7 @@
 """Metrics: one record for each in `METRICS`, computed from sums over documents (`Totals`).
 
-Everything else that needs to know about metrics takes it from the records: reports, thresholds of `--fail-under`,
-bootstrap intervals, model comparison, learning curves and the model search. A new metric is a function and a record.
+Reports, thresholds of `--fail-under`, bootstrap intervals, model comparison, learning curves and the model search read
+the records. To add a metric, add a function and a record.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric, and all that other modules need to know about it.
+    """A metric, with its properties for reports, thresholds and comparisons.
 
     name           in output, and in --fail-under
     title          for people

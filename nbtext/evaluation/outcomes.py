@@ -19,7 +19,7 @@ UNANSWERED = -1  # the predicted label of a document without one
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Predictions beside the truth, one entry for each document.
+    """Predictions compared with the true labels, one entry for each document.
 
     labels           all labels; `true` and `predicted` are positions among them
     true             (n_documents,)
@@ -102,7 +102,7 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, least: float = 0
     columns[classes] = np.arange(len(classes))
     own, rows, chosen = columns[true], np.arange(len(true)), predictions.label_classes
     is_read = ~np.isnan(predictions.probabilities[:, 0]) if len(classes) else np.zeros(len(true), dtype=np.bool_)
-    # a document that could not be read counts as a uniform guess
+    # a document that could not be read gets uniform probabilities
     probabilities = np.where(is_read[:, None], predictions.probabilities, 1 / max(1, len(classes)))
     best, of_true = probabilities[rows, chosen], np.where(own >= 0, probabilities[rows, own], 0.0)
     is_answered = np.array([label is not None for label in predictions.labels], dtype=np.bool_)

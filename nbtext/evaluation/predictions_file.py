@@ -90,8 +90,8 @@ class PredictionsFile:
 
     def _record(self, identity: str) -> Record:
         # an id whose bytes are not UTF-8 was written with escapes
-        spelled = identity.encode("utf-8", "backslashreplace").decode()
-        record = self._records.get(identity) or self._records.get(spelled)
+        escaped = identity.encode("utf-8", "backslashreplace").decode()
+        record = self._records.get(identity) or self._records.get(escaped)
         if record is None:
             raise InputError(
                 f"there is no prediction for {identity}",
@@ -119,7 +119,7 @@ def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
             lines: Iterator[tuple[int, Any]] = _rows(file) if is_csv else enumerate(file, start=1)
             parse = _from_columns if is_csv else _from_json if first == "{" else _from_tsv
             for number, line in lines:
-                yield number, _parsed(parse, line, f"{path}:{number}")
+                yield number, _parse_record(parse, line, f"{path}:{number}")
     except OSError as error:
         raise unreadable(path, error) from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -134,12 +134,12 @@ def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
         yield reader.line_num, row
 
 
-def _parsed(parse: Any, line: Any, where: str) -> tuple[str, Record]:
+def _parse_record(parse: Any, line: Any, where: str) -> tuple[str, Record]:
     try:
-        parsed: tuple[str, Record] = parse(line)
+        record: tuple[str, Record] = parse(line)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError("this is not a prediction", where=where, hint=HINT) from None
-    return parsed
+    return record
 
 
 def _from_json(line: str) -> tuple[str, Record]:
@@ -152,7 +152,7 @@ def _from_json(line: str) -> tuple[str, Record]:
 
 
 def _from_tsv(line: str) -> tuple[str, Record]:
-    return _from_columns([_unescaped(column) for column in line.rstrip("\r\n").split("\t")])
+    return _from_columns([_unescape(column) for column in line.rstrip("\r\n").split("\t")])
 
 
 def _from_columns(columns: list[str]) -> tuple[str, Record]:
@@ -175,7 +175,7 @@ def _probability(value: float) -> float:
     return float(value)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     parts = text.split("\\\\")
     for escape, character in _TSV_ESCAPES.items():
         parts = [part.replace(escape, character) for part in parts]

@@ -1,4 +1,4 @@
-"""How far probabilities can be trusted: reliability, accuracy against coverage, and the size of prediction sets."""
+"""Reliability of probabilities, accuracy against the share of answers, and the size of prediction sets."""
 
 from __future__ import annotations
 

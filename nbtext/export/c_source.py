@@ -1,4 +1,4 @@
-"""A model as one C file that needs only the standard library: its numbers, and the code of classify.c."""
+"""Export a model as one C99 file without dependencies: tables of its numbers, followed by classify.c."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HEAD = """\
 
 typedef struct { uint32_t first, last; } Range;  /* of code points, both within */
 """
-A_LINE = 12  # values
+VALUES_PER_LINE = 12
 NORMS = {"none": 0, "l1": 1, "l2": 2}
 PLAIN = frozenset(string.ascii_letters + string.digits + " _")
-SIGMA, DOTTED_I = "Σ", "İ"  # what becomes of them takes more than a table
-FINAL = "ς"
+SIGMA, DOTTED_I = "Σ", "İ"  # classify.c has code for their lower case, which a table cannot express
+FINAL_SIGMA = "ς"
 
 
 def check_c(model: FittedModel) -> None:
@@ -47,19 +47,20 @@ def check_c(model: FittedModel) -> None:
 
 
 def c_source(model: FittedModel) -> Iterator[bytes]:
-    """C99 whose `nbtext_classify` gives the labels and probabilities of `predict`, and whose `main` filters lines.
+    """Yield the parts of a C99 file.
 
-    Weights are stored sparse, as in the scorer. Tables hold the word characters and lower case of this Python.
+    `nbtext_classify` returns the labels and probabilities of `predict`; `main` classifies each line of its input.
+    Weights are stored sparse, as in the scorer. The tables of word characters and lower case are those of this Python.
     """
     names = named_features(model).terms
     settings, calibration = model.feature_settings, model.calibration
     scorer, weighting = model.scorer, model.weighting
-    found = probability_parameters(model)
+    parameters = probability_parameters(model)
     constants = {
         "LOWERCASE": int(settings.lowercase), "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
-        "WEIGH(count, length)": _formula(weighting),
+        "WEIGH(count, length)": _format_term_frequency(weighting),
         "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
-        "A": found["a"], "B": found["b"], "NOISE": found["noise"],
+        "A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"],
     }  # fmt: skip
     yield HEAD.encode("ascii")
     yield "".join(f"#define {name} {value}\n" for name, value in constants.items()).encode("ascii")
@@ -68,57 +69,64 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         ("features", names),
         ("stop_words", sorted(word for word in settings.stop_words if "\0" not in word)),  # no token has a NUL
     ):
-        yield _table("char *const ", f"{name}[]", map(_quoted, texts))
+        yield _format_table("char *const ", f"{name}[]", map(_quote, texts))
     for name, numbers in (
         ("bias", scorer.bias), ("by_default", scorer.default), ("base", scorer.base), ("base_scale", scorer.base_scale),
         ("deltas", scorer.deltas), ("idf", weighting.idf),
         ("prior_adjustment", calibration.prior_adjustment), ("shift", calibration.decision_offsets),
     ):  # fmt: skip
-        yield _table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
+        yield _format_table("double ", f"{name}[]", map(repr, () if numbers is None else numbers.tolist()))
     for name, places in (("starts", scorer.indptr), ("classes", scorer.classes)):
-        yield _table("int32_t ", f"{name}[]", map(str, places.tolist()))
-    yield _unicode()
+        yield _format_table("int32_t ", f"{name}[]", map(str, places.tolist()))
+    yield _unicode_tables()
     yield files("nbtext.export").joinpath("classify.c").read_bytes()
 
 
-def _formula(weighting: Weighting) -> str:
-    """The term frequency, as an expression of C."""
+def _format_term_frequency(weighting: Weighting) -> str:
+    """Format the term frequency as a C expression."""
     variables = {"count": "(count)", "length": "(length)"} | {k: repr(v) for k, v in weighting.parameters.items()}
     return format_formula(weighting.term_frequency.formula, variables, log="log", maximum="fmax")
 
 
-def _table(kind: str, name: str, values: Iterable[str]) -> bytes:
-    """A constant array, and how long it is; C has none that is empty."""
-    listed = list(values)
-    padded = listed or ["0"]
-    lines = ",\n".join(", ".join(padded[start : start + A_LINE]) for start in range(0, len(padded), A_LINE))
-    table = f"#define N_{name.partition('[')[0].upper()} {len(listed)}\nstatic const {kind}{name} = {{\n{lines}\n}};\n"
+def _format_table(kind: str, name: str, values: Iterable[str]) -> bytes:
+    """Format a constant array and its length; an empty array gets one unused item, because C has no empty arrays."""
+    items = list(values)
+    padded = items or ["0"]
+    starts = range(0, len(padded), VALUES_PER_LINE)
+    lines = ",\n".join(", ".join(padded[start : start + VALUES_PER_LINE]) for start in starts)
+    table = f"#define N_{name.partition('[')[0].upper()} {len(items)}\nstatic const {kind}{name} = {{\n{lines}\n}};\n"
     return table.encode("ascii")
 
 
-def _quoted(text: str) -> str:
-    """A string of C: whatever is no letter, digit or space is spelled by its bytes."""
-    spelled = text.encode("utf-8", "surrogatepass")
-    return '"' + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in spelled) + '"'
+def _quote(text: str) -> str:
+    """Format a C string; all bytes but letters, digits and spaces are octal escapes."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return '"' + "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in encoded) + '"'
 
 
 @cache
-def _unicode() -> bytes:
-    """Word characters, lower case, and what decides whether a sigma ends a word: as this Python has them.
+def _unicode_tables() -> bytes:
+    """Format tables of this Python's word characters, lower case, and cased and case-ignorable characters.
 
-    A sigma ends a word where a cased character is before it, others that are ignorable between: so Python is asked.
+    The lower case of a sigma is final after a cased character and any case-ignorable characters. Python has no
+    function for these two properties, so they are derived from the lower case of strings with a sigma.
     """
     characters = "".join(map(chr, range(sys.maxunicode + 1)))
     pairs = [f"{{{ord(c)}, {ord(c.lower())}}}" for c in characters if c.lower() != c and c not in (SIGMA, DOTTED_I)]
     same_length = characters.replace(DOTTED_I, "I")
     cased = "".join(f" {c}{SIGMA}" for c in same_length).lower()[2::3]
-    passed = "".join(f" a{c}{SIGMA}" for c in same_length).lower()[3::4]
-    ignorable = "".join(FINAL if at == FINAL != by_itself else " " for at, by_itself in zip(passed, cased, strict=True))
-    ranges = {"word_characters": (r"\w", characters), "cased": (FINAL, cased), "case_ignorable": (FINAL, ignorable)}
-    tables = [_table("uint32_t ", "lower_case[][2]", pairs)]
-    for name, (wanted, text) in ranges.items():
-        runs = (f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{wanted})+", text))
-        tables.append(_table("Range ", f"{name}[]", runs))
+    after_letter = "".join(f" a{c}{SIGMA}" for c in same_length).lower()[3::4]
+    pairs_of_sigmas = zip(after_letter, cased, strict=True)
+    ignorable = "".join(FINAL_SIGMA if after == FINAL_SIGMA != alone else " " for after, alone in pairs_of_sigmas)
+    ranges = {
+        "word_characters": (r"\w", characters),
+        "cased": (FINAL_SIGMA, cased),
+        "case_ignorable": (FINAL_SIGMA, ignorable),
+    }
+    tables = [_format_table("uint32_t ", "lower_case[][2]", pairs)]
+    for name, (pattern, text) in ranges.items():
+        runs = (f"{{{run.start()}, {run.end() - 1}}}" for run in re.finditer(f"(?:{pattern})+", text))
+        tables.append(_format_table("Range ", f"{name}[]", runs))
     return b"".join(tables)
 
 

@@ -1,4 +1,5 @@
-/* A token is a run of two word characters or more, of a text in lower case: what Python's re and str.lower() say. */
+/* A token is a run of at least two word characters, in lower case if the model has it. The tables of word characters and
+   lower case above are those of Python's re and str.lower(). */
 
 typedef struct { const char *at; size_t length; } Word;
 
@@ -12,8 +13,8 @@ static int is_in(uint32_t point, const Range *ranges, size_t count) {
     return low < count && ranges[low].first <= point;
 }
 
-/* The code point at `text`, and how many bytes it takes; U+FFFD, and one byte, where there is none. */
-static uint32_t decoded(const unsigned char *text, size_t left, size_t *taken) {
+/* Return the code point at `text`, and set *taken to its number of bytes; for invalid UTF-8, U+FFFD and one byte. */
+static uint32_t decode(const unsigned char *text, size_t left, size_t *taken) {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     size_t length = text[0] < 0x80 ? 1 : text[0] < 0xC2 ? 0 : text[0] < 0xE0 ? 2 : text[0] < 0xF0 ? 3 : text[0] < 0xF5 ? 4 : 0;
     uint32_t point = length == 1 ? text[0] : text[0] & (0x7Fu >> length);
@@ -28,7 +29,8 @@ static uint32_t decoded(const unsigned char *text, size_t left, size_t *taken) {
     return point;
 }
 
-static char *encoded(uint32_t point, char *to) {
+/* Write a code point as UTF-8, and return the end. */
+static char *encode(uint32_t point, char *to) {
     if (point < 0x80) { *to++ = (char) point; return to; }
     if (point < 0x800) *to++ = (char) (0xC0 | point >> 6);
     else {
@@ -40,17 +42,17 @@ static char *encoded(uint32_t point, char *to) {
     return to;
 }
 
-static int by_point(const void *a, const void *b) {
+static int compare_points(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *) a, y = ((const uint32_t *) b)[0];
     return (x > y) - (x < y);
 }
 
-static uint32_t lowered(uint32_t point) {
-    const uint32_t *found = bsearch(&point, lower_case, N_LOWER_CASE, sizeof lower_case[0], by_point);
-    return found ? found[1] : point;
+static uint32_t to_lower(uint32_t point) {
+    const uint32_t *pair = bsearch(&point, lower_case, N_LOWER_CASE, sizeof lower_case[0], compare_points);
+    return pair ? pair[1] : point;
 }
 
-/* Whether the sigma at i ends a word: a cased letter is before it and none behind, whatever else is between. */
+/* Whether the sigma at i is final: a cased letter precedes it and none follows; case-ignorable characters are skipped. */
 static int is_final(const uint32_t *points, size_t count, size_t i) {
     size_t j = i, k = i + 1;
     while (j > 0 && is_in(points[j - 1], case_ignorable, N_CASE_IGNORABLE)) j--;
@@ -58,15 +60,15 @@ static int is_final(const uint32_t *points, size_t count, size_t i) {
     return j > 0 && is_in(points[j - 1], cased, N_CASED) && !(k < count && is_in(points[k], cased, N_CASED));
 }
 
-/* The code points of a text, in lower case if the model wants that; there is room for two for each byte. */
+/* Decode a text to code points, in lower case if the model has it; `lower` has room for two code points for each byte. */
 static size_t read_text(const char *text, size_t length, uint32_t *points, uint32_t *lower) {
     size_t count = 0, n_lower = 0, taken;
-    for (size_t i = 0; i < length; i += taken) points[count++] = decoded((const unsigned char *) text + i, length - i, &taken);
+    for (size_t i = 0; i < length; i += taken) points[count++] = decode((const unsigned char *) text + i, length - i, &taken);
     for (size_t i = 0; i < count; i++) {
         uint32_t point = points[i];
         if (LOWERCASE && point == 0x3A3) point = is_final(points, count, i) ? 0x3C2 : 0x3C3;
         else if (LOWERCASE && point == 0x130) { lower[n_lower++] = 'i'; point = 0x307; }
-        else if (LOWERCASE) point = lowered(point);
+        else if (LOWERCASE) point = to_lower(point);
         lower[n_lower++] = point;
     }
     return n_lower;
@@ -74,12 +76,12 @@ static size_t read_text(const char *text, size_t length, uint32_t *points, uint3
 
 static int compare(const char *a, size_t n, const char *b) {
     size_t m = strlen(b);
-    int found = memcmp(a, b, n < m ? n : m);
-    return found ? found : (n > m) - (n < m);
+    int order = memcmp(a, b, n < m ? n : m);
+    return order ? order : (n > m) - (n < m);
 }
 
-/* Where these bytes stand among names in ascending order; -1: nowhere. */
-static long found_among(const char *const *names, size_t count, const char *bytes, size_t length) {
+/* Return the position of these bytes among sorted names, or -1. */
+static long find_name(const char *const *names, size_t count, const char *bytes, size_t length) {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -91,15 +93,15 @@ static long found_among(const char *const *names, size_t count, const char *byte
     return -1;
 }
 
-/* The tokens of a text that are neither too long nor stop words, written side by side with a space between them. */
+/* Write the tokens of a text, without stop words and tokens that are too long, separated by spaces. */
 static size_t find_words(const uint32_t *points, size_t count, char *to, Word *words) {
     size_t n_words = 0, stop;
     for (size_t start = 0; start < count; start = stop + 1) {
         for (stop = start; stop < count && is_in(points[stop], word_characters, N_WORD_CHARACTERS); stop++) ;
         if (stop < start + 2) continue;
         char *end = to;
-        for (size_t i = start; i < stop; i++) end = encoded(points[i], end);
-        if (end - to > LONGEST_TOKEN || found_among(stop_words, N_STOP_WORDS, to, (size_t) (end - to)) >= 0) continue;
+        for (size_t i = start; i < stop; i++) end = encode(points[i], end);
+        if (end - to > LONGEST_TOKEN || find_name(stop_words, N_STOP_WORDS, to, (size_t) (end - to)) >= 0) continue;
         words[n_words++] = (Word) {to, (size_t) (end - to)};
         *end++ = ' ';
         to = end;
@@ -107,25 +109,26 @@ static size_t find_words(const uint32_t *points, size_t count, char *to, Word *w
     return n_words;
 }
 
-static int by_column(const void *a, const void *b) {
+static int compare_columns(const void *a, const void *b) {
     long x = *(const long *) a, y = *(const long *) b;
     return (x > y) - (x < y);
 }
 
-/* The columns of the features that the model knows, ascending, each as often as it occurs; -1 where there is no feature. */
+/* Write the columns of the known features, ascending, one for each occurrence; return their number, or -1 if the text
+   has no feature at all. */
 static long find_columns(const Word *words, size_t n_words, long *columns) {
     long n_known = 0;
     for (size_t n = SHORTEST; n <= LONGEST; n++)
         for (size_t i = 0; i + n <= n_words; i++) {
             const Word *last = words + i + n - 1;
-            long column = found_among(features, N_FEATURES, words[i].at, (size_t) (last->at + last->length - words[i].at));
+            long column = find_name(features, N_FEATURES, words[i].at, (size_t) (last->at + last->length - words[i].at));
             if (column >= 0) columns[n_known++] = column;
         }
-    qsort(columns, (size_t) n_known, sizeof *columns, by_column);
+    qsort(columns, (size_t) n_known, sizeof *columns, compare_columns);
     return n_words < SHORTEST ? -1 : n_known;
 }
 
-/* Counts to weights; returns how many columns are distinct. */
+/* Merge equal columns and compute their weights; return the number of distinct columns. */
 static size_t weigh(long *columns, long n_known, double *weights) {
     size_t n = 0;
     double length = 0;
@@ -157,8 +160,8 @@ static void score(const long *columns, const double *weights, size_t n, double *
     }
 }
 
-/* Scores to calibrated probabilities; returns the label to answer. */
-static int answer(double *scores, long n_known) {
+/* Convert scores to calibrated probabilities; return the predicted label. */
+static int choose_label(double *scores, long n_known) {
     double temperature = A * pow(n_known > 1 ? (double) n_known : 1, B);
     int best = 0;
     for (int k = 0; k < N_LABELS; k++) scores[k] /= temperature;
@@ -175,8 +178,8 @@ static int answer(double *scores, long n_known) {
 
 const char *const *nbtext_labels(void) { return labels; }
 
-/* The number of the label of a text in UTF-8, and the probability of each label (N_LABELS of them). -1: the text holds
-   no feature, and `probabilities` are those of the prior; -2: there is no memory. May be called by many threads. */
+/* Classify a text in UTF-8: return the number of its label, and write the N_LABELS probabilities. -1: the text has no
+   feature, and the probabilities are those of the prior; -2: out of memory. Several threads may call it at once. */
 int nbtext_classify(const char *text, size_t length, double *probabilities) {
     size_t most = 2 * length + 1, most_features = most * (LONGEST - SHORTEST + 1);
     uint32_t *points = malloc(most * sizeof *points), *lower = malloc(most * sizeof *lower);
@@ -187,17 +190,17 @@ int nbtext_classify(const char *text, size_t length, double *probabilities) {
     int best = -2;
     if (points && lower && letters && words && columns && weights) {
         size_t n_words = find_words(lower, read_text(text, length, points, lower), letters, words);
-        long found = find_columns(words, n_words, columns), n_known = found < 0 ? 0 : found;
+        long n_found = find_columns(words, n_words, columns), n_known = n_found < 0 ? 0 : n_found;
         score(columns, weights, weigh(columns, n_known, weights), probabilities);
-        best = answer(probabilities, n_known);
-        if (found < 0) best = -1;
+        best = choose_label(probabilities, n_known);
+        if (n_found < 0) best = -1;
     }
     free(points), free(lower), free(letters), free(words), free(columns), free(weights);
     return best;
 }
 
 #ifndef NBTEXT_NO_MAIN
-/* A label in one column of one line. */
+/* Print a label as one field of TSV. */
 static void put_field(const char *text) {
     static const char special[] = "\\\t\n\r", names[] = "\\tnr";
     for (; *text; text++) {
@@ -207,7 +210,7 @@ static void put_field(const char *text) {
     }
 }
 
-/* A text on each line of standard input; its label and probability on each of standard output, as `nbtext predict -`. */
+/* Classify each line of standard input; print its label and probability. */
 int main(void) {
     double probabilities[N_LABELS];
     size_t length = 0, room = 1 << 16;
@@ -220,7 +223,7 @@ int main(void) {
             if (best == -2) break;
             if (best == -1) puts("\t");
             else put_field(labels[best]), printf("\t%.17g\n", probabilities[best]);
-            if (fflush(stdout) == EOF) break;  /* a program at the other end of a pipe may wait for the answer */
+            if (fflush(stdout) == EOF) break;  /* the reader of a pipe may wait for this line */
             length = 0;
         } else {
             if (length == room) {
@@ -233,7 +236,7 @@ int main(void) {
     }
     int is_bad = best == -2 || !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF || ferror(stdout);
     free(line);
-    if (is_bad) fputs("no memory, or no room to write\n", stderr);
+    if (is_bad) fputs("out of memory, or input or output failed\n", stderr);
     return is_bad;
 }
 #endif

@@ -2,11 +2,11 @@ const columns = new Map(model.features.map((name, column) => [name, column]));
 const stopWords = new Set(model.stop_words);
 const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 
-const size = (word) => new TextEncoder().encode(word).length; // a character of JavaScript takes three bytes at most
+const size = (word) => new TextEncoder().encode(word).length; // a UTF-16 code unit takes at most three bytes of UTF-8
 const isTooLong = (word) => 3 * word.length > model.longest_token && size(word) > model.longest_token;
 const isToken = (word) => !stopWords.has(word) && !isTooLong(word);
 
-/** The features of a text, as often as they occur. */
+/** Return the features of a text, one item for each occurrence. */
 export function features(text) {
   if (model.lowercase) text = text.toLowerCase();
   if (model.accents) text = text.normalize("NFKD").replace(new RegExp(model.accents, "gu"), "");
@@ -30,7 +30,7 @@ const softmax = (logits) => {
   return powers.map((x) => x / total);
 };
 
-/** The label of a text (null where it holds no feature at all) and the probability of each label. */
+/** Return the label of a text (null if the text has no feature), and the probability of each label. */
 export function classify(text) {
   const found = features(text), counts = new Map();
   for (const name of found) if (columns.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);

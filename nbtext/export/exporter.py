@@ -1,4 +1,4 @@
-"""What an export format is, what it can hold, and how scores become probabilities in other programs."""
+"""The record of an export format, checks of what a format supports, and the parameters of probabilities."""
 
 from __future__ import annotations
 
@@ -18,11 +18,18 @@ MOST_WEIGHTS = 2**28  # of all features and labels together, in a format that wr
 class Exporter:
     """A format for other programs.
 
-    name      the value of `--to`
-    suffixes  of the files, by which `-o` selects the format
-    summary   one sentence of help
-    check     raises ModelError with the reason where the format cannot hold a model
-    write     the parts of the file of a model that `check` accepts
+    Attributes
+    ----------
+    name : str
+        The value of `--to`.
+    suffixes : tuple of str
+        File suffixes, by which `-o` selects the format.
+    summary : str
+        One sentence of help.
+    check : callable
+        Raises ModelError if the format does not support a model.
+    write : callable
+        Yields the parts of the file of a model that `check` accepts.
     """
 
     name: str
@@ -33,9 +40,12 @@ class Exporter:
 
 
 def named_features(model: FittedModel) -> Vocabulary:
-    """The features of a model that has one weight for each feature and label.
+    """Return the features of a model that has one weight for each feature and label.
 
-    raises  ModelError: its features are hashed, or its scores need more than these weights
+    Raises
+    ------
+    ModelError
+        The features are hashed, or the model has several weights for each feature and label.
     """
     if model.scorer.derivation is not None:
         raise ModelError(
@@ -73,11 +83,11 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
 
 
 def probability_parameters(model: FittedModel) -> dict[str, Any]:
-    """The numbers that turn the scores s of a document with L known tokens into probabilities and a label.
+    """Return the parameters that convert the scores s of a document with L known tokens to probabilities and a label.
 
     p = softmax(s / (a max(L, 1)^b)), q = (1 - noise) p + noise / n_labels, and the probabilities are
-    r = softmax(log q + prior_adjustment). The label is that of the largest log r + shift. Without calibration a is 1,
-    b and noise are 0; prior_adjustment and shift may be None.
+    r = softmax(log q + prior_adjustment). The label is the one with the largest log r + shift, where shift are the
+    decision offsets. Without calibration a is 1, b and noise are 0; prior_adjustment and shift may be None.
     """
     calibration = model.calibration
     scaling = calibration.temperature

@@ -16,7 +16,7 @@ EXPORTERS = {exporter.name: exporter for exporter in (C_SOURCE, CSV, JAVASCRIPT,
 
 
 def format_of(path: str) -> str | None:
-    """The name of the format whose suffix a path has; None: no format has it."""
+    """Return the name of the format with the suffix of a path; None if no format has it."""
     return next((exporter.name for exporter in EXPORTERS.values() if path.lower().endswith(exporter.suffixes)), None)
 
 

@@ -1,4 +1,4 @@
-"""A model as one JavaScript module without dependencies: its numbers, and the code of classify.js."""
+"""Export a model as one JavaScript module without dependencies: its numbers, followed by classify.js."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_ASCII = r"[^\x00-\x7f]"
 
 
 def javascript(model: FittedModel) -> Iterator[bytes]:
-    """An ECMAScript module that exports `classify(text)`, which gives the labels and probabilities of `predict`.
+    """Yield the parts of an ECMAScript module whose `classify(text)` returns the labels and probabilities of `predict`.
 
     Weights are stored sparse, as in the scorer.
     """
@@ -46,7 +46,7 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
         "deltas": _numbers(scorer.deltas),
         **probability_parameters(model),
     }
-    # within a page, no text of the model may end the script
+    # in an HTML page, no text of the model may end the script element
     yield f"export const model = {json.dumps(data, allow_nan=False)};\n".replace("<", "\\u003c").encode("ascii")
     variables = {"count": "count", "length": "length"} | {k: repr(v) for k, v in weighting.parameters.items()}
     formula = format_formula(weighting.term_frequency.formula, variables, log="Math.log", maximum="Math.max")
@@ -59,15 +59,15 @@ def _numbers(values: Any) -> list[float] | None:
 
 
 def _accents(strip_accents: str | None) -> str | None:
-    """A regular expression for what is taken out of a decomposed text."""
+    """Return a regular expression of the characters to remove from a decomposed text."""
     if strip_accents is None:
         return None
-    return NOT_ASCII if strip_accents == "ascii" else _combining()
+    return NOT_ASCII if strip_accents == "ascii" else _combining_characters()
 
 
 @cache
-def _combining() -> str:
-    """All combining characters: JavaScript has no name for them."""
+def _combining_characters() -> str:
+    """Return a character class of all combining characters; JavaScript's regular expressions have no name for it."""
     points = [point for point in range(sys.maxunicode + 1) if unicodedata.combining(chr(point))]
     return "[" + "".join(f"\\u{{{point:x}}}" for point in points) + "]"
 

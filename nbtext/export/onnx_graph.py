@@ -1,4 +1,4 @@
-"""A model as an ONNX graph of standard operators, from the features of documents to labels and probabilities."""
+"""Export a model as an ONNX graph of standard operators, from the features of documents to labels and probabilities."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
 OPSET = 13  # of the operators; every ONNX runtime since 2020 has them
 IR_VERSION = 8
-MOST_BYTES = 2**31 - 2**20  # a file of protocol buffers holds no more
+MOST_BYTES = 2**31 - 2**20  # less than the maximum size of a protocol buffer
 OPERATORS = {"Add": "Add", "Sub": "Sub", "Mult": "Mul", "Div": "Div", "log": "Log", "max": "Max"}  # of formulas
 DOCUMENTATION = """\
-features  strings, documents x longest document: the features of each document as often as they occur, with n-grams of
-words joined by a space, in any order, filled up with empty strings. Words are those of
-re.findall(r"(?u)\\b\\w\\w+\\b", text.lower()) in Python, without those of more than 65,535 bytes in UTF-8. Features
-that the model does not know are ignored; a document without a known one is answered by the prior. There must be one
-document at least.
-label          strings, (documents,): the answer.
+features  strings, documents x longest document: the features of each document in any order, one item for each
+occurrence. Words of an n-gram are joined by a space. Shorter documents are padded with empty strings. The words are
+re.findall(r"(?u)\\b\\w\\w+\\b", text.lower()) in Python, without words of more than 65,535 bytes in UTF-8. Features
+that the model does not know are ignored; a document without a known feature gets the prior probabilities. The input
+must have at least one document.
+label          strings, (documents,): the predicted label.
 probabilities  float64, documents x labels, in the order of the metadata's `labels`, calibrated if the model is.
 """
 
 
 class Graph:
-    """Nodes and constants, one after the other; each value by its name."""
+    """Builds the nodes and constants of a graph; each value is referred to by its name."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
 
     def constant(self, values: Any, name: str) -> str:
-        """Numbers or strings that do not depend on the input."""
+        """Add a constant array of numbers or list of strings, and return its name."""
         from onnx import TensorProto, helper, numpy_helper
 
         if isinstance(values, list):
@@ -53,25 +53,28 @@ class Graph:
         return name
 
     def add(self, operator: str, *inputs: str, name: str, **attributes: Any) -> str:
-        """One node with one output, which is named."""
+        """Add a node, and return the name of its output."""
         from onnx import helper
 
         self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
         return name
 
     def with_constant(self, operator: str, values: str, constant: Any, *, name: str) -> str:
-        """A node of a value and a constant."""
+        """Add a node with a value and a constant as inputs, and return the name of its output."""
         array = np.asarray(constant, dtype=np.float64)
         return self.add(operator, values, self.constant(array, f"{name}_constant"), name=name)
 
 
 def onnx_graph(model: FittedModel) -> Iterator[bytes]:
-    """An ONNX model, whose documentation describes its input and output; it computes in double precision.
+    """Yield an ONNX model, which computes in double precision. Its documentation describes the input and output.
 
-    No ONNX operator finds the tokens of nbtext (lower case and white space depend on the machine), so the input is the
-    features of the documents.
+    The input is the features of documents, because no ONNX operator splits text into the tokens of nbtext: lower case
+    and white space of the operators depend on the machine.
 
-    raises  MissingExtra: onnx is not installed
+    Raises
+    ------
+    MissingExtra
+        onnx is not installed.
     """
     try:
         from onnx import TensorProto, helper
@@ -79,10 +82,10 @@ def onnx_graph(model: FittedModel) -> Iterator[bytes]:
         raise MissingExtra("--to onnx", library="onnx", extra="onnx") from None
     terms = named_features(model).terms
     graph = Graph()
-    counts, known = _counts(graph, terms)
-    weights = _weighted(graph, model, counts, known)
-    label, probabilities = _answers(graph, model, _scores(graph, model, weights), known)
-    made = helper.make_graph(
+    counts, known = _add_counts(graph, terms)
+    weights = _add_weights(graph, model, counts, known)
+    label, probabilities = _add_predictions(graph, model, _add_scores(graph, model, weights), known)
+    onnx_graph = helper.make_graph(
         graph.nodes,
         "nbtext",
         [helper.make_tensor_value_info("features", TensorProto.STRING, ["documents", "longest"])],
@@ -93,7 +96,7 @@ def onnx_graph(model: FittedModel) -> Iterator[bytes]:
         graph.constants,
     )
     onnx_model = helper.make_model(
-        made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="nbtext"
+        onnx_graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="nbtext"
     )
     onnx_model.doc_string = DOCUMENTATION
     helper.set_model_props(onnx_model, {"labels": json.dumps(model.labels)})
@@ -107,7 +110,7 @@ def check_onnx(model: FittedModel) -> None:
     n_bytes = len(features) * (len(model.labels) + 3) * 8 + len(features.blob)
     if n_bytes > MOST_BYTES:
         raise ModelError(f"{n_bytes:,} bytes are more than an ONNX file holds", hint="use --to js")
-    if "" in features.terms[:1]:  # sorted, so that it comes first
+    if "" in features.terms[:1]:  # terms are sorted, so "" comes first
         hint = "train with another --token-pattern, or use --to csv"
         raise ModelError("ONNX cannot tell an empty word from the end of a document", hint=hint)
     for text in (*features.terms, *model.labels):
@@ -115,8 +118,8 @@ def check_onnx(model: FittedModel) -> None:
             raise ModelError("ONNX cannot hold a feature or label that is no Unicode text", hint="use --to js")
 
 
-def _counts(graph: Graph, terms: list[str]) -> tuple[str, str]:
-    """The counts of the known features, (documents, n_features), and their sum, (documents, 1)."""
+def _add_counts(graph: Graph, terms: list[str]) -> tuple[str, str]:
+    """Add the counts of the known features, shape (documents, n_features), and their sums, shape (documents, 1)."""
     graph.add(
         "TfIdfVectorizer",
         "features",
@@ -129,24 +132,25 @@ def _counts(graph: Graph, terms: list[str]) -> tuple[str, str]:
         ngram_indexes=list(range(len(terms))),
         pool_strings=terms,
     )
-    counts = graph.add("Cast", "float_counts", name="counts", to=11)  # double; counts are whole, and so exact
-    return counts, _sum(graph, counts, name="known")
+    counts = graph.add("Cast", "float_counts", name="counts", to=11)  # double
+    return counts, _add_sum(graph, counts, name="known")
 
 
-def _sum(graph: Graph, values: str, *, name: str) -> str:
+def _add_sum(graph: Graph, values: str, *, name: str) -> str:
     axis = graph.constant(np.array([1], dtype=np.int64), f"{name}_axis")
     return graph.add("ReduceSum", values, axis, name=name, keepdims=1)
 
 
-def _weighted(graph: Graph, model: FittedModel, counts: str, known: str) -> str:
-    """norm(tf(count) · idf), (documents, n_features)."""
+def _add_weights(graph: Graph, model: FittedModel, counts: str, known: str) -> str:
+    """Add the weights norm(tf(count) · idf), shape (documents, n_features)."""
     weighting = model.weighting
     weights = _term_frequencies(graph, weighting, counts, known)
     if weighting.idf is not None:
         weights = graph.with_constant("Mul", weights, weighting.idf, name="tfidf")
     if weighting.norm != "none":
-        powers = graph.add("Abs" if weighting.norm == "l1" else "Mul", *_squared(weights, weighting.norm), name="sizes")
-        length = _sum(graph, powers, name="lengths")
+        factors = (weights,) if weighting.norm == "l1" else (weights, weights)
+        powers = graph.add("Abs" if weighting.norm == "l1" else "Mul", *factors, name="sizes")
+        length = _add_sum(graph, powers, name="lengths")
         length = length if weighting.norm == "l1" else graph.add("Sqrt", length, name="euclidean")
         length = graph.with_constant("Max", length, np.finfo(np.float64).tiny, name="nonzero")
         weights = graph.add("Div", weights, length, name="normalized")
@@ -177,38 +181,35 @@ def _term_frequencies(graph: Graph, weighting: Weighting, counts: str, known: st
     return graph.add("Mul", weights, graph.with_constant("Min", counts, 1.0, name="presence"), name="frequencies")
 
 
-def _squared(weights: str, norm: str) -> tuple[str, ...]:
-    return (weights,) if norm == "l1" else (weights, weights)
-
-
-def _scores(graph: Graph, model: FittedModel, weights: str) -> str:
-    """(documents, n_labels)"""
+def _add_scores(graph: Graph, model: FittedModel, weights: str) -> str:
+    """Add the scores, shape (documents, n_labels)."""
     scorer = model.scorer
     matrix: NDArray[np.float64] = np.ascontiguousarray(scorer.weights().T)
     products = graph.with_constant("MatMul", weights, matrix, name="evidence")
     return graph.with_constant("Add", products, scorer.bias[None, :], name="scores")
 
 
-def _answers(graph: Graph, model: FittedModel, scores: str, known: str) -> tuple[str, str]:
-    """The names of the labels and of the probabilities."""
-    found = probability_parameters(model)
+def _add_predictions(graph: Graph, model: FittedModel, scores: str, known: str) -> tuple[str, str]:
+    """Add the predicted labels, shape (documents,), and the probabilities, shape (documents, n_labels)."""
+    parameters = probability_parameters(model)
     length = graph.with_constant("Max", known, 1.0, name="length")
-    power = graph.with_constant("Pow", length, found["b"], name="power")
-    temperature = graph.with_constant("Mul", power, found["a"], name="temperature")
-    cooled = graph.add("Div", scores, temperature, name="cooled")
-    logs = graph.add("LogSoftmax", cooled, name="log_shares", axis=1)
-    if found["noise"] > 0:
-        shares = graph.with_constant("Mul", graph.add("Exp", logs, name="shares"), 1 - found["noise"], name="told")
-        mixed = graph.with_constant("Add", shares, found["noise"] / len(model.labels), name="mixed")
-        logs = graph.add("Log", mixed, name="log_mixed")
-    if found["prior_adjustment"] is not None:
-        tilted = graph.with_constant("Add", logs, found["prior_adjustment"], name="tilted")
-        logs = graph.add("LogSoftmax", tilted, name="log_tilted", axis=1)
+    power = graph.with_constant("Pow", length, parameters["b"], name="power")
+    temperature = graph.with_constant("Mul", power, parameters["a"], name="temperature")
+    scaled = graph.add("Div", scores, temperature, name="scaled_scores")
+    logs = graph.add("LogSoftmax", scaled, name="log_softmax", axis=1)
+    if (noise := parameters["noise"]) > 0:
+        softmax = graph.add("Exp", logs, name="softmax")
+        signal = graph.with_constant("Mul", softmax, 1 - noise, name="without_noise")
+        mixture = graph.with_constant("Add", signal, noise / len(model.labels), name="mixture")
+        logs = graph.add("Log", mixture, name="log_mixture")
+    if parameters["prior_adjustment"] is not None:
+        adjusted = graph.with_constant("Add", logs, parameters["prior_adjustment"], name="adjusted")
+        logs = graph.add("LogSoftmax", adjusted, name="log_adjusted", axis=1)
     probabilities = graph.add("Exp", logs, name="probabilities")
-    decisive = logs
-    if found["shift"] is not None:
-        decisive = graph.with_constant("Add", logs, found["shift"], name="decisive")
-    best = graph.add("ArgMax", decisive, name="best", axis=1, keepdims=0)
+    decision_scores = logs
+    if parameters["shift"] is not None:
+        decision_scores = graph.with_constant("Add", logs, parameters["shift"], name="decision_scores")
+    best = graph.add("ArgMax", decision_scores, name="best", axis=1, keepdims=0)
     return graph.add("Gather", graph.constant(list(model.labels), "labels"), best, name="label"), probabilities
 
 

@@ -1,4 +1,4 @@
-"""A model as the scikit-learn pipeline that it is, in JSON: each step's class, parameters and fitted attributes."""
+"""Export a model as an equivalent scikit-learn pipeline in JSON: class, parameters and attributes of each step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Step = dict[str, Any]
 
 
 def check_sklearn(model: FittedModel) -> None:
-    """Raise ModelError if scikit-learn does not have these features or this model."""
+    """Raise ModelError if scikit-learn has no equivalent of the features or of the model."""
     check_dense(model)
     check_analyzer(model, has_regex=True)
     if model.model_settings.model == "bernoulli" and model.hyperparameters.smoothing == 0:
@@ -30,11 +30,12 @@ def check_sklearn(model: FittedModel) -> None:
 
 
 def sklearn_json(model: FittedModel) -> Iterator[bytes]:
-    """JSON of the steps of a scikit-learn pipeline: the class name, parameters and attributes of each.
+    """Yield the steps of a scikit-learn pipeline as JSON: the class name, parameters and attributes of each.
 
-    The first step counts features. The last one is the Naive Bayes of the same name if scikit-learn has it with this
-    prior, else a LogisticRegression with the same weights. Calibration, which scikit-learn does not have, is stored
-    beside the steps, as `probability_parameters`. scikit-learn does not omit tokens that are too long.
+    The first step counts features. The last step is the Naive Bayes class of the same name if scikit-learn has it with
+    this prior, otherwise a LogisticRegression with the same weights. scikit-learn has no equivalent of the calibration,
+    so it is stored separately under "probabilities" (see `probability_parameters`). scikit-learn does not omit tokens
+    that are too long.
     """
     document = {
         "format": FORMAT,
@@ -65,7 +66,7 @@ def _vectorizer(model: FittedModel) -> Step:
 
 
 def _transformers(model: FittedModel) -> list[Step]:
-    """What turns counts into weights; BernoulliNB looks at presence by itself."""
+    """Return the steps that compute weights from counts; BernoulliNB binarizes counts itself."""
     weighting, fitted = model.weighting, {"n_features_in_": model.scorer.n_features}
     norm = None if weighting.norm == "none" else weighting.norm
     if not weighting.term_frequency.in_sklearn:
@@ -88,23 +89,23 @@ def _estimator(model: FittedModel) -> Step:
     weights, n_features = scorer.weights(), scorer.n_features
     shared: dict[str, Any] = {"classes_": np.array(model.labels), "n_features_in_": n_features}
     if name == "bernoulli":
-        # of w = log(p / (1 - p)) the log p
+        # log p, from w = log(p / (1 - p))
         return _bayes(model, "BernoulliNB", {}, feature_log_prob_=-np.logaddexp(0.0, -weights), **shared)
     if name == "multinomial":
         return _bayes(model, "MultinomialNB", {}, feature_log_prob_=weights, **shared)
-    if name == "complement" and np.ptp(scorer.bias) == 0:  # scikit-learn's has no prior
+    if name == "complement" and np.ptp(scorer.bias) == 0:  # ComplementNB ignores the prior
         params = {"norm": model.model_settings.normalize_weights}
         return _bayes(model, "ComplementNB", params, feature_log_prob_=weights, **shared)
     bias = scorer.bias
     if len(bias) == 1:
         raise ModelError("scikit-learn has no linear model of one label", hint="train with two labels or more")
-    if len(bias) == 2:  # it has one vector of weights
+    if len(bias) == 2:  # LogisticRegression has one weight vector for two labels
         weights, bias = weights[-1:] - weights[:1], bias[-1:] - bias[:1]
     return _step("LogisticRegression", {}, coef_=weights, intercept_=bias, **shared)
 
 
 def _bayes(model: FittedModel, name: str, params: dict[str, Any], **attributes: Any) -> Step:
-    """A step of a Naive Bayes class."""
+    """Return the step of a Naive Bayes class."""
     params = {"alpha": model.hyperparameters.smoothing, **params}
     return _step(name, params, class_log_prior_=model.log_prior, **attributes)
 

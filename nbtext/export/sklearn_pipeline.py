@@ -1,4 +1,4 @@
-"""A fitted scikit-learn pipeline, read as a model. Nothing of scikit-learn is imported: its attributes say it all."""
+"""Convert a fitted scikit-learn pipeline to a model. This reads its attributes and does not import scikit-learn."""
 
 from __future__ import annotations
 
@@ -23,56 +23,67 @@ from nbtext.model.sklearn_compat import label_texts
 
 MODELS = {"MultinomialNB": "multinomial", "BernoulliNB": "bernoulli", "ComplementNB": "complement"}
 SUPPORTED = (
-    "CountVectorizer or TfidfVectorizer, TfidfTransformer if wanted, then MultinomialNB, BernoulliNB or ComplementNB"
+    "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB or ComplementNB"
 )
 
 
 def from_sklearn(pipeline: Any) -> TrainedModel:
-    """The model that a fitted scikit-learn pipeline of naive Bayes over texts is.
+    """Return the model that is equivalent to a fitted scikit-learn pipeline of Naive Bayes over texts.
 
-    Labels and probabilities are the pipeline's, which are not calibrated; a model file holds labels as texts.
+    Labels and probabilities are those of the pipeline, without calibration; a model file stores labels as text.
 
-    Its counts become the model's statistics. BernoulliNB, and models over CountVectorizer(binary=True), know in how
-    many documents of a class each word is, all that there is to know of presence: such models can be updated and
-    merged, and can forget what they have learned since. The others know how often each word occurs, and not in how
-    many documents: they cannot be updated, nor read as Bernoulli.
+    The counts of the pipeline become the class statistics of the model. BernoulliNB, and pipelines with
+    CountVectorizer(binary=True), store document frequencies, which are complete statistics of binary counts. Such
+    models can be updated and merged, and can forget documents that they learned later. Other pipelines store sums of
+    counts but no document frequencies, so their models cannot be updated, or fitted as Bernoulli models.
 
-    pipeline  of CountVectorizer or TfidfVectorizer, TfidfTransformer if wanted, and MultinomialNB, BernoulliNB or
-              ComplementNB, fitted without sample weights. nbtext loads none from a pickle, which can run any code
-    raises    ModelError: something else, or with an option that nbtext does not have
+    Parameters
+    ----------
+    pipeline : sklearn.pipeline.Pipeline
+        CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB or
+        ComplementNB, fitted without sample weights. nbtext does not load pickles, which can execute any code.
+
+    Returns
+    -------
+    TrainedModel
+
+    Raises
+    ------
+    ModelError
+        The pipeline has other steps, or an option that nbtext does not support.
     """
-    vectorizer, transformer, estimator = _parts(pipeline)
-    features = _features(vectorizer, transformer)
+    vectorizer, transformer, estimator = _split_steps(pipeline)
+    features = _read_feature_settings(vectorizer, transformer)
     names = list(vectorizer.get_feature_names_out())
     columns = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
     labels = [str(label) for label in estimator.classes_.tolist()]
     classes = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.int64)
     _require(len(set(labels)) == len(labels), "labels that differ only in their type")
-    modelling = _modelling(estimator, classes)
+    modelling = _read_model_settings(estimator, classes)
     counts = np.asarray(estimator.feature_count_)[np.ix_(classes, columns)]
-    is_presence = features.tf == "binary" and transformer is None
-    _require(modelling.model != "bernoulli" or _sees_presence(estimator, is_presence), "a BernoulliNB of other values")
-    if modelling.model == "bernoulli":  # whatever its features weigh, it looks at presence, and keeps that alone
-        features, is_presence = replace(features, tf="binary", idf="none", norm="none"), True
-    statistics = _statistics(counts, np.asarray(estimator.class_count_)[classes], is_presence=is_presence)
-    weighting = None if is_presence else _weighting(features, transformer, columns)
-    tally = CorpusCounts(
+    is_binary = features.tf == "binary" and transformer is None
+    _require(modelling.model != "bernoulli" or _counts_documents(estimator, is_binary), "a BernoulliNB of other values")
+    if modelling.model == "bernoulli":  # it stores document frequencies, whatever the weights of the features
+        features, is_binary = replace(features, tf="binary", idf="none", norm="none"), True
+    statistics = _read_statistics(counts, np.asarray(estimator.class_count_)[classes], is_binary=is_binary)
+    weighting = None if is_binary else _read_weighting(features, transformer, columns)
+    corpus = CorpusCounts(
         tuple(labels[k] for k in classes), Vocabulary.from_sorted(features.vocabulary or ()), statistics,
         concatenate(()), 0, weighting,
     )  # fmt: skip
-    trained = train_on_counts(tally, features, modelling)
+    trained = train_on_counts(corpus, features, modelling)
     _, label_type = label_texts(estimator.classes_)
     return replace(trained, fitted=replace(trained.fitted, label_type=label_type))
 
 
-def _require(is_sound: bool, found: str) -> None:
-    """Raise ModelError, which says what cannot be taken over, unless it can."""
-    if not is_sound:
-        raise ModelError(f"the pipeline has {found}, which nbtext has not", hint=f"wanted: {SUPPORTED}")
+def _require(is_supported: bool, feature: str) -> None:
+    """Raise ModelError, which names the unsupported feature of the pipeline, unless it is supported."""
+    if not is_supported:
+        raise ModelError(f"the pipeline has {feature}, which nbtext does not support", hint=f"supported: {SUPPORTED}")
 
 
-def _parts(pipeline: Any) -> tuple[Any, Any | None, Any]:
-    """The vectorizer, what weighs its counts (None: nothing does), and the naive Bayes."""
+def _split_steps(pipeline: Any) -> tuple[Any, Any | None, Any]:
+    """Return the vectorizer, the transformer (None if there is none), and the Naive Bayes estimator."""
     steps = [step for _, step in getattr(pipeline, "steps", ()) if step is not None and step != "passthrough"]
     kinds = [type(step).__name__ for step in steps]
     shown = ", ".join(kinds) or f"{type(pipeline).__name__} instead of steps"
@@ -86,8 +97,8 @@ def _parts(pipeline: Any) -> tuple[Any, Any | None, Any]:
     return parts
 
 
-def _features(vectorizer: Any, transformer: Any | None) -> FeatureSettings:
-    """How the pipeline cuts texts into features and weighs them; those that it has are the only ones there are."""
+def _read_feature_settings(vectorizer: Any, transformer: Any | None) -> FeatureSettings:
+    """Return the settings of features and weighting, with the fixed vocabulary of the pipeline."""
     for name in ("preprocessor", "tokenizer"):
         _require(getattr(vectorizer, name) is None, f"a {name}")
     for name in ("analyzer", "strip_accents"):
@@ -114,8 +125,8 @@ def _features(vectorizer: Any, transformer: Any | None) -> FeatureSettings:
     )
 
 
-def _modelling(estimator: Any, classes: NDArray[np.int64]) -> ModelSettings:
-    """How the naive Bayes reads its counts."""
+def _read_model_settings(estimator: Any, classes: NDArray[np.int64]) -> ModelSettings:
+    """Return the settings of the Naive Bayes estimator."""
     model = MODELS[type(estimator).__name__]
     _require(np.ndim(estimator.alpha) == 0, "a smoothing for each feature")
     alpha = float(estimator.alpha)
@@ -128,35 +139,42 @@ def _modelling(estimator: Any, classes: NDArray[np.int64]) -> ModelSettings:
     return ModelSettings(
         model=model,
         smoothing=alpha,
-        prior="uniform" if model == "complement" else prior,  # scikit-learn's looks at no prior
+        prior="uniform" if model == "complement" else prior,  # ComplementNB ignores the prior
         calibrate=False,
         normalize_weights=bool(getattr(estimator, "norm", False)),
     )
 
 
-def _sees_presence(estimator: Any, is_presence: bool) -> bool:
-    """Whether a BernoulliNB counts documents that hold a feature."""
-    return bool(estimator.binarize == 0 or (estimator.binarize is None and is_presence))
+def _counts_documents(estimator: Any, is_binary: bool) -> bool:
+    """Whether the counts of a BernoulliNB are document frequencies."""
+    return bool(estimator.binarize == 0 or (estimator.binarize is None and is_binary))
 
 
-def _statistics(counts: NDArray[Any], class_documents: NDArray[Any], *, is_presence: bool) -> ClassStatistics:
-    """The sums of a class and feature as statistics; where documents that hold a feature are unknown, they are 0.
+def _read_statistics(counts: NDArray[Any], class_documents: NDArray[Any], *, is_binary: bool) -> ClassStatistics:
+    """Return class statistics; document frequencies that the pipeline does not store are 0.
 
-    counts  (n_classes, n_features)
+    Parameters
+    ----------
+    counts : array of shape (n_classes, n_features)
+        `feature_count_` of the estimator.
+    class_documents : array of shape (n_classes,)
+        `class_count_` of the estimator.
+    is_binary : bool
+        Whether the counts are document frequencies.
     """
     documents = np.rint(class_documents).astype(np.int64)
     _require(bool((documents == class_documents).all()), "sample weights")
     features, classes = np.nonzero(counts.T)
     sums = counts.T[features, classes]
-    held = np.rint(sums).astype(np.int64) if is_presence else np.zeros(len(sums), dtype=np.int64)
-    _require(not is_presence or bool((held == sums).all()), "sample weights")
+    frequencies = np.rint(sums).astype(np.int64) if is_binary else np.zeros(len(sums), dtype=np.int64)
+    _require(not is_binary or bool((frequencies == sums).all()), "sample weights")
     indptr = np.searchsorted(features, np.arange(counts.shape[1] + 1)).astype(np.int64)
-    occurrences = held if is_presence else sums.astype(np.float64)
-    return ClassStatistics(documents, indptr, classes.astype(np.int32), held, occurrences)
+    occurrences = frequencies if is_binary else sums.astype(np.float64)
+    return ClassStatistics(documents, indptr, classes.astype(np.int32), frequencies, occurrences)
 
 
-def _weighting(features: FeatureSettings, transformer: Any | None, columns: NDArray[np.int64]) -> Weighting:
-    """What the sums are sums of."""
+def _read_weighting(features: FeatureSettings, transformer: Any | None, columns: NDArray[np.int64]) -> Weighting:
+    """Return the weighting of the features that the estimator was fitted to."""
     idf = (
         None
         if features.idf == "none" or transformer is None

@@ -1,4 +1,4 @@
-"""The weights of a model as CSV."""
+"""Export the weights of a model as CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS = 4096  # written at once
 
 
 def table(model: FittedModel) -> Iterator[bytes]:
-    """CSV with the columns `kind`, `feature`, `idf`, and one for each label.
+    """Yield CSV with the columns `kind`, `feature`, `idf`, and one for each label.
 
     The row of kind `bias` has the score of an empty document, prior included. The row of kind `log_prior`, of Naive
     Bayes models only, has the prior alone. Each row of kind `weight` has the name of a feature, its idf (1 without

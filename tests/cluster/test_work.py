@@ -11,7 +11,7 @@ import pytest
 
 from nbtext.cluster.executor import prediction_task
 from nbtext.cluster.work import (
-    TOKENS_BY,
+    TOKEN_VERSIONS,
     add_counts,
     count_shard,
     counts_of,
@@ -71,7 +71,7 @@ def test_a_problem_is_no_failure(tmp_path: Path) -> None:
     source = open_source([str(tmp_path / "x.txt")], ReadingSettings())
     (shard,) = source.shards(100)
     counting = CountingTask(FeatureSettings(), 2)
-    record = count_shard(shard, source.settings, counting, TOKENS_BY)
+    record = count_shard(shard, source.settings, counting, TOKEN_VERSIONS)
     error = error_of(report_of(record["report"]).problem)  # type: ignore[arg-type]
     assert isinstance(error, InputError)
     assert str(error).startswith(f"{tmp_path}/x.txt:1: the document has no label; ")

@@ -50,7 +50,7 @@ def test_of_very_many_documents(monkeypatch: pytest.MonkeyPatch) -> None:
         return [float(right[drawn].mean())]
 
     whole = resample(len(outcomes), accuracy, np.random.default_rng(1))
-    monkeypatch.setattr(bootstrap, "MOST_DRAWN", 1000)
+    monkeypatch.setattr(bootstrap, "MAX_RESAMPLE_SIZE", 1000)
     few = resample(len(outcomes), accuracy, np.random.default_rng(2))
     assert few.std() == pytest.approx(whole.std(), rel=0.1)
     assert few.mean() == pytest.approx(right.mean(), abs=0.002)

@@ -54,7 +54,7 @@ def test_the_worst_mistakes() -> None:
     error_log, evaluator, probabilities, true = recorded(600, 4)
     wrong = sorted((-row.max(), place) for place, row in enumerate(probabilities) if row.argmax() != true[place])
     worst = [each.id for _, each in error_log.mistakes.ranked()]
-    assert worst == [f"document {place}" for _, place in wrong[: module.N_WORST]]
+    assert worst == [f"document {place}" for _, place in wrong[: module.N_TOP]]
     assert evaluator.evaluation().documents == 600
 
 
