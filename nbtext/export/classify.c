@@ -236,7 +236,7 @@ int main(void) {
     }
     int is_bad = best == -2 || !line || !feof(stdin) || ferror(stdin) || fflush(stdout) == EOF || ferror(stdout);
     free(line);
-    if (is_bad) fputs("out of memory, or input or output failed\n", stderr);
+    if (is_bad) fputs("no memory, or input or output failed\n", stderr);
     return is_bad;
 }
 #endif
