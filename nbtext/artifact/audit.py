@@ -187,8 +187,12 @@ def check_terms(key: str, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -
 
     Lone surrogates are accepted, so that every Python string can be a term.
 
-    blob     (n_bytes,) uint8
-    offsets  (n_terms + 1,) int64
+    Parameters
+    ----------
+    blob : array of uint8
+        Shape (n_bytes,).
+    offsets : array of int64
+        Shape (n_terms + 1,).
     """
     check_bounds(key, offsets, len(blob))
     starts = offsets[:-1][offsets[:-1] < len(blob)]

@@ -38,9 +38,17 @@ NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # any p
 def workers(settings: ClusterSettings, *, jobs: int) -> Iterator[Workers]:
     """Yield the workers of the cluster that the settings name.
 
-    jobs    number of processes of a local cluster
-    raises  MissingExtra: Dask is not installed; ClusterError: the scheduler does not answer, has no worker, or the
-            workers fail
+    Parameters
+    ----------
+    jobs : int
+        Number of processes of a local cluster.
+
+    Raises
+    ------
+    MissingExtra
+        Dask is not installed.
+    ClusterError
+        The scheduler does not answer, has no worker, or the workers fail.
     """
     try:
         import distributed

@@ -49,8 +49,12 @@ PART = "part-{:05}.{}"  # the file of a shard's records
 class Workers:
     """Executes work on the workers of a Dask cluster; an Executor of nbtext.model.source_counting.
 
-    client       a connection to the scheduler
-    shard_bytes  bytes of a shard; None: by the number of workers
+    Attributes
+    ----------
+    client : Client
+        A connection to the scheduler.
+    shard_bytes : int, optional
+        Size of a shard in bytes; None: chosen by the number of workers.
     """
 
     client: Client
@@ -98,9 +102,18 @@ class Workers:
     def predict(self, source: Source, task: PredictionTask, output: str, on_batch: OnBatch | None = None) -> None:
         """Write the records of all documents of a source, in order.
 
-        output  a file; or a folder (an existing one, or a name that ends with /), into which the workers write one
-                file for each shard. Each file is written completely or not at all
-        raises  InputError: a source file cannot be read; OutputError: the output cannot be written
+        Parameters
+        ----------
+        output : str
+            A file; or a folder (an existing one, or a name that ends with /), into which the workers write one file
+            for each shard. Each file is written completely or not at all.
+
+        Raises
+        ------
+        InputError
+            A source file cannot be read.
+        OutputError
+            The output cannot be written.
         """
         if output.endswith(os.sep) or os.path.isdir(output):
             for _ in self._predict_shards(source, task, on_batch, folder=_empty_folder(output)):

@@ -48,9 +48,14 @@ class Decoded(NamedTuple):
 class Encoding:
     """An encoding of text.
 
-    codec      Python's name of the encoding, "utf-8" for the most common one
-    is_strict  whether invalid bytes are an error, instead of becoming U+FFFD
-    newline    the bytes of a line feed
+    Attributes
+    ----------
+    codec : str
+        Python's name of the encoding, "utf-8" for the most common one.
+    is_strict : bool
+        Whether invalid bytes are an error, instead of becoming U+FFFD.
+    newline : bytes
+        The bytes of a line feed.
     """
 
     codec: str
@@ -65,7 +70,10 @@ class Encoding:
     def decode(self, data: bytes) -> Decoded:
         """Return the text of these bytes; a byte order mark at their start decides the encoding and is removed.
 
-        raises  InputError: they are invalid, and invalid bytes are refused
+        Raises
+        ------
+        InputError
+            The bytes are invalid, and `is_strict` is set.
         """
         if data.startswith(BOMS):
             detected, length = detect_bom(data, self)
@@ -127,7 +135,10 @@ class Encoding:
 def encoding_of(settings: ReadingSettings) -> Encoding:
     """Return the encoding of the settings.
 
-    raises  SettingsError: Python knows no such encoding of text
+    Raises
+    ------
+    SettingsError
+        Python has no text encoding of this name.
     """
     codec = text_codec(settings.encoding)
     if codec is None:

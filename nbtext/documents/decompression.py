@@ -54,9 +54,19 @@ def suffix_compression(path: str) -> tuple[str, str | None]:
 def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> Iterator[bytes]:
     """Decompress a stream, or several one after the other, in bounded memory.
 
-    packed       non-empty blocks of compressed bytes
-    compression  gzip, bzip2, xz or zstd
-    raises       InputError that names `where`: it is broken, or ends too early; MissingExtra: no library unpacks zstd
+    Parameters
+    ----------
+    packed : Iterator[bytes]
+        Non-empty blocks of compressed bytes.
+    compression : str
+        One of gzip, bzip2, xz and zstd.
+
+    Raises
+    ------
+    InputError
+        The data is broken or ends too early; the message names `where`.
+    MissingExtra
+        No library for zstd is installed.
     """
     data = next(packed, b"")
     while data:
@@ -76,7 +86,10 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
 def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
     """Decompress all of some bytes.
 
-    raises  InputError: they are broken, or unpack to more than `limit` bytes
+    Raises
+    ------
+    InputError
+        The data is broken, or decompresses to more than `limit` bytes.
     """
     blocks, size = [], 0
     for block in unpack_blocks(iter((content,)), compression, where=""):

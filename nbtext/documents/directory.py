@@ -140,7 +140,10 @@ class FileDocuments:
     def _reason_to_skip(self, path: str, content: bytes | int) -> str | None:
         """Return the reason to skip a file of a directory; None if it is a document.
 
-        raises  InputError: the file cannot be read, or is binary and not from a directory
+        Raises
+        ------
+        InputError
+            The file cannot be read, or is binary and not from a directory.
         """
         if isinstance(content, int):
             is_special = content != errno.EFBIG and (content == errno.EINVAL or os.path.islink(path))
@@ -162,7 +165,10 @@ class FileDocuments:
 def content_of(path: str, content: bytes | int, limit: int) -> bytes:
     """Return the content, decompressed if it is compressed.
 
-    raises  InputError: the file could not be read, has more than `limit` bytes, or cannot be decompressed
+    Raises
+    ------
+    InputError
+        The file could not be read, has more than `limit` bytes, or cannot be decompressed.
     """
     if isinstance(content, int):
         raise too_long(limit) if content == errno.EFBIG else unreadable(path, OSError(content, os.strerror(content)))
@@ -250,7 +256,10 @@ class _Folder:
 class Outputs:
     """The files that this run writes, recognized by name or, where they exist, by identity.
 
-    paths  as typed; "-" is standard output, which a shell may have opened as a file of the directory
+    Parameters
+    ----------
+    paths : Sequence[str]
+        As typed; "-" is standard output, which a shell may have opened as a file of the directory.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -276,8 +285,15 @@ class Outputs:
 def list_tree(root: str, outputs: Sequence[str] = ()) -> Tree:
     """Return all files below a directory; symbolic links are followed, hidden files and folders are skipped.
 
-    outputs  files that this run writes: they are skipped
-    raises  InputError: the directory cannot be read, or holds no file
+    Parameters
+    ----------
+    outputs : Sequence[str]
+        Files that this run writes: they are skipped.
+
+    Raises
+    ------
+    InputError
+        The directory cannot be read, or holds no file.
     """
     tree = Tree()
     if is_url(root):

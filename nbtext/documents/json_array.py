@@ -53,7 +53,10 @@ class ArrayDocuments:
 def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayDocuments]:
     """Yield the items of a JSON array in blocks.
 
-    raises  InputError: the text is no JSON array, or an item has more characters than a document may have
+    Raises
+    ------
+    InputError
+        The text is no JSON array, or an item has more characters than a document may have.
     """
     settings, origin = options.settings, origin_of(stream.path)
     items: list[tuple[Any, int]] = []

@@ -68,14 +68,24 @@ _header = re.compile(
 class Matrix:
     """Documents × features, sparse by rows, with the names of both.
 
-    data             (n_entries,) counts (int32, int64) or weights (float64)
-    indices          (n_entries,) their columns, ascending within a row
-    indptr           (n_documents + 1,) where each row begins
-    n_features       columns
-    feature_blob     uint8, the names of the features, ascending; none where they are hashed
-    feature_offsets  (n_features + 1,) int64, where each begins; (1,) where they are hashed
-    ids, labels      of the documents
-    settings         how they were made: plain data that JSON can hold
+    Attributes
+    ----------
+    data : array
+        Shape (n_entries,): counts (int32, int64) or weights (float64).
+    indices : array of int32 or array of int64
+        Shape (n_entries,): the column of each entry, ascending within a row.
+    indptr : array of int32 or array of int64
+        Shape (n_documents + 1,): the position of the first entry of each row.
+    n_features : int
+        Number of columns.
+    feature_blob : array of uint8
+        The names of the features in UTF-8, ascending; empty if the features are hashed.
+    feature_offsets : array of int64
+        Shape (n_features + 1,): the position of each name; shape (1,) if the features are hashed.
+    ids, labels : list[str]
+        The ids and labels of the documents; a label may be None.
+    settings : dict[str, Any]
+        The settings that the matrix was made with, as plain data for JSON.
     """
 
     data: NDArray[Any]
@@ -151,8 +161,10 @@ class _UnfitError(Exception):
 def load_matrix(path: str) -> Matrix:
     """Read a matrix file, or standard input for `-`, compressed or not.
 
-    raises  InputError, which names the file: it is none, is broken, was written by a newer nbtext, or does not fit
-            together
+    Raises
+    ------
+    InputError
+        The file is not a matrix, is broken or inconsistent, or was written by a newer nbtext.
     """
     stream = open_stream(path)
     try:

@@ -27,7 +27,10 @@ def pack_names(names: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int6
 def unpack_names(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
     """Return the names that `pack_names` packed.
 
-    raises  UnicodeDecodeError: they are not valid UTF-8
+    Raises
+    ------
+    UnicodeDecodeError
+        The names are not valid UTF-8.
     """
     data, bounds = blob.tobytes(), offsets.tolist()
     return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds)]

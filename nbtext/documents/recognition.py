@@ -17,8 +17,12 @@ OFFICE_HINT = "save it as plain text, or a table as CSV"
 class Kind(NamedTuple):
     """A kind of file that is no document.
 
-    name  a noun phrase, in the singular
-    hint  how its content can be used; "" where there is no good way
+    Attributes
+    ----------
+    name : str
+        A noun phrase, in the singular.
+    hint : str
+        How its content can be used; "" where there is no good way.
     """
 
     name: str

@@ -52,7 +52,10 @@ def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
 def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: ReadingSettings) -> Iterator[Shard]:
     """Yield the same documents in shards of about so many bytes, in order; all ranges begin at line 1.
 
-    raises  InputError: the source can be read in this process only
+    Raises
+    ------
+    InputError
+        The source can be read in this process only.
     """
     if shard.reader != "file":
         step = max(1, n_bytes // FILE_BYTES)
@@ -74,7 +77,10 @@ def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: Readin
 def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: ReadingSettings) -> Format:
     """Return the format of a stream: the one that the settings name, or the one that its name and first bytes tell.
 
-    raises  InputError: it is a binary file
+    Raises
+    ------
+    InputError
+        It is a binary file.
     """
     if settings.input_format is not None:
         return FORMATS[settings.input_format]
@@ -95,7 +101,10 @@ def _is_splittable(path: str, encoding: Encoding, settings: ReadingSettings) -> 
 def count_lines(shard: Shard, encoding: Encoding) -> int:
     """Return how many lines begin in the range of a shard; 0 for one without a range.
 
-    raises  InputError: its file cannot be read
+    Raises
+    ------
+    InputError
+        Its file cannot be read.
     """
     if shard.byte_range is None:
         return 0

@@ -80,7 +80,10 @@ class Source:
     def blocks(self) -> Iterator[Block]:
         """Yield the documents in blocks, in order.
 
-        raises  InputError: a whole file cannot be used
+        Raises
+        ------
+        InputError
+            A file cannot be used as a whole.
         """
         for shard in self._files:
             yield from _read_shard(shard, self.settings, self.skipped, self._units)
@@ -88,8 +91,15 @@ class Source:
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about so many bytes, in order; see `open_shard`.
 
-        n_bytes  None: a size that suits so many readers
-        raises   InputError: a source can be read in this process only
+        Parameters
+        ----------
+        n_bytes : int, optional
+            The size of a shard; None: chosen by `n_readers`.
+
+        Raises
+        ------
+        InputError
+            A source can be read in this process only.
         """
         encoding = encoding_of(self.settings)
         if n_bytes is None:
@@ -107,7 +117,10 @@ class Source:
     def documents(self) -> Iterator[Document]:
         """Yield all documents, in order.
 
-        raises  InputError: one cannot be read
+        Raises
+        ------
+        InputError
+            A document cannot be read.
         """
         for batch in self.batches():
             for row, document in enumerate(batch.documents()):
@@ -319,7 +332,10 @@ def _check_joined(path: str, settings: ReadingSettings) -> None:
 def _is_directory(path: str) -> bool:
     """Whether the path is a directory.
 
-    raises  InputError: it does not exist, or cannot be read
+    Raises
+    ------
+    InputError
+        The path does not exist or cannot be read.
     """
     if is_url(path):
         return is_folder(path)
@@ -357,7 +373,10 @@ class Remainder(Source):
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of the documents without records.
 
-        raises  InputError: the records are not those of these documents
+        Raises
+        ------
+        InputError
+            The records are not those of these documents.
         """
         blocks = self._source.blocks()
         for block in blocks:

@@ -26,10 +26,14 @@ _opened: dict[str, ByteStream] = {}  # pipes that were looked into, by their pat
 class ByteStream:
     """A stream of bytes, read in raw blocks. What `head` returns is returned by `read` again.
 
-    path      as it is named; of a URL without credentials
+    Parameters
+    ----------
+    path : str
+        The path as typed; a URL is without credentials.
     location  where it can be opened again
     position  bytes of the file (packed, where it is) that were read so far
-    size      of the file, None where it is none
+    size : int, optional
+        Size of the file in bytes; None for a pipe or terminal.
     """
 
     def __init__(self, path: str, read: Callable[[], bytes], *, size: int | None, close: Callable[[], None]) -> None:
@@ -94,7 +98,10 @@ class ByteStream:
 def open_stream(path: str, *, offset: int = 0) -> ByteStream:
     """Return the bytes of a path, or of standard input for `-`, decompressed; from an offset on as they are.
 
-    raises  InputError: it cannot be read, or is not compressed as its name says
+    Raises
+    ------
+    InputError
+        The path cannot be read, or its content is not compressed as its name says.
     """
     if path in _opened:
         return _opened.pop(path)
@@ -128,7 +135,10 @@ def file_size(path: str) -> int | None:
 def is_matrix(path: str) -> bool:
     """Whether the path (`-` is standard input) holds a matrix file, by its first bytes, which remain to be read.
 
-    raises  InputError: it cannot be read
+    Raises
+    ------
+    InputError
+        The path cannot be read.
     """
     return _begins(path, ZIP_MAGIC)
 

@@ -41,7 +41,8 @@ class Remote(NamedTuple):
 
     Attributes
     ----------
-    system : fsspec.AbstractFileSystem
+    system : Any
+        An fsspec.AbstractFileSystem.
     path : str
         The path in the file system.
     is_http : bool
@@ -55,7 +56,12 @@ class Remote(NamedTuple):
 def resolve_url(url: str) -> Remote:
     """Return the file system and the path of a URL, without a request.
 
-    raises  MissingExtra: fsspec is not installed; InputError: no library for such URLs is installed
+    Raises
+    ------
+    MissingExtra
+        The library fsspec is not installed.
+    InputError
+        No library for such URLs is installed.
     """
     scheme = url.partition("://")[0].lower()
     try:
@@ -118,7 +124,10 @@ def remote_size(url: str) -> int | None:
 def is_folder(url: str) -> bool:
     """Whether a URL names a folder; HTTP has no folders.
 
-    raises  InputError: it does not exist, or cannot be read
+    Raises
+    ------
+    InputError
+        The URL does not exist or cannot be read.
     """
     system, path, is_http = resolve_url(url)
     with convert_errors(url):
@@ -136,7 +145,10 @@ def list_files(url: str) -> list[list[str]]:
 def read_url(url: str, limit: int) -> bytes | int:
     """Return the bytes of a file, or the error number EFBIG if it has more than `limit` bytes.
 
-    raises  InputError: it cannot be read
+    Raises
+    ------
+    InputError
+        The URL cannot be read.
     """
     file, _ = open_remote(url, 0)
     with convert_errors(url), file:

@@ -78,8 +78,10 @@ def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Float
 
     Parameters
     ----------
-    n : number of documents
-    statistic : computes figures of the documents at these positions
+    n : int
+        Number of documents.
+    statistic : Statistic
+        Computes figures of the documents at the given positions.
 
     Source: Bickel, Götze, van Zwet, Resampling Fewer Than n Observations, 1997.
     """

@@ -47,10 +47,16 @@ class Estimate(NamedTuple):
 class Result:
     """The metrics of one model.
 
-    model      its event model or linear model
-    documents  that it was trained on
-    seconds    of one core for all predictions
-    metrics    those of `COMPARED`, by name
+    Attributes
+    ----------
+    model : str
+        The event model or linear model.
+    documents : int
+        Number of training documents.
+    seconds : float
+        CPU time of all predictions, in seconds.
+    metrics : dict[str, Estimate]
+        Those of `COMPARED`, by name.
     """
 
     name: str
@@ -66,10 +72,16 @@ class Result:
 class PairedTest:
     """Two models on the same documents.
 
-    differences  metrics of the second model minus those of the first, by name
-    only_first   documents that only the first model predicts correctly
-    only_second  documents that only the second model predicts correctly
-    p_value      of McNemar's test
+    Attributes
+    ----------
+    differences : dict[str, Estimate]
+        Metrics of the second model minus those of the first, by name.
+    only_first : int
+        Documents that only the first model predicts correctly.
+    only_second : int
+        Documents that only the second model predicts correctly.
+    p_value : float
+        The p-value of McNemar's test.
     """
 
     first: str

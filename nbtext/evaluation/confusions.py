@@ -25,8 +25,12 @@ COMMON_SHARE = 0.2  # words in a larger share of the training documents are repo
 class MisleadingWord(NamedTuple):
     """A feature whose mean contribution favors the wrong label.
 
-    documents  examined documents that have it
-    log_odds   for the predicted label against the true one, the mean over all examined documents
+    Attributes
+    ----------
+    documents : int
+        Number of examined documents that have the feature.
+    log_odds : float
+        Mean contribution to the log-odds of the predicted label against the true one, over all examined documents.
     """
 
     feature: str
@@ -38,9 +42,14 @@ class MisleadingWord(NamedTuple):
 class Confusion:
     """Documents of one label for which another one was predicted.
 
-    examined         the most probable of them, whose words were weighed
-    words            those with the largest contributions to the wrong label, without common words
-    common_log_odds  the contribution of all common words together, the mean over the examined documents
+    Attributes
+    ----------
+    examined : int
+        Number of documents, the most probable ones, whose words were examined.
+    words : tuple[MisleadingWord, ...]
+        Those with the largest contributions to the wrong label, without common words.
+    common_log_odds : float
+        The contribution of all common words together, the mean over the examined documents.
     """
 
     label: str
@@ -69,9 +78,12 @@ def find_confused_pairs(
 
     Parameters
     ----------
-    counts : documents by true and predicted label
-    examples : some documents of each cell, with their texts
-    model : made the predictions; None: no words
+    counts : dict[Cell, int]
+        Documents by true and predicted label.
+    examples : dict[Cell, list[Example]]
+        Some documents of each cell, with their texts.
+    model : TrainedModel, optional
+        The model that made the predictions; None: do not examine words.
     """
     both: dict[tuple[str, str], int] = defaultdict(int)
     for (label, predicted), count in counts.items():

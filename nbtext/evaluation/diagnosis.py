@@ -50,9 +50,14 @@ class Mistake:
 class Outliers:
     """Documents unlike the training documents.
 
-    correct     those of them with the right predicted label
-    examples    those with the lowest typicality, with it
-    typicality  documents in each of 20 bins of typicality; uniform for documents like the training documents
+    Attributes
+    ----------
+    correct : int
+        Number of outliers with the right predicted label.
+    examples : tuple[tuple[float, Example], ...]
+        The outliers with the lowest typicality, each with its typicality.
+    typicality : tuple[int, ...]
+        Number of documents in each of 20 bins of typicality; uniform for documents like the training documents.
     """
 
     documents: int
@@ -65,11 +70,18 @@ class Outliers:
 class Confusions:
     """The confusion matrix with examples.
 
-    labels  those that are shown, sorted
-    order   their positions, with confused labels adjacent
-    counts  documents in each cell that has one, of all labels
-    listed  the most probable examples of each cell
-    pairs   the labels that are confused most often
+    Attributes
+    ----------
+    labels : tuple[str, ...]
+        The labels that are shown, sorted.
+    order : tuple[int, ...]
+        The positions of the labels, with confused labels adjacent.
+    counts : tuple[tuple[Cell, int], ...]
+        Number of documents in each cell that is not empty, of all labels.
+    listed : dict[Cell, list[Example]]
+        The most probable examples of each cell.
+    pairs : tuple[ConfusedPair, ...]
+        The labels that are confused most often.
     """
 
     labels: tuple[str, ...]
@@ -92,7 +104,10 @@ class Curves:
 class Trust:
     """Whether predictions are correct as often as their probabilities say, and what thresholds do.
 
-    before  reliability of the same predictions without calibration; None: the model has no calibration
+    Attributes
+    ----------
+    before : Reliability, optional
+        Reliability of the same predictions without calibration; None: the model has no calibration.
     """
 
     before: Reliability | None
@@ -105,8 +120,12 @@ class Trust:
 class Diagnosis:
     """An evaluation with details; what is not available is None or empty.
 
-    curves               None: only the probability of the predicted label is known
-    top_features         of the labels that are shown
+    Attributes
+    ----------
+    curves : Curves, optional
+        Curves of labels; None: only the probability of the predicted label is known.
+    top_features : Inspection, optional
+        The features with the largest weights, of the labels that are shown.
     has_conformal_scores the model has nonconformity scores, so prediction sets keep the coverage asked for
     has_names, has_texts of documents
     """
@@ -136,10 +155,14 @@ def diagnose(
 
     Parameters
     ----------
-    error_log : of the same predictions
-    model : made them; None: several models did, or it is unknown
-    has_all_probabilities : the probabilities of all labels are known, not only of the predicted one
-    seed : of the bootstrap
+    error_log : ErrorLog
+        The error log of the same predictions.
+    model : TrainedModel, optional
+        The model that made the predictions; None: several models, or unknown.
+    has_all_probabilities : bool
+        The probabilities of all labels are known, not only of the predicted one.
+    seed : int
+        Seed of the bootstrap.
     """
     outcomes = error_log.outcomes(evaluation.labels)
     by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))

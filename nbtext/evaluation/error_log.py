@@ -42,8 +42,12 @@ Cell = tuple[str, str | None]  # true label, predicted label
 class PredictedBatch(NamedTuple):
     """Predictions of a batch, with what they were made from where it is known.
 
-    columns  the texts, a list for each text field
-    scores   (n_documents, n_classes), of the model before calibration
+    Attributes
+    ----------
+    columns : tuple[list[str], ...], optional
+        The texts, a list for each text field.
+    scores : array of float64, optional
+        Shape (n_documents, n_classes): the scores before calibration.
     """
 
     predictions: Predictions
@@ -80,7 +84,8 @@ def predict_from_file(
 
     Raises
     ------
-    SettingsError : prediction sets are asked for, which need the model
+    SettingsError
+        Prediction sets are asked for, which need the model.
     """
     if decisions.coverage is not None:
         hint = "give it to nbtext predict; its sets are evaluated"
@@ -101,9 +106,14 @@ def predict_by_folds(source: Source, folds: FoldSettings, **settings: Any) -> It
 class Example:
     """A document with its true and its predicted label.
 
-    probability  of the predicted label, or of what it would be
-    texts        of its fields, cut to a length; empty if they were not kept
-    n_missing    characters that were cut off
+    Attributes
+    ----------
+    probability : float
+        The probability of the predicted label, or of the label that a threshold withholds.
+    texts : tuple[str, ...]
+        The texts of its fields, shortened; empty if they were not kept.
+    n_missing : int
+        Number of characters that were cut off.
     """
 
     id: str
@@ -120,7 +130,10 @@ Make = Callable[[], Example]
 class ExamplesByCell:
     """Keeps the most probable examples of each cell of the confusion matrix, and counts all of them.
 
-    most  examples in all; if there are more, the largest cells keep fewer
+    Parameters
+    ----------
+    most : int
+        Maximum number of examples; if there are more, the largest cells keep fewer.
     """
 
     def __init__(self, most: int) -> None:
@@ -185,7 +198,8 @@ class ErrorLog:
 
     Parameters
     ----------
-    least : threshold of `--min-probability` that was applied to the predictions
+    least : float
+        Threshold of `--min-probability` that was applied to the predictions.
     """
 
     def __init__(self, *, least: float = 0.0) -> None:

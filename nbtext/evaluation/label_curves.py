@@ -17,9 +17,14 @@ N_POINTS = 60  # of a curve that is drawn
 class Ranking:
     """Documents ranked by a score: true and false positives at each threshold.
 
-    thresholds       (n_thresholds,), distinct scores, descending
-    true_positives   (n_thresholds,), positive documents with at least this score
-    false_positives  (n_thresholds,), negative documents with at least this score
+    Attributes
+    ----------
+    thresholds : array of float64
+        Shape (n_thresholds,): distinct scores, descending.
+    true_positives : array of int64
+        Shape (n_thresholds,): number of positive documents with at least this score.
+    false_positives : array of int64
+        Shape (n_thresholds,): number of negative documents with at least this score.
 
     Source: Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 8.4.
     """
@@ -87,7 +92,10 @@ class CurvePoint(NamedTuple):
 class LabelCurve:
     """The curves of a label, with as many points as a chart can show, and the areas under them.
 
-    points  by descending threshold
+    Attributes
+    ----------
+    points : tuple[CurvePoint, ...]
+        The points, by descending threshold.
     """
 
     label: str
@@ -119,7 +127,10 @@ class ThinnedRows:
 
     Later rows may be wider: missing values of earlier ones are 0.
 
-    most  values to keep
+    Parameters
+    ----------
+    most : int
+        Maximum number of values to keep.
     step  every `step`-th row is kept
     """
 

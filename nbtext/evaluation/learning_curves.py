@@ -51,9 +51,14 @@ class Point:
 class LearningCurves:
     """Learning curves of several models.
 
-    documents       to train on, and to test on if there are no test documents
-    test_documents  the same for all points of a seed
-    points          by size, then in the order of the models
+    Attributes
+    ----------
+    documents : int
+        Number of documents of the corpus.
+    test_documents : int
+        Number of test documents, which are the same for all points of a seed.
+    points : tuple[Point, ...]
+        The points, by size, then in the order of the models.
     """
 
     documents: int
@@ -81,16 +86,23 @@ def compute_learning_curves(
 
     Parameters
     ----------
-    corpus : the counted corpus, with every document in its sample
-    modelling : settings of the models
-    test : documents to test on, all in its sample; None: those that are in no part
-    jobs : number of threads
-    track : shows the progress; gets the results of the parts and their number, and yields the results
+    corpus : CorpusCounts
+        The counted corpus, with every document in its sample.
+    modelling : Sequence[ModelSettings]
+        Settings of the models.
+    test : CorpusCounts, optional
+        Documents to test on, all in its sample; None: those that are in no part.
+    jobs : int
+        Number of threads.
+    track : Callable[[Iterator[list[Evaluation]], int], Iterable[list[Evaluation]]], optional
+        Shows the progress; gets the results of the parts and their number, and yields the results.
 
     Raises
     ------
-    SettingsError : a part is larger than the corpus allows
-    InputError : there are fewer than two documents
+    SettingsError
+        A part is larger than the corpus allows.
+    InputError
+        There are fewer than two documents.
     """
     everything = over_vocabulary(corpus, features)
     n_documents = len(everything.sample)
@@ -119,7 +131,8 @@ def growing_order(classes: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]
 
     Parameters
     ----------
-    classes : shape (n_documents,)
+    classes : array of int32
+        Shape (n_documents,).
     """
     shuffled = np.random.default_rng(seed).permutation(len(classes))
     by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
@@ -194,8 +207,10 @@ def part_of(
 
     Parameters
     ----------
-    documents : their positions in the sample, ascending
-    has_own_vocabulary : drop the features that these documents do not have
+    documents : array of int64
+        Their positions in the sample, ascending.
+    has_own_vocabulary : bool
+        Drop the features that these documents do not have.
     """
     sample, n_features = everything.sample.take(documents), everything.statistics.n_features
     present, classes = np.unique(sample.classes, return_inverse=True)

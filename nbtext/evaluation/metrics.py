@@ -29,16 +29,28 @@ MOST_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
 class Totals:
     """Sums over documents that metrics are computed from.
 
-    n_labels       labels of the model and of the documents
-    true           (n_cells,), the true label of each cell of the confusion matrix that has a document
-    predicted      (n_cells,), its predicted label; UNANSWERED: none
-    counts         (n_cells,), its documents
-    log_loss       sum, in nats
-    squared_error  sum of Σ_k (p_k - y_k)²
-    reliability    predictions by probability
-    sets           number of prediction sets, of those with the true label, and of labels in them; None: no sets
-    cost           sum; None: no costs were given
-    likelihoods    log-likelihood per token of each document, and of foreign documents; None: there are none
+    Attributes
+    ----------
+    n_labels : int
+        Number of labels of the model and of the documents.
+    true : array of int64
+        Shape (n_cells,): the true label of each cell of the confusion matrix that has a document.
+    predicted : array of int64
+        Shape (n_cells,): the predicted label of each cell; UNANSWERED if there is none.
+    counts : array of int64
+        Shape (n_cells,): the number of documents of each cell.
+    log_loss : float
+        The sum of the log-losses, in nats.
+    squared_error : float
+        The sum of Σ_k (p_k - y_k)².
+    reliability : Reliability
+        Predictions by probability.
+    sets : tuple[int, int, int], optional
+        Number of prediction sets, of those with the true label, and of labels in them; None: no sets.
+    cost : float, optional
+        The sum of the costs; None: no costs were given.
+    likelihoods : tuple of two arrays of float64, optional
+        Log-likelihood per token of each document, and of foreign documents; None: there are none.
     """
 
     n_labels: int
@@ -107,15 +119,26 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 class Metric:
     """A metric, with its properties for reports, thresholds and comparisons.
 
-    name           in output, and in --fail-under
-    title          for people
-    compute        computes it from at least one document; None: it was not measured
-    is_loss        lower is better; otherwise higher is better, and 1 is the best value
-    needs          the option that it is measured with
-    note           explains it on the page of an evaluation; "" leaves it out there
-    is_compared    shown when trained models are compared
-    is_curve       shown in learning curves
-    is_abstention  shown on a terminal only if a document has no predicted label
+    Attributes
+    ----------
+    name : str
+        The name in output and in --fail-under.
+    title : str
+        The name in tables for people.
+    compute : Callable[[Totals], float or None]
+        Computes it from at least one document; None: it was not measured.
+    is_loss : bool
+        Lower is better; otherwise higher is better, and 1 is the best value.
+    needs : str
+        The option that it is measured with.
+    note : str
+        Explains it on the page of an evaluation; "" leaves it out there.
+    is_compared : bool
+        Shown when trained models are compared.
+    is_curve : bool
+        Shown in learning curves.
+    is_abstention : bool
+        Shown on a terminal only if a document has no predicted label.
     """
 
     name: str
@@ -213,11 +236,18 @@ class Evaluation:
     count in log-loss, Brier score and calibration error like those of all others: all metrics but accuracy among
     answered are means over the same documents.
 
-    metrics            by name
-    labels             of the model and of the documents, sorted
-    confusion_matrix   rows are true labels, columns predicted ones; None if there are more than 2,048 labels
-    reliability        bins that have a document
-    foreign_documents  those with a likelihood; None: there was no foreign source
+    Attributes
+    ----------
+    metrics : Mapping[str, float]
+        The metrics, by name.
+    labels : tuple[str, ...]
+        The labels of the model and of the documents, sorted.
+    confusion_matrix : tuple[tuple[int, ...], ...], optional
+        Rows are true labels, columns predicted ones; None if there are more than 2,048 labels.
+    reliability : tuple[ReliabilityBin, ...]
+        Bins that have a document.
+    foreign_documents : int, optional
+        Number of foreign documents with a likelihood; None: there was no foreign source.
     """
 
     documents: int

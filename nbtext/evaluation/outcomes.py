@@ -21,16 +21,28 @@ UNANSWERED = -1  # the predicted label of a document without one
 class Outcomes:
     """Predictions compared with the true labels, one entry for each document.
 
-    labels           all labels; `true` and `predicted` are positions among them
-    true             (n_documents,)
-    predicted        (n_documents,), UNANSWERED where no label was predicted
-    best             (n_documents,), the probability of the chosen label, even if it was not given as the answer
-    of_true          (n_documents,), the probability of the true label; 0 for a label that the model does not know
-    squared_errors   (n_documents,), Σ_k (p_k - y_k)²
-    is_chosen_right  (n_documents,), the chosen label is the true one, even if it was not given as the answer
-    is_answerable    (n_documents,), the document was read and has a known token; only a threshold withholds the label
-    typicality       (n_documents,), the conformal p-value of the document; NaN if the model has none
-    is_outlier       (n_documents,)
+    Attributes
+    ----------
+    labels : tuple[str, ...]
+        All labels; `true` and `predicted` are positions among them.
+    true : array of int32
+        Shape (n_documents,).
+    predicted : array of int32
+        Shape (n_documents,): UNANSWERED where no label was predicted.
+    best : array of float64
+        Shape (n_documents,): the probability of the chosen label, even if it was not given as the answer.
+    of_true : array of float64
+        Shape (n_documents,): the probability of the true label; 0 for a label that the model does not know.
+    squared_errors : array of float64
+        Shape (n_documents,): Σ_k (p_k - y_k)².
+    is_chosen_right : array of bool
+        Shape (n_documents,): the chosen label is the true one, even if it was not given as the answer.
+    is_answerable : array of bool
+        Shape (n_documents,): the document was read and has a known token; only a threshold withholds the label.
+    typicality : array of float64
+        Shape (n_documents,): the conformal p-value of the document; NaN if the model has none.
+    is_outlier : array of bool
+        Shape (n_documents,).
     """
 
     labels: tuple[str, ...]
@@ -86,12 +98,15 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, least: float = 0
 
     Parameters
     ----------
-    numbers : numbers the labels; `true` and `predicted` of the result are these numbers, and `labels` is empty
-    least : threshold of `--min-probability` that was applied to the predictions
+    numbers : LabelNumbers
+        Numbers the labels; `true` and `predicted` of the result are these numbers, and `labels` is empty.
+    least : float
+        Threshold of `--min-probability` that was applied to the predictions.
 
     Raises
     ------
-    InputError : a document has no label
+    InputError
+        A document has no label.
     """
     for row, label in enumerate(predictions.true_labels):
         if label is None:

@@ -26,9 +26,14 @@ _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 class Record:
     """The prediction for one document.
 
-    label   None: there is none
-    scores  the known probabilities, by label
-    labels  the prediction set, if there is one
+    Attributes
+    ----------
+    label : str, optional
+        The predicted label; None: there is none.
+    scores : dict[str, float]
+        The known probabilities, by label.
+    labels : tuple[str, ...], optional
+        The prediction set, if there is one.
     """
 
     label: str | None
@@ -44,7 +49,8 @@ class PredictionsFile:
 
     Raises
     ------
-    InputError : the file cannot be read, or has an id twice; the message names the line
+    InputError
+        The file cannot be read, or has an id twice; the message names the line.
     """
 
     def __init__(self, path: str) -> None:

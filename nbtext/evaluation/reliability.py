@@ -58,8 +58,12 @@ class Reliability:
 class AnsweredPart(NamedTuple):
     """The documents whose label is at least as probable as a threshold.
 
-    answered  their share of all documents
-    accuracy  the share of them whose label is correct
+    Attributes
+    ----------
+    answered : float
+        The share of these documents among all.
+    accuracy : float
+        The share of correct labels among them.
     """
 
     threshold: float
@@ -72,9 +76,14 @@ class AnsweredPart(NamedTuple):
 class TradeOff:
     """The number of answers, and of correct ones, at each threshold of `--min-probability`.
 
-    thresholds  (n_thresholds,), distinct probabilities of answers, descending
-    answered    (n_thresholds,), documents that are at least as probable
-    correct     (n_thresholds,), those of them whose answer is correct
+    Attributes
+    ----------
+    thresholds : array of float64
+        Shape (n_thresholds,): distinct probabilities of answers, descending.
+    answered : array of int64
+        Shape (n_thresholds,): documents that are at least as probable.
+    correct : array of int64
+        Shape (n_thresholds,): those of them whose answer is correct.
     """
 
     n_documents: int
@@ -129,9 +138,14 @@ def shortest_between(low: float, high: float) -> float:
 class SetSize(NamedTuple):
     """Prediction sets for one value of `--coverage`.
 
-    asked      the value
-    coverage   the share of sets that hold the true label
-    mean_size  labels in a set
+    Attributes
+    ----------
+    asked : float
+        The value of `--coverage`.
+    coverage : float
+        The share of sets that hold the true label.
+    mean_size : float
+        Mean number of labels in a set.
     """
 
     asked: float
@@ -146,10 +160,13 @@ def measure_set_sizes(
 
     Parameters
     ----------
-    probabilities : shape (n_documents, n_classes)
-    own : shape (n_documents,), the class of each; -1 for a label that the model does not know
-    calibration : the model's nonconformity scores of true labels; None: those of these documents, whose coverage is
-        then the value asked for
+    probabilities : array of float64
+        Shape (n_documents, n_classes).
+    own : array of int64
+        Shape (n_documents,), the class of each; -1 for a label that the model does not know.
+    calibration : Quantiles, optional
+        The model's nonconformity scores of true labels; None: those of these documents, whose coverage is then the
+        value asked for.
     """
     step = max(1, probabilities.size // MOST_PROBABILITIES)
     scores, own = nonconformity(probabilities[::step]), own[::step]

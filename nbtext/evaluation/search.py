@@ -42,7 +42,10 @@ TF_IDF_NORM = dict(WEIGHTINGS) | {"log-tfidf": ("log", "smooth", "l2")}
 class Candidate:
     """Settings to try.
 
-    weighting  the name of the tf, idf and norm in `features`; "given" if the user chose them
+    Attributes
+    ----------
+    weighting : str
+        The name of the tf, idf and norm in `features`; "given" if the user chose them.
     """
 
     features: FeatureSettings
@@ -63,10 +66,16 @@ class Result:
 class Search:
     """The results of a search.
 
-    results      in the order of the candidates
-    n_untried    candidates for which there was no time
-    n_documents  documents that the estimates are of
-    estimate     how all results were estimated
+    Attributes
+    ----------
+    results : tuple[Result, ...]
+        In the order of the candidates.
+    n_untried : int
+        Candidates for which there was no time.
+    n_documents : int
+        Documents that the estimates are of.
+    estimate : str
+        How all results were estimated.
     """
 
     results: tuple[Result, ...]
@@ -87,9 +96,12 @@ def list_candidates(
 
     Parameters
     ----------
-    features, modelling : settings that all candidates share
-    given : names of the settings that the user gave; they are kept
-    with_linear : also try linear models and character n-grams
+    features, modelling : FeatureSettings
+        Settings that all candidates share.
+    given : Collection[str]
+        Names of the settings that the user gave; they are kept.
+    with_linear : bool
+        Also try linear models and character n-grams.
     """
     has_weighting = not {"tf", "idf", "norm", "weighting"}.isdisjoint(given)
     has_ngrams = (
@@ -130,13 +142,17 @@ def search_settings(
 
     Parameters
     ----------
-    count : counts the corpus (at least a sample of it) with these feature settings
-    has_time : whether another candidate may be started
-    jobs : number of threads
+    count : Callable[[FeatureSettings], CorpusCounts]
+        Counts the corpus (at least a sample of it) with these feature settings.
+    has_time : Callable[[], bool]
+        Whether another candidate may be started.
+    jobs : int
+        Number of threads.
 
     Raises
     ------
-    InputError : there are fewer documents than folds
+    InputError
+        There are fewer documents than folds.
     """
     corpora = _Corpora(candidates, count)
     has_leave_one_out = all(sample_size(each.features, each.modelling) is not None for each in candidates)

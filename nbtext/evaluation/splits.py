@@ -21,11 +21,13 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
 
     Parameters
     ----------
-    documents : with the group or timestamp of each document if the settings ask for it
+    documents : DocumentCounts
+        With the group or timestamp of each document if the settings ask for it.
 
     Raises
     ------
-    SettingsError : there are too few documents, groups or timestamps
+    SettingsError
+        There are too few documents, groups or timestamps.
     """
     groups = documents.groups
     if settings.group_field is not None and groups is not None:
@@ -86,7 +88,8 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
 
     Raises
     ------
-    SettingsError : most are numbers or dates, and some are not
+    SettingsError
+        Most are numbers or dates, and some are not.
     """
     for parse, kind in ((_number, "number"), (_iso_date, "date"), (_mail_date, "date")):
         found = [parse(time) for time in times]

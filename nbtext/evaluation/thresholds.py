@@ -16,7 +16,8 @@ def parse_thresholds(text: str) -> dict[str, float]:
 
     Raises
     ------
-    ValueError : a metric or a number is not understood; the message says which
+    ValueError
+        A metric or a number is not understood; the message says which.
     """
     thresholds = {}
     for part in text.split(","):
@@ -47,8 +48,10 @@ def check_thresholds(evaluation: Evaluation, thresholds: Mapping[str, float]) ->
 
     Raises
     ------
-    BelowThreshold : a metric is worse than its threshold; the message names all of them
-    SettingsError : a metric was not measured, or there is no such label
+    BelowThreshold
+        A metric is worse than its threshold; the message names all of them.
+    SettingsError
+        A metric was not measured, or there is no such label.
     """
     missed = []
     for name, threshold in thresholds.items():

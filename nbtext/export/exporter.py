@@ -70,7 +70,10 @@ def check_dense(model: FittedModel) -> None:
 def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
     """Raise ModelError if other programs cannot extract the features of the model from a text.
 
-    has_regex  whether the format can hold Python's regular expressions
+    Parameters
+    ----------
+    has_regex : bool
+        Whether the format can hold Python's regular expressions.
     """
     named_features(model)
     settings = model.feature_settings

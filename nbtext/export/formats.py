@@ -25,14 +25,19 @@ def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes]
 
     Parameters
     ----------
-    name : a key of EXPORTERS
-    path : of the file; "-" is standard output
-    escape : applied to each part of the file
+    name : str
+        A key of EXPORTERS.
+    path : str
+        The path of the file; "-" is standard output.
+    escape : Callable[[bytes], bytes], optional
+        Applied to each part of the file.
 
     Raises
     ------
-    ModelError : the format cannot hold the model
-    OutputError : the file cannot be written
+    ModelError
+        The format cannot hold the model.
+    OutputError
+        The file cannot be written.
     """
     exporter = EXPORTERS[name]
     exporter.check(model)

@@ -39,9 +39,10 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
 
     Parameters
     ----------
-    pipeline : sklearn.pipeline.Pipeline
-        CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB or
-        ComplementNB, fitted without sample weights. nbtext does not load pickles, which can execute any code.
+    pipeline : Any
+        Sklearn.pipeline.Pipeline CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB,
+        BernoulliNB or ComplementNB, fitted without sample weights. nbtext does not load pickles, which can execute any
+        code.
 
     Returns
     -------

@@ -27,9 +27,12 @@ def render_evaluation_page(
 
     Parameters
     ----------
-    subject : what was evaluated
-    settings : the options that were given, by name
-    locate : finds the features in the text of mistakes; None: they are not marked
+    subject : str
+        What was evaluated.
+    settings : dict[str, str]
+        The options that were given, by name.
+    locate : Locator, optional
+        Finds the features in the text of mistakes; None: they are not marked.
     """
     evaluation, outliers = diagnosis.evaluation, diagnosis.outliers
     by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))

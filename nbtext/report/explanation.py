@@ -76,9 +76,10 @@ def write_explanations(
 
     Parameters
     ----------
-    n_features : number of features to show, the largest contributions first; None: ten in a table or Markdown, else
-        all
-    locate : finds the features in a text; a table then shows the text with its words marked
+    n_features : int, optional
+        Number of features to show, the largest contributions first; None: ten in a table or Markdown, else all.
+    locate : Locator, optional
+        Finds the features in a text; a table then shows the text with its words marked.
     """
     n_shown = N_FEATURES if n_features is None else n_features
     n_in_rows = n_shown if output_format == "markdown" else n_features
@@ -221,9 +222,12 @@ def render_explanation_page(
 
     Parameters
     ----------
-    subject : what was explained
-    locate : finds the features in the texts
-    n_features : number of features of each document, the largest contributions first
+    subject : str
+        What was explained.
+    locate : Locator
+        Finds the features in the texts.
+    n_features : int, optional
+        Number of features of each document, the largest contributions first.
     """
     from nbtext.report.page.rendering import render_page
 

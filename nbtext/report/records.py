@@ -76,10 +76,14 @@ def format_records(
 
     Parameters
     ----------
-    columns : names of the fields that `rows` yields
-    rows : the rows of an item, for tsv, csv and markdown
-    records : the records of an item, for jsonl and json
-    table : the lines of an item for a terminal
+    columns : Sequence[str]
+        Names of the fields that `rows` yields.
+    rows : Callable[[Item], Iterable[Row]]
+        The rows of an item, for tsv, csv and markdown.
+    records : Callable[[Item], Iterable[dict[str, Any]]]
+        The records of an item, for jsonl and json.
+    table : Callable[[Item], str]
+        The lines of an item for a terminal.
     """
     if output_format == "table":
         yield from map(table, items)
@@ -151,7 +155,8 @@ def write_predictions(
 
     Parameters
     ----------
-    with_sets : predictions hold prediction sets, which are one more column
+    with_sets : bool
+        Predictions hold prediction sets, which are one more column.
     """
     columns = ("id", "label", "probability", *(["labels"] if with_sets else []))
     texts = format_records(
@@ -236,7 +241,8 @@ def write_samples(
 
     Parameters
     ----------
-    fields : names of the text fields; empty if there is only one
+    fields : tuple[str, ...]
+        Names of the text fields; empty if there is only one.
     """
     columns = ("label", *(fields or ("text",)))
     texts = format_records(

@@ -26,11 +26,18 @@ class WrittenRecords:
     ) -> None:
         """Begin at the start of the file.
 
-        file       open for reading and writing, at its start
-        predict    predicts the documents of a batch, with the options of this run
-        output_format  one with a line for each record and without a header
-        with_sets  whether the records have a column of label sets
-        path       name of the file, for errors
+        Parameters
+        ----------
+        file : BinaryIO
+            Open for reading and writing, at its start.
+        predict : Callable[[Batch], Predictions]
+            Predicts the documents of a batch, with the options of this run.
+        output_format : str
+            One with a line for each record and without a header.
+        with_sets : bool
+            Whether the records have a column of label sets.
+        path : str
+            Name of the file, for errors.
         """
         self._file, self._predict, self._output_format, self._with_sets, self._path = (
             file,
@@ -45,7 +52,10 @@ class WrittenRecords:
     def check(self, batch: Batch) -> int:
         """The number of documents of the batch that have a record; below the size of the batch, the file is cut there.
 
-        raises  InputError: a record is not that of its document
+        Raises
+        ------
+        InputError
+            A record is not that of its document.
         """
         lines = list(islice(self._file, len(batch)))
         is_last = len(lines) < len(batch) or self._is_at_end()
@@ -68,7 +78,10 @@ class WrittenRecords:
     def finish(self) -> None:
         """Check that the file ends here.
 
-        raises  InputError: there are more records than documents
+        Raises
+        ------
+        InputError
+            There are more records than documents.
         """
         if not self._is_at_end():
             hint = "give the same SOURCE as before, or write to a new file"

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 class Screen:
     """What a terminal can show.
 
-    width      characters
-    is_styled  it can show bold and underlined text
-    has_color  it can show colors, and they are wanted
+    Attributes
+    ----------
+    width : int
+        Characters.
+    is_styled : bool
+        It can show bold and underlined text.
+    has_color : bool
+        It can show colors, and they are wanted.
     """
 
     width: int = 80
@@ -70,7 +75,10 @@ Item = TypeVar("Item")
 def progress(total: int | None, *, unit: str, is_wanted: bool) -> Iterator[Callable[[int], None]]:
     """A callback that moves the bar on by so many of `total`; it does nothing where no terminal shows it.
 
-    unit  `bytes`, or what is counted
+    Parameters
+    ----------
+    unit : str
+        `bytes`, or what is counted.
     """
     if not is_wanted or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda amount: None

@@ -23,15 +23,26 @@ MOST_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 class Chart:
     """A chart.
 
-    name           of its figure on the page
-    summary        what the chart shows, in words
-    columns        fields of the rows in the specification
-    headings       the same for people, in the table
-    rows           numbers, texts and None
-    is_tabled      False: the page has another table of the same data
-    rows_of        another chart with the same rows, which are then not repeated
-    specification  file in `charts/`, without its suffix; "": `name`
-    metric         title of a metric, which replaces METRIC in the specification
+    Attributes
+    ----------
+    name : str
+        Of its figure on the page.
+    summary : str
+        What the chart shows, in words.
+    columns : tuple[str, ...]
+        Fields of the rows in the specification.
+    headings : tuple[str, ...]
+        The same for people, in the table.
+    rows : Sequence[Sequence[Any]]
+        Numbers, texts and None.
+    is_tabled : bool
+        False: the page has another table of the same data.
+    rows_of : str, optional
+        Another chart with the same rows, which are then not repeated.
+    specification : str
+        File in `charts/`, without its suffix; "": `name`.
+    metric : str
+        Title of a metric, which replaces METRIC in the specification.
     """
 
     name: str
@@ -81,8 +92,10 @@ def check_page(feature: str, path: str) -> None:
 
     Raises
     ------
-    MissingExtra : a library is missing; the message names the feature
-    OutputError : `path` cannot be written
+    MissingExtra
+        A library is missing; the message names the feature.
+    OutputError
+        `path` cannot be written.
     """
     check_extra(feature)
     check_output(path)
@@ -115,10 +128,14 @@ def render_page(
 
     Parameters
     ----------
-    content : values for the template, by name; their text is escaped
-    charts : drawn by the macro `figure` of the template
-    scripts : files of this folder that run after `page.js`
-    data : plain data that the scripts find in `page.data`
+    content : dict[str, Any]
+        Values for the template, by name; their text is escaped.
+    charts : Sequence[Chart]
+        Drawn by the macro `figure` of the template.
+    scripts : Sequence[str]
+        Files of this folder that run after `page.js`.
+    data : dict[str, Any], optional
+        Plain data that the scripts find in `page.data`.
     """
     libraries = [_chart_library()] if charts else []
     running = [*libraries, *(_text(name) for name in (*SCRIPTS, *scripts))]
