@@ -6,10 +6,9 @@ from pathlib import Path
 
 from nbtext.errors import InputError
 
-# English function words: the closed classes, which say how a sentence hangs together and not what it is about.
-# A list of our own, for scikit-learn's has words that tell topics apart (bill, cry, fire, system) and lacks pieces
-# of contractions (Nothman, Qin & Yurchak, Stop Word Lists in Free Open-source Software Packages, 2018).
-# The default token pattern tears contractions at the apostrophe: the pieces longer than a letter are here too.
+# English function words. scikit-learn's list is not used, because it contains content words (bill, cry, fire, system)
+# and lacks parts of contractions (Nothman, Qin & Yurchak, Stop Word Lists in Free Open-source Software Packages, 2018).
+# The default token pattern splits contractions at the apostrophe, so the parts of two or more letters are included.
 _ENGLISH = {
     "articles and determiners": """
         a an the this that these those each every either neither some any no all both half few fewer many more most
@@ -47,9 +46,9 @@ ENGLISH: tuple[str, ...] = tuple(sorted({word for words in _ENGLISH.values() for
 
 
 def read_words(path: str) -> tuple[str, ...]:
-    """What a file lists, one a line, in its order: the features of a --vocabulary file.
+    """Return the lines of a word list, such as a vocabulary, in order, without empty lines.
 
-    A line is taken as it is, spaces included, for they belong to character n-grams; only empty lines are left out.
+    Spaces are kept, because character n-grams may contain them.
 
     raises  InputError: the file cannot be read, is not UTF-8, or lists nothing
     """
@@ -60,18 +59,17 @@ def read_words(path: str) -> tuple[str, ...]:
 
 
 def stop_words(name: str) -> tuple[str, ...]:
-    """The list that --stop-words names: `english`, or a file with a word a line.
+    """Return a stop-word list: `english`, or the words of a file with one word per line.
 
-    White space around a word is left out. Words are compared with tokens as they are: give them in lower case where
-    the text is lowercased, and without accents where they are stripped.
+    White space around a word is removed. Words are compared with tokens after lowercasing and accent stripping.
 
-    raises  InputError: as `read_words`
+    raises  InputError: see `read_words`
     """
     return ENGLISH if name == "english" else tuple(word for line in read_words(name) if (word := line.strip()))
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of a UTF-8 file, without their ends."""
+    """Return the lines of a UTF-8 file, without line ends."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it

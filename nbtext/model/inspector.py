@@ -91,8 +91,8 @@ class Inspector:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
         if by == "mi" and not self.statistics.knows_documents:
             raise ModelError(
-                "mutual information needs the number of documents that hold a feature, which the model lacks",
-                where="by",
+                "the model does not know how many documents hold a feature",
+                where="--by mi",
                 hint="use --by z, or train on the texts",
             )
         if by in ("mi", "chi2"):
