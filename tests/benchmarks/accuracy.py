@@ -1,4 +1,4 @@
-"""How right nbtext is, and how honest about its doubt, beside scikit-learn and the literature.
+"""Measure the accuracy and calibration of nbtext, and compare them with scikit-learn and published figures.
 
     python tests/benchmarks/accuracy.py [--only WORD...] [--without-oracle]
 
@@ -12,9 +12,9 @@ the bar. Accuracies are averages over the splits of a protocol (protocols.py):
     random 70:30         ten seeds
 
 Calibration is the expected calibration error of the most probable label over 15 bins of equal width (Guo et al. 2017).
-Leave-one-out is what training foretells of its own accuracy; its row shows how far that is from the test accuracy.
-Coverage is how often the sets of --coverage 0.9 hold the true label; its row shows how far that is from 0.9.
-Outliers are told by log p(x) per token: the area under the curve, one's own test half against foreign text.
+Leave-one-out is the estimate of accuracy that training prints; its row shows the difference from the test accuracy.
+Coverage is the share of sets of --coverage 0.9 with the true label; its row shows the difference from 0.9.
+Outliers are scored by log p(x) per token: the AUROC of the corpus's own test half against foreign text.
 
 Published: "W&M" is Wang and Manning, Baselines and Bigrams, 2012; "M" is Mesnil et al., 2015;
 "A" is Almeida, Hidalgo and Yamakami, 2011.
@@ -214,7 +214,7 @@ def search_rows() -> Iterator[Row]:
 
 
 def looked_for(split: Split, *, has_linear: bool) -> Candidate:
-    """The best candidate by a sample of the training documents, with all the time in the world."""
+    """Return the best candidate of a model search on the training documents, without a time limit."""
 
     def tally_of(features: FeatureSettings) -> CorpusCounts:
         texts, labels = split.training
@@ -227,7 +227,7 @@ def looked_for(split: Split, *, has_linear: bool) -> Candidate:
 
 
 def trained(split: Split, options: Options) -> TextClassifier:
-    """A classifier that has seen the training documents only."""
+    """Train a classifier on the training documents."""
     return TextClassifier(**options).fit(*split.training)
 
 
@@ -262,7 +262,7 @@ def calibration_error(classifier: TextClassifier, test: Labeled) -> float:
 
 
 def leave_one_out_rows() -> Iterator[Row]:
-    """How far what training foretells is from what the test says, on random splits: accuracy and coverage."""
+    """Compare leave-one-out estimates with accuracy and coverage on the test documents of random splits."""
     for name, documents in CORPORA.items():
         figures = []
         for split in random_splits(documents()):
@@ -285,12 +285,12 @@ def judged_sets(classifier: TextClassifier, test: Labeled) -> tuple[float, float
 
 
 def accuracy(classifier: TextClassifier, test: Labeled) -> float:
-    """What `nbtext evaluate` says: a document without a known word has no answer, and counts as wrong."""
+    """Return the accuracy of `nbtext evaluate`: a document without a known word has no label, and counts as wrong."""
     return judged(classifier, test).metrics["accuracy"]
 
 
 def judged(classifier: TextClassifier, test: Labeled, decisions: DecisionSettings = MOST_PROBABLE) -> Evaluation:
-    """The verdict of the command on the test documents."""
+    """Evaluate a classifier on the test documents, as `nbtext evaluate` does."""
     evaluator = Evaluator()
     batch = Batch([""] * len(test.texts), (test.texts,), list(test.labels))
     evaluator.add(Predictor(classifier.fitted_).predict_batch(batch, decisions))

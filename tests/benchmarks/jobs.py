@@ -1,4 +1,4 @@
-"""What is measured against what, and the bars that nbtext is held to."""
+"""The jobs that are measured, and the limits that nbtext must meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a program was right: its answers for the test half, read from whatever it writes."""
+"""Compute the accuracy of a program from its output for the test half."""
 
 from __future__ import annotations
 

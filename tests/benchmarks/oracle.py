@@ -1,6 +1,6 @@
 """scikit-learn's best: its counting models with the smoothing that is best *on the test documents*.
 
-That is more than anyone can have who does not know the answers: a bound to be compared with, not a rival's result.
+This is an upper bound: without the test labels, nobody can select this smoothing.
 """
 
 from __future__ import annotations

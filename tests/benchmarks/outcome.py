@@ -1,4 +1,4 @@
-"""What came out of a job: a row for each contestant, and the ratios that the bars are about."""
+"""The results of a job: a row for each program, and the ratios that are compared with the limits."""
 
 from __future__ import annotations
 

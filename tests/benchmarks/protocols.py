@@ -1,7 +1,7 @@
-"""Which documents are learned from and which are asked: the protocols of the published figures, and random splits.
+"""Training and test splits: the protocols of the published figures, and random splits.
 
 A split is (texts, labels) to train on and (texts, labels) to test on; a protocol is one split or several, over which an
-accuracy is averaged. Nothing here looks at a test half but to ask for answers.
+accuracy is averaged. Test documents are used only for evaluation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measure nbtext against everything that one could use instead.
+"""Compare the speed and memory use of nbtext with those of other programs.
 
     python tests/benchmarks/run.py [--rounds N] [--only NAME...] [--quick] [--output DIR]      (make bench)
 

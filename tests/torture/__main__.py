@@ -32,13 +32,13 @@ FUZZ = Path(__file__).parents[1] / "fuzz"
 
 
 def row(name: str, tried: int, bad: str, n_bad: int, more: str = "") -> bool:
-    """Print a line of the table; whether it is as it should be."""
+    """Print a row of the table; return whether it has no failures."""
     print(f"{name:<28}{tried:>12,}  {bad} {n_bad:,}{'  ' + more if more else ''}", flush=True)  # noqa: T201
     return n_bad == 0
 
 
 def everything(folder: Path, runs: int) -> bool:
-    """Measure all; whether all is well."""
+    """Run all parts; return whether none has a failure."""
     are_well = [
         _artifacts(folder / "a"),
         _models(folder / "m"),
@@ -111,7 +111,7 @@ def _fuzzers(runs: int) -> bool:
 
 
 def main(what: str = "100000", number: str = "1", every: str = "1") -> int:
-    """Measure what is asked."""
+    """Run the parts that the arguments name."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found: Any

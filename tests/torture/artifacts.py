@@ -1,4 +1,4 @@
-"""Artifacts from strangers: the attacks of tests/artifact, and every bit of a small model flipped."""
+"""Untrusted artifacts: the attacks of tests/artifact, and every bit of a small model flipped."""
 
 from __future__ import annotations
 

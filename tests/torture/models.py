@@ -1,4 +1,4 @@
-"""Models from strangers: valid files, with a right checksum, whose numbers are extreme.
+"""Untrusted models: valid files, with a right checksum, whose numbers are extreme.
 
 Each number of a valid model is set to each extreme value, and pairs of numbers at random. A model that is accepted is
 given to every command that reads one. No command may print NaN or infinity, end with a traceback, warn, take more than

@@ -1,4 +1,4 @@
-"""Texts that mean harm, through standard input: each has an answer, in bounded memory."""
+"""Hostile texts through standard input: each gets a result, in bounded memory."""
 
 from __future__ import annotations
 
