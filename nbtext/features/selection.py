@@ -98,14 +98,11 @@ def _tell(
 
 def _best(columns: NDArray[np.int64], scores: Floats, n_best: int) -> NDArray[np.int64]:
     """Return the columns with the n_best highest scores, ascending; of equal ones the first."""
-    order = np.argsort(-_rounded(scores[columns]), kind="stable")
+    # 40 significant bits, so that rounding errors of logarithms do not break ties
+    mantissas, exponents = np.frexp(scores[columns])
+    rounded = np.ldexp(np.round(mantissas * 2.0**40), exponents)
+    order = np.argsort(-rounded, kind="stable")
     return np.sort(columns[order[:n_best]])
-
-
-def _rounded(scores: Floats) -> Floats:
-    """Round scores to 40 significant bits, so that rounding errors of logarithms do not break ties."""
-    mantissas, exponents = np.frexp(scores)
-    return np.ldexp(np.round(mantissas * 2.0**40), exponents)
 
 
 def mutual_information(counts: FeatureCounts, class_documents: NDArray[np.int64]) -> Floats:

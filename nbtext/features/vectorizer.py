@@ -15,7 +15,7 @@ from nbtext.features.counting import Counter, arrange, counter
 from nbtext.features.formulas import TERM_FREQUENCIES
 from nbtext.features.plain import ClassTally
 from nbtext.features.regex_timeout import refuse_long_texts
-from nbtext.features.rows import ClassCounts, Rows, joined
+from nbtext.features.rows import Rows, joined
 from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.vocabulary import Vocabulary
@@ -171,7 +171,9 @@ class Vectorizer:
         """The features that the settings choose, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):
             return vocabulary, arrange(rows, rank)
-        counts = _class_counts(rows, classes, len(vocabulary), rank)
+        tally = ClassTally()
+        tally.add(rows, classes)
+        counts = tally.class_counts(len(vocabulary), rank)
         columns = selected_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
         places = np.full(len(vocabulary), -1, dtype=np.int32)
         places[columns] = np.arange(len(columns), dtype=np.int32)
@@ -184,12 +186,6 @@ class Vectorizer:
         matrix = csr_array((weights, rows.indices, rows.indptr), shape=(len(rows), self.n_features))
         matrix.has_canonical_format = True  # sorted, each column once: SciPy need not look
         return matrix
-
-
-def _class_counts(rows: Rows, classes: NDArray[np.int32], n_features: int, rank: NDArray[np.int32]) -> ClassCounts:
-    tally = ClassTally()
-    tally.add(rows, classes)
-    return tally.class_counts(n_features, rank)
 
 
 def _counted(counting: Counter, raw_documents: Documents, settings: FeatureSettings) -> tuple[Rows, list[str | None]]:

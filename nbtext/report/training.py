@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nbtext.bayes.smoothing import Selection
     from nbtext.bayes.unlabeled import Unlabeled
-    from nbtext.evaluation.search import Candidate, Search
+    from nbtext.evaluation.search import Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import TrainedModel
 
@@ -103,16 +103,13 @@ def format_search(search: Search, *, screen: Screen = PLAIN) -> str:
     table = new_table("model", "accuracy", "log-loss", "")
     for result in search.results:
         chosen = "◂" if result is search.best else ""
-        table.add_row(_candidate_name(result.candidate), f"{result.accuracy:.4f}", f"{result.log_loss:.4f}", chosen)
+        modelling, features = result.candidate.modelling, result.candidate.features
+        ngrams = ",".join(map(str, features.ngrams)) + (" characters" if features.analyzer != "word" else "")
+        name = f"{modelling.model} {result.candidate.weighting} {ngrams}"
+        table.add_row(name, f"{result.accuracy:.4f}", f"{result.log_loss:.4f}", chosen)
     models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
     untried = f"; no time for {search.n_untried:,} more (--budget)" if search.n_untried else ""
     return format_screen([f"tried {models} on {documents}{untried}", f"estimated by {search.estimate}", table], screen)
-
-
-def _candidate_name(candidate: Candidate) -> str:
-    features = candidate.features
-    ngrams = ",".join(map(str, features.ngrams)) + (" characters" if features.analyzer != "word" else "")
-    return f"{candidate.modelling.model} {candidate.weighting} {ngrams}"
 
 
 def format_difference(difference: Difference, *, output_format: str, screen: Screen = PLAIN) -> str:
