@@ -22,9 +22,12 @@ MODEL_OPTION = "model_option"  # the name of -m, in commands that take MODEL as 
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .csv, .tsv, .txt, .mbox, "
     ".eml, or a matrix .npz; all but .npz also as .gz, .bz2, .xz, .zst), or - for standard input. A .txt file "
-    "holds one text per line, unless the model was trained on whole files; --input-format lines or files says which."
+    "holds one text per line, unless the model was trained on whole files; --input-format lines or files overrides "
+    "this."
 )
-SHORT_SOURCE_HELP = "SOURCE is a directory with a folder per label, a .csv, .tsv, .jsonl, .txt or .mbox file, or -."
+SHORT_SOURCE_HELP = (
+    "SOURCE is a directory with a folder per label, a .csv, .tsv, .jsonl, .txt or .mbox file, or - for standard input."
+)
 
 
 class Record(Protocol):
@@ -290,7 +293,8 @@ def refuse(*stages: Stage[Any], because: str, but: tuple[str, ...] = ()) -> None
 
 def _force_option() -> Option:
     return Option("--force", is_flag=True, title="Running",
-                  help="Let a model replace a file that is not a model, or another file replace a model.")  # fmt: skip
+                  help="Overwrite an existing file of another kind: a model over another file, or another file over a "
+                  "model.")  # fmt: skip
 
 
 def _write_text(formatter: click.HelpFormatter, text: str) -> None:

@@ -74,13 +74,13 @@ def compare(
     modelling: Deferred[ModelSettings],
     run: RunSettings,
 ) -> None:
-    """Compare trained models, or models as they learn from more and more documents.
+    """Compare trained models, or the learning curves of models.
 
     With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss with bootstrap
     intervals, the differences with McNemar's test, the prediction time on one core, and the file size.
 
-    Without -m, each of --models is trained on growing parts of SOURCE and tested on the rest. The result is the mean
-    and the standard deviation of accuracy and log-loss over the random splits.
+    Without -m, each of --models is trained on more and more documents of SOURCE, and tested on the rest. The result is
+    the mean and the standard deviation of accuracy and log-loss over the random splits.
     """
     from nbtext.report.comparison import format_comparison, render_comparison_page
     from nbtext.report.learning_curves import format_learning_curves, render_learning_curves_page

@@ -57,9 +57,10 @@ MODELS = MODEL_STAGE.without("keep_sample")
            help="File of predictions to evaluate instead of a model. They are matched to SOURCE by id."),
     FOLD_STAGE,
     Option("--fail-under", "thresholds", type=Parsed("METRIC=N,…", parse_thresholds), default={},
-           help="Exit with status 3 if a metric is worse than its threshold, as in accuracy=0.85,macro_f1=0.8."),
+           help="Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
+           "metric is worse than its threshold. The metrics are the fields of --to json."),
     Option("--foreign", type=SOURCE,
-           help="Documents of another kind. The result has the AUROC with which the model tells them from SOURCE."),
+           help="Out-of-distribution documents. Measure the AUROC of separating them from SOURCE by their likelihood."),
     REPORT,
     *result_options(OUTPUT_FORMATS),
     DECISIONS,
@@ -72,7 +73,7 @@ MODELS = MODEL_STAGE.without("keep_sample")
     deferred=(FEATURE_STAGE, MODELS),
     common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
     example="nbtext evaluate corpora/letters/test -m letters.joblib --fail-under accuracy=0.8",
-    notes="Memory does not grow with SOURCE if a model is evaluated. Cross-validation keeps the counts of all "
+    notes="Memory does not grow with SOURCE if -m is given. Cross-validation keeps the counts of all "
     "documents in memory. --report adds about 600 bytes per document, and the names of at most 10,000 documents.",
 )  # fmt: skip
 def evaluate(
@@ -91,7 +92,7 @@ def evaluate(
     modelling: Deferred[ModelSettings],
     run: RunSettings,
 ) -> None:
-    """Measure how good a model is on labeled documents.
+    """Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.
 
     Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
     `nbtext train` would train with the same options (--folds, --group-field, --order-field).

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Option("--label", shell_complete=completion.labels, metavar="LABEL", default_help="the predicted label",
            help="Label to explain."),
     Option("--against", shell_complete=completion.labels, metavar="LABEL", default_help="the most probable other label",
-           help="Label to compare it with."),
+           help="Label to compare with: log-odds are those of --label against this label."),
     Option("--features", "n_features", metavar="N", type=click.IntRange(min=0),
            default_help="10 in a table, 25 on a page, else all", help="Number of features to show."),
     *result_options((*OUTPUT_FORMATS, "html")),
@@ -63,8 +63,8 @@ def explain(
     """Explain why documents get their labels, feature by feature.
 
     The contributions of the features, the prior and the absent features, divided by the temperature, add up to the
-    log-odds of the label against the other label. On a terminal and on a page, words are colored in the text: blue ones
-    speak for the label, yellow and orange ones against it.
+    log-odds of the label against the other label. On a terminal and on a page, the words of the text are colored: blue
+    words support the label, and yellow and orange words support the other label.
     """
     from nbtext.artifact.model import load_model
     from nbtext.features.occurrences import Locator

@@ -29,8 +29,8 @@ SUFFIXES = ", ".join(suffix for exporter in EXPORTERS.values() for suffix in exp
 def export(model: str, output_format: str | None, output: str | None) -> None:
     """Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.
 
-    They predict the same labels and calibrated probabilities. scikit-learn has no such calibration, so it needs one
-    more step. Models of hashed, gaussian or categorical features cannot be exported.
+    The exported model predicts the same labels and calibrated probabilities. In scikit-learn, the calibration is a
+    separate step. Models with --hash-bits, gaussian models and categorical models cannot be exported.
     """
     from nbtext.artifact.model import load_model
     from nbtext.export import formats

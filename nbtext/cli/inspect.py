@@ -28,14 +28,14 @@ CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
            help="Number of features to show for each label."),
     Option("--by", "criterion", type=click.Choice(CRITERIA), metavar="NAME",
            default_help="z; log-odds for linear models",
-           help="Criterion by which features are ranked. log-odds is the weight of the feature; z is the log-odds of "
-           "its counts in standard deviations; mi is mutual information; chi2 is chi-squared."),
+           help="Ranking criterion of features. log-odds is the weight of the feature; z is its z-score: log-odds "
+           "divided by standard deviation; mi is mutual information; chi2 is the chi-squared statistic."),
     Option("--label", "labels", shell_complete=completion.labels, metavar="LABEL", multiple=True,
            help="Show only this label; may be repeated."),
     Option("--word", "words", metavar="WORD", multiple=True,
            help="Show the counts and weights of this feature; may be repeated."),
     Option("--words-from", type=SOURCE,
-           help="Documents whose words are shown for hashed features. The model does not store words."),
+           help="Documents in which to look up the words of hashed features, because the model does not store words."),
     *result_options(OUTPUT_FORMATS),
     INPUT_STAGE,
     RUN_STAGE.without("jobs"),
@@ -57,10 +57,10 @@ def inspect(
     reading: ReadingSettings,
     run: RunSettings,
 ) -> None:
-    """Show what a model has learned.
+    """Show the settings and the most important features of a model.
 
-    MODEL is a model file or a matrix file. Of a model, show its settings, the leave-one-out estimate, the labels that
-    it confuses most, and the features that tell its labels apart.
+    For a model file, the result is the settings, the leave-one-out estimate, the confusions of labels, and for each
+    label the features with the highest score of --by. MODEL may also be a matrix file of `nbtext vectorize`.
     """
     from nbtext.report.inspection import format_inspection, format_matrix
 

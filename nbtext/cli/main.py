@@ -28,26 +28,26 @@ OUT_OF_MEMORY = (
 
 # group: command: the first line of its help. `nbtext --help` needs them without importing the commands.
 COMMANDS = {
-    "Do": {
+    "Train and predict": {
         "train": "Train a model on labeled documents, and save it.",
         "predict": "Predict the labels of documents, and print one record for each, in order.",
-        "evaluate": "Measure how good a model is on labeled documents.",
+        "evaluate": "Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.",
         "vectorize": "Convert documents to a sparse matrix, and save it.",
     },
-    "Look": {
-        "inspect": "Show what a model has learned.",
+    "Inspect and compare": {
+        "inspect": "Show the settings and the most important features of a model.",
         "explain": "Explain why documents get their labels, feature by feature.",
-        "compare": "Compare trained models, or models as they learn from more and more documents.",
-        "diff": "Show what changed from one model to another.",
+        "compare": "Compare trained models, or the learning curves of models.",
+        "diff": "Show the differences between two models.",
         "sample": "Generate documents from a model.",
     },
-    "Grow": {
-        "update": "Learn more documents, with their new words and labels.",
-        "forget": "Remove documents from a model, as if it had never learned them.",
-        "merge": "Merge models into one that has learned the documents of all.",
-        "calibrate": "Fit smoothing and calibration of a model again, to labeled documents.",
+    "Change a model": {
+        "update": "Train a model further on new documents, which may have new words and labels.",
+        "forget": "Remove documents from a model, as if it had not been trained on them.",
+        "merge": "Merge models into one, as if trained on the documents of all of them.",
+        "calibrate": "Refit smoothing and calibration of a model on labeled documents.",
     },
-    "Use elsewhere": {
+    "Export": {
         "export": "Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.",
     },
 }
@@ -55,7 +55,7 @@ COMMANDS = {
 MODULES = {**dict.fromkeys(COMMANDS["Grow"], "growth"), "diff": "inspect"}
 
 COMPLETION = """\b
-To complete commands, options, labels and files with Tab, add this line to the start-up file of the shell:
+For completion with the Tab key, add this line to the start-up file of the shell:
 bash  eval "$(_NBTEXT_COMPLETE=bash_source nbtext)"
 zsh   eval "$(_NBTEXT_COMPLETE=zsh_source nbtext)"
 fish  _NBTEXT_COMPLETE=fish_source nbtext | source
@@ -123,7 +123,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool) -> None:
-    """Classify texts with Naive Bayes and two linear models.
+    """Train and use text classifiers: Naive Bayes and linear models.
 
     \b
     nbtext train    corpora/letters/train -o model.joblib

@@ -148,16 +148,17 @@ INPUT_STAGE = stage(
            "text per line; `files` reads each file as one text."),
     Option("--encoding", metavar="NAME", help="Text encoding. A byte order mark takes precedence."),
     Option("--encoding-errors", type=click.Choice(["replace", "strict"]), metavar="NAME",
-           help="Treatment of invalid bytes. `replace` replaces and counts them; `strict` refuses the document."),
+           help="How invalid bytes are handled. `replace` replaces and counts them; `strict` rejects the document."),
     Option("--text-field", type=Parsed("NAME[,NAME…]", _parse_names),
-           help="Column, JSON key or mail header of the text. Separate several names with commas. In a file without a "
-           "header, a number counts the columns from 1."),
+           help="Column, JSON key or mail header of the text. Separate several names with commas. In a file without "
+           "a header, a number counts the columns from 1."),
     Option("--label-field", metavar="NAME", help="Column, JSON key or mail header of the label."),
     Option("--id-field", metavar="NAME", help="Column, JSON key or mail header of the document id."),
     Option("--separate-fields", is_flag=True, default=None,
-           help="Keep several text fields apart, as features `field:word`. By default their texts are joined."),
+           help="Make separate features `field:word` for each of several text fields. By default, the texts are "
+           "joined."),
     Option("--max-document-bytes", type=int, metavar="N",
-           help="Maximum size of a document. A larger document is refused, so that memory stays bounded."),
+           help="Maximum size of a document in bytes. Larger documents are rejected."),
 )  # fmt: skip
 
 
@@ -174,32 +175,38 @@ FEATURE_STAGE = stage(
     Option("--analyzer", type=click.Choice(["word", "char", "char_wb"]), metavar="NAME",
            help="Unit of features. `char_wb` forms character n-grams within words only."),
     Option("--ngrams", type=Parsed("N,N", _parse_ngrams),
-           help="Shortest and longest n-gram, such as 1,2 for words and pairs of words."),
-    Option("--token-pattern", metavar="REGEX", default_help=r"(?u)\b\w\w+\b", help="Regular expression of a token."),
+           help="Minimum and maximum n-gram length, such as 1,2 for words and pairs of words."),
+    Option("--token-pattern", metavar="REGEX", default_help=r"(?u)\b\w\w+\b",
+           help="Regular expression that matches one token."),
     Option("--lowercase/--no-lowercase", default=None, default_help="--lowercase", help="Convert text to lower case."),
     Option("--strip-accents", type=click.Choice(["unicode", "ascii"]), metavar="NAME",
-           help="Remove accents. `ascii` then removes all characters that are not ASCII, too."),
+           help="Remove accents. `ascii` also removes all remaining characters that are not ASCII."),
     Option("--stop-words", type=FileType(parse=_parse_stop_words, not_files=("english",)),
-           help="Words to leave out. `english` is a built-in list; a file has one word per line."),
+           help="Words to ignore. `english` is a built-in list; a file has one word per line."),
     Option("--stem", metavar="LANGUAGE",
-           help="Reduce words to stems with the Snowball stemmer of a language. Needs nbtext[stem]."),
+           help="Language of the Snowball stemmer, which reduces words to stems. Needs nbtext[stem]."),
     Option("--min-df", type=DOCUMENT_FREQUENCY,
-           help="Minimum document frequency of a feature. A number with a point is a share of the documents."),
+           help="Minimum document frequency of a feature. A number with a decimal point is a proportion of the "
+           "documents."),
     Option("--max-df", type=DOCUMENT_FREQUENCY,
-           help="Maximum document frequency of a feature. A number with a point is a share of the documents."),
+           help="Maximum document frequency of a feature. A number with a decimal point is a proportion of the "
+           "documents."),
     Option("--max-features", type=int, metavar="N",
-           help="Keep the N most frequent features. Of equally frequent ones, the first in code point order are kept."),
+           help="Maximum number of features: the N most frequent ones. Ties are broken by code point order."),
     Option("--vocabulary", type=FileType(parse=_parse_vocabulary),
-           help="Features to use: a file with one per line. All other features are ignored."),
+           help="File with one feature per line. All other features are ignored."),
     Option("--hash-bits", type=int, metavar="N",
-           help="Hash features into 2^N columns instead of storing a vocabulary."),
+           help="Hash features into 2^N columns instead of storing a vocabulary; N is at most 30."),
     Option("--select", type=Parsed("mi:N|chi2:N", _parse_selection),
-           help="Keep the N features that tell most about the label. `mi` ranks them by mutual information, `chi2` by "
-           "chi-squared."),
-    Option("--tf", type=click.Choice(list(TERM_FREQUENCIES)), metavar="NAME", help="Term-frequency scaling."),
+           help="Keep the N features with the highest score. The score is the mutual information (`mi`) or the "
+           "chi-squared statistic (`chi2`) of the feature and the label."),
+    Option("--tf", type=click.Choice(list(TERM_FREQUENCIES)), metavar="NAME",
+           help="Term-frequency scaling. `relative` is count / document length; `log` is 1 + ln(count)."),
     Option("--idf", type=click.Choice(list(INVERSE_DOCUMENT_FREQUENCIES)), metavar="NAME",
-           help="Inverse-document-frequency variant."),
-    Option("--norm", type=click.Choice(NORMS), metavar="NAME", help="Norm to which each document is scaled."),
+           help="Inverse-document-frequency variant, for n documents of which df contain the feature. `plain` is "
+           "ln(n/df); `plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1."),
+    Option("--norm", type=click.Choice(NORMS), metavar="NAME",
+           help="Norm by which each document vector is scaled to length 1."),
     build=_build_features,
 )  # fmt: skip
 
@@ -207,17 +214,17 @@ MODEL_STAGE = stage(
     "modelling", ModelSettings, "Model",
     Option("--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
     Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
-           help="Naive Bayes: additive smoothing, the pseudo-counts of each feature in each class. `auto` selects it "
-           "by leave-one-out; 0 is maximum likelihood. For gaussian it is the share of the largest variance that is "
-           "added to all variances, and `auto` is 1e-9."),
+           help="Naive Bayes: additive smoothing, the pseudo-count of each feature in each class. `auto` selects it "
+           "by leave-one-out; 0 is no smoothing. gaussian: this proportion of the largest variance is added to all "
+           "variances; `auto` is 1e-9."),
     Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
            default_help="empirical; uniform for complement",
-           help="Naive Bayes: class prior. Numbers are one weight for each label, in sorted order."),
+           help="Naive Bayes: class prior. Give numbers as one weight for each label, in sorted order of the labels."),
     Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
            help="Calibrate probabilities with leave-one-out scores."),
     Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
-           help="Metric to optimize by an adjustment of the decisions between labels. It is measured by leave-one-out; "
-           "log_loss adjusts the probabilities, too."),
+           help="Metric to optimize by an offset for each label, which is added to its log-probability. It is "
+           "measured by leave-one-out. Only log_loss also changes the probabilities."),
     Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
            help="logistic, nbsvm: inverse regularization strength; `auto` selects it by cross-validation."),
     Option("--loss", type=click.Choice(LOSSES), metavar="NAME", help="nbsvm: loss function."),
@@ -226,18 +233,19 @@ MODEL_STAGE = stage(
            "(2012) recommend 0.25."),
     Option("--ratio-smoothing", type=float, metavar="N", help="nbsvm: additive smoothing of the log-count ratios."),
     Option("--normalize-weights", is_flag=True, default=None,
-           help="complement: scale the weights of each class to a sum of one (Rennie et al. 2003)."),
+           help="complement: divide the weights of each class by their sum (Rennie et al. 2003)."),
     Option("--values", type=int, metavar="N",
-           help="categorical: number of values of a feature. Counts of N - 1 and more are one value."),
+           help="categorical: number of categories of a feature. All counts from N - 1 upwards are one category."),
     Option("--keep-sample", type=int, metavar="N",
-           help="Keep the counts of N documents in the model. With them it can select smoothing and calibration again "
-           "after update, merge and forget."),
+           help="Number of documents whose counts the model retains. With them, update, merge and forget refit "
+           "smoothing and calibration."),
 )  # fmt: skip
 
 SEARCH_STAGE = stage(
     "searching", SearchSettings, "Model",
     Option("--budget", type=Parsed("TIME", _parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
-           help="--model auto, best: time after which no further candidate is tried, such as 30s or 5m."),
+           help="--model auto, best: time limit of the search, such as 30s or 5m. After it, no further candidate "
+           "starts."),
 )  # fmt: skip
 
 SEARCHED_MODEL = Option(
@@ -252,8 +260,8 @@ SEARCHED_MODEL_STAGE = Stage(MODEL_STAGE.name, ModelSettings, (SEARCHED_MODEL, *
 UNLABELED_STAGE = stage(
     "semi_supervised", UnlabeledSettings, "Unlabeled documents",
     Option("--em", type=int, metavar="N",
-           help="Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. Labeled "
-           "documents that are held out select the weight of the unlabeled ones, which may be 0."),
+           help="Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight "
+           "of the unlabeled documents, which may be 0, is selected on held-out labeled documents."),
     Option("--marginals", is_flag=True, default=None,
            help="Adjust the model to the word frequencies of the unlabeled documents (Lucas and Downey 2013). This "
            "needs one pass and less memory than --em."),
@@ -265,8 +273,8 @@ DECISION_STAGE = stage(
     Option("--coverage", type=float, metavar="P",
            help="Predict the smallest set of labels that contains the true one with probability P, such as 0.95."),
     Option("--cost", type=FileType(parse=_parse_costs),
-           help="Predict the label with the lowest expected cost. The columns of FILE are true label, predicted label "
-           "and cost. Other pairs cost 0 if the labels are equal, else 1."),
+           help="Predict the label with the lowest expected cost. The columns of FILE are true label, predicted "
+           "label and cost. Other pairs cost 0 if the labels are equal, else 1."),
     Option("--explain", type=int, metavar="N",
            help="Add the N features with the largest contributions to each record. Needs --to jsonl or json."),
 )  # fmt: skip
@@ -275,39 +283,40 @@ FOLD_STAGE = stage(
     "folding", FoldSettings, "Cross-validation",
     Option("--folds", type=int, metavar="N", help="Cross-validate on SOURCE with N folds, instead of using a model."),
     Option("--group-field", metavar="NAME",
-           help="Keep documents with the same value of this field in one fold, such as those of an author. NAME is a "
+           help="Put documents with the same value of this field, such as the author, into one fold. NAME is a "
            "column, JSON key or mail header."),
     Option("--order-field", metavar="NAME",
-           help="Predict each part of SOURCE with a model of all earlier parts. NAME is the column, JSON key or mail "
-           "header of the time: a number, a date, or text. --folds is the number of parts, 10 by default."),
+           help="Split SOURCE by time, and predict each part with a model trained on all earlier parts. NAME is the "
+           "column, JSON key or mail header of the time: a number, a date, or text. --folds is the number of parts, "
+           "10 by default."),
     Option("--seed", type=int, metavar="N", help="Seed of the random assignment of documents to folds."),
 )  # fmt: skip
 
 CURVE_STAGE = stage(
     "curves", CurveSettings, "Learning curves",
     Option("--models", type=Parsed("MODEL,…", _parse_names), shell_complete=completion.names(models_to_compare),
-           help="Models to compare, by the names of --model."),
+           help="Models to train and compare: names of --model."),
     Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 %",
-           help="Numbers of training documents. Each training set contains the smaller ones."),
+           help="Sizes of the training set, in documents. Each training set contains the smaller ones."),
     Option("--seeds", type=int, metavar="N", help="Number of random splits."),
 )  # fmt: skip
 
 CLUSTER_STAGE = stage(
     "cluster", ClusterSettings, "Cluster",
     Option("--cluster", metavar="ADDRESS",
-           help="Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see the "
-           "same paths. Needs nbtext[dask]."),
+           help="Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see "
+           "the same paths. Needs nbtext[dask]."),
     Option("--shard-bytes", type=int, metavar="N", default_help="two shards per thread, of 16 to 512 MiB",
-           help="--cluster: size of the part of SOURCE that a worker reads at once."),
+           help="--cluster: size of a shard, the part of SOURCE that a worker reads at once."),
 )  # fmt: skip
 
 DECAY_STAGE = stage(
     "decay", DecaySettings, "Decay",
     Option("--half-life", type=DURATION,
-           help="Time after which a document that was learned before weighs half, such as 30d, 12h or 4w. Needs "
-           "--elapsed."),
+           help="Half-life of exponential decay: the time after which the weight of an earlier document is halved, "
+           "such as 30d, 12h or 4w. Needs --elapsed."),
     Option("--elapsed", type=DURATION,
-           help="Time since the model learned last, such as 7d. Needs --half-life."),
+           help="Time since the last training or update of the model, such as 7d. Needs --half-life."),
 )  # fmt: skip
 
 
@@ -379,7 +388,7 @@ def refuse_for_matrix() -> None:
 
 SPREADSHEET_SAFE = Option(
     "--spreadsheet-safe", is_flag=True, expose_value=False,
-    help="--to csv: put a quote before cells that a spreadsheet evaluates as formulas.")  # fmt: skip
+    help="--to csv: put an apostrophe before cells that a spreadsheet would evaluate as formulas.")  # fmt: skip
 
 
 def result_options(formats: tuple[str, ...], piped: str = "tsv") -> tuple[Option, Option, Option]:

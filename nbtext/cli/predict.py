@@ -43,7 +43,7 @@ if TYPE_CHECKING:
            "predictions of the same model, documents and options."),
     Option("--rank", type=click.Choice(["uncertainty"]), metavar="NAME",
            help="Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
-           "probabilities first: their labels would teach the model most. Memory holds all predictions."),
+           "probabilities first, for active learning. Memory holds all predictions."),
     DECISION_STAGE,
     INPUT_STAGE,
     CLUSTER_STAGE,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     DEBUG,
     common="-m -o --to --resume --min-probability --coverage --explain --input-format --text-field -j",
     example="nbtext predict corpora/letters/test -m letters.joblib --to jsonl",
-    notes="With --cluster, -o may be a directory: each shard of SOURCE is then written to a file of its own.\n\n"
+    notes="With --cluster, -o may be a directory. Then one file is written for each shard of SOURCE.\n\n"
     "Memory holds the model and a few batches of documents.",
 )  # fmt: skip
 def predict(
@@ -69,8 +69,8 @@ def predict(
 ) -> None:
     """Predict the labels of documents, and print one record for each, in order.
 
-    A document without a prediction has a record, too, with an empty label and the reason: it cannot be read, it has no
-    token, or its probability is below --min-probability.
+    A document that cannot be read, has no token, or has a probability below --min-probability gets a record with an
+    empty label and the reason.
     """
     from dataclasses import replace
 

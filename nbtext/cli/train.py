@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     SEARCHED_MODEL_STAGE,
     SEARCH_STAGE,
     Option("--unlabeled", type=SOURCE, multiple=True, title="Unlabeled documents",
-           help="Documents to learn from without their labels; may be repeated. Needs --em or --marginals."),
+           help="Documents to train on without their labels; may be repeated. Needs --em or --marginals."),
     UNLABELED_STAGE,
     CLUSTER_STAGE,
     RUN_STAGE,
@@ -83,8 +83,8 @@ def train(
 ) -> None:
     """Train a model on labeled documents, and save it.
 
-    SOURCE may also be a model file. Its counts are then fitted again, with other options of the group Model and without
-    any text.
+    SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with other options of the
+    group Model. No text is read.
     """
     with model_output(output) as target:
         job = _Training(sources, reading, features, modelling, run)

@@ -93,8 +93,8 @@ def test_nbtext_alone(nbtext: Any) -> None:
 def test_order_of_commands(nbtext: Any) -> None:
     """Commands are shown in the order in which people meet them; export does not make models grow."""
     assert NAMES[:3] == ["train", "predict", "evaluate"]
-    assert list(COMMANDS) == ["Do", "Look", "Grow", "Use elsewhere"]
-    assert list(COMMANDS["Use elsewhere"]) == ["export"]
+    assert list(COMMANDS) == ["Train and predict", "Inspect and compare", "Change a model", "Export"]
+    assert list(COMMANDS["Export"]) == ["export"]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
 def test_groups(nbtext: Any) -> None:
     """`nbtext --help` shows the commands in their groups, and how to let Tab complete."""
     shown = nbtext("--help").out
-    assert shown.index("\nDo:\n") < shown.index("\nLook:\n")
+    assert shown.index("\nTrain and predict:\n") < shown.index("\nInspect and compare:\n")
     assert 'eval "$(_NBTEXT_COMPLETE=bash_source nbtext)"' in shown
 
 
