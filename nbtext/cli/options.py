@@ -155,8 +155,7 @@ INPUT_STAGE = stage(
     Option("--label-field", metavar="NAME", help="Column, JSON key or mail header of the label."),
     Option("--id-field", metavar="NAME", help="Column, JSON key or mail header of the document id."),
     Option("--separate-fields", is_flag=True, default=None,
-           help="Make separate features `field:word` for each of several text fields. By default, the texts are "
-           "joined."),
+           help="Make a separate feature `field:word` for each text field. By default, the texts are joined."),
     Option("--max-document-bytes", type=int, metavar="N",
            help="Maximum size of a document in bytes. Larger documents are rejected."),
 )  # fmt: skip
@@ -176,8 +175,7 @@ FEATURE_STAGE = stage(
            help="Unit of features. `char_wb` forms character n-grams within words only."),
     Option("--ngrams", type=Parsed("N,N", _parse_ngrams),
            help="Minimum and maximum n-gram length, such as 1,2 for words and pairs of words."),
-    Option("--token-pattern", metavar="REGEX", default_help=r"(?u)\b\w\w+\b",
-           help="Regular expression that matches one token."),
+    Option("--token-pattern", metavar="REGEX", default_help=r"(?u)\b\w\w+\b", help="Regular expression of a token."),
     Option("--lowercase/--no-lowercase", default=None, default_help="--lowercase", help="Convert text to lower case."),
     Option("--strip-accents", type=click.Choice(["unicode", "ascii"]), metavar="NAME",
            help="Remove accents. `ascii` also removes all remaining characters that are not ASCII."),
@@ -186,11 +184,9 @@ FEATURE_STAGE = stage(
     Option("--stem", metavar="LANGUAGE",
            help="Language of the Snowball stemmer, which reduces words to stems. Needs nbtext[stem]."),
     Option("--min-df", type=DOCUMENT_FREQUENCY,
-           help="Minimum document frequency of a feature. A number with a decimal point is a proportion of the "
-           "documents."),
+           help="Minimum document frequency of a feature: a number of documents, or a proportion such as 0.01."),
     Option("--max-df", type=DOCUMENT_FREQUENCY,
-           help="Maximum document frequency of a feature. A number with a decimal point is a proportion of the "
-           "documents."),
+           help="Maximum document frequency of a feature: a number of documents, or a proportion such as 0.5."),
     Option("--max-features", type=int, metavar="N",
            help="Maximum number of features: the N most frequent ones. Ties are broken by code point order."),
     Option("--vocabulary", type=FileType(parse=_parse_vocabulary),
@@ -205,8 +201,7 @@ FEATURE_STAGE = stage(
     Option("--idf", type=click.Choice(list(INVERSE_DOCUMENT_FREQUENCIES)), metavar="NAME",
            help="Inverse-document-frequency variant, for n documents of which df contain the feature. `plain` is "
            "ln(n/df); `plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1."),
-    Option("--norm", type=click.Choice(NORMS), metavar="NAME",
-           help="Norm by which each document vector is scaled to length 1."),
+    Option("--norm", type=click.Choice(NORMS), metavar="NAME", help="Norm of a document vector that is scaled to 1."),
     build=_build_features,
 )  # fmt: skip
 
@@ -223,8 +218,8 @@ MODEL_STAGE = stage(
     Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
            help="Calibrate probabilities with leave-one-out scores."),
     Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
-           help="Metric to optimize by an offset for each label, which is added to its log-probability. It is "
-           "measured by leave-one-out. Only log_loss also changes the probabilities."),
+           help="Metric to optimize, on leave-one-out scores, by an offset for each label that is added to its "
+           "log-probability. Only log_loss also changes the probabilities."),
     Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
            help="logistic, nbsvm: inverse regularization strength; `auto` selects it by cross-validation."),
     Option("--loss", type=click.Choice(LOSSES), metavar="NAME", help="nbsvm: loss function."),
@@ -244,8 +239,7 @@ MODEL_STAGE = stage(
 SEARCH_STAGE = stage(
     "searching", SearchSettings, "Model",
     Option("--budget", type=Parsed("TIME", _parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
-           help="--model auto, best: time limit of the search, such as 30s or 5m. After it, no further candidate "
-           "starts."),
+           help="--model auto, best: time after which the search starts no further candidate, such as 5m."),
 )  # fmt: skip
 
 SEARCHED_MODEL = Option(
@@ -313,8 +307,7 @@ CLUSTER_STAGE = stage(
 DECAY_STAGE = stage(
     "decay", DecaySettings, "Decay",
     Option("--half-life", type=DURATION,
-           help="Half-life of exponential decay: the time after which the weight of an earlier document is halved, "
-           "such as 30d, 12h or 4w. Needs --elapsed."),
+           help="Time after which the weight of an earlier document is halved, such as 30d or 12h. Needs --elapsed."),
     Option("--elapsed", type=DURATION,
            help="Time since the last training or update of the model, such as 7d. Needs --half-life."),
 )  # fmt: skip
