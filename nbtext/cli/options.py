@@ -257,8 +257,7 @@ UNLABELED_STAGE = stage(
            help="Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight "
            "of the unlabeled documents, which may be 0, is selected on held-out labeled documents."),
     Option("--marginals", is_flag=True, default=None,
-           help="Adjust the model to the word frequencies of the unlabeled documents (Lucas and Downey 2013). This "
-           "needs one pass and less memory than --em."),
+           help="Adjust the model to the word frequencies of unlabeled documents (Lucas and Downey 2013)."),
 )  # fmt: skip
 
 DECISION_STAGE = stage(
@@ -277,8 +276,7 @@ FOLD_STAGE = stage(
     "folding", FoldSettings, "Cross-validation",
     Option("--folds", type=int, metavar="N", help="Cross-validate on SOURCE with N folds, instead of using a model."),
     Option("--group-field", metavar="NAME",
-           help="Put documents with the same value of this field, such as the author, into one fold. NAME is a "
-           "column, JSON key or mail header."),
+           help="Column, JSON key or mail header of a group, such as the author. A group stays in one fold."),
     Option("--order-field", metavar="NAME",
            help="Split SOURCE by time, and predict each part with a model trained on all earlier parts. NAME is the "
            "column, JSON key or mail header of the time: a number, a date, or text. --folds is the number of parts, "
