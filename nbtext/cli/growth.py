@@ -1,4 +1,4 @@
-"""`nbtext update`, `forget`, `merge` and `calibrate`: a model that exists learns more, or less."""
+"""`nbtext update`, `forget`, `merge` and `calibrate`: change the documents or the fit of a model."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     common="-m -o --half-life --elapsed --input-format --text-field --label-field",
     example="nbtext update letters.joblib corpora/letters/test",
     notes="The result has the same bytes as a model that is trained on all documents at once, if the model was "
-    "trained with --keep-sample, and with the input options of this command. Otherwise smoothing and calibration do "
-    "not change; `nbtext calibrate` fits them again.\n\n"
+    "trained with --keep-sample and with the same input options. Otherwise smoothing and calibration do "
+    "not change; `nbtext calibrate` refits them.\n\n"
     "Memory holds the model and the counts of the new documents. It grows with words and labels, not with the corpus.",
 )
 def update(
@@ -51,10 +51,10 @@ def update(
     reading: ReadingSettings,
     run: RunSettings,
 ) -> None:
-    """Learn more documents, with their new words and labels.
+    """Train a model further on new documents, which may have new words and labels.
 
-    With --half-life, what the model learned before weighs less, by the time that has passed since. MODEL is replaced,
-    completely or not at all, unless -o names another file.
+    With --half-life and --elapsed, the weight of all earlier documents is multiplied by 0.5 ** (elapsed / half-life).
+    MODEL is replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import update_source
 
@@ -77,18 +77,18 @@ def update(
     common="-m -o --input-format --text-field --label-field",
     example="nbtext forget letters.joblib withdrawn.jsonl",
     notes="The result has the same bytes as a model that is trained on the other documents only, if the model was "
-    "trained with --keep-sample N and has learned at most N documents. Otherwise smoothing and calibration are "
-    "approximate; `nbtext calibrate` fits them again.\n\n"
-    "Memory holds the model and the counts of the documents; if the model keeps a sample, the counts of each document.",
+    "trained with --keep-sample N on at most N documents. Otherwise smoothing and calibration are "
+    "approximate; `nbtext calibrate` refits them.\n\n"
+    "Memory holds the model and the counts of the documents; with a retained sample, the counts of each document.",
 )
 def forget(
     model: str, sources: tuple[str, ...], output: str | None, reading: ReadingSettings, run: RunSettings
 ) -> None:
-    """Remove documents from a model, as if it had never learned them.
+    """Remove documents from a model, as if it had not been trained on them.
 
-    The model must have learned them, with the same labels. If the counts show that it has not learned one of them, the
+    The model must have been trained on these documents with the same labels. If its counts show that it was not, the
     command fails and the model does not change. Words and labels that occur in no other document are removed, too.
-    MODEL is replaced, completely or not at all, unless -o names another file.
+    MODEL is replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import forget_source
 
@@ -108,11 +108,11 @@ def forget(
     example="nbtext merge north.joblib south.joblib -o both.joblib",
     notes="The result has the same bytes as a model that is trained on all their documents at once, if the models were "
     "trained with --keep-sample N. Otherwise it has the smoothing and calibration of the largest model; `nbtext "
-    "calibrate` fits them again.\n\n"
+    "calibrate` refits them.\n\n"
     "Memory holds all the models and their sum.",
 )
 def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None:
-    """Merge models into one that has learned the documents of all.
+    """Merge models into one, as if trained on the documents of all of them.
 
     The models must have been trained with the same options. The output may replace one of them.
     """
@@ -134,16 +134,16 @@ def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None
     DEBUG,
     common="-m -o --input-format --text-field --label-field",
     example="nbtext calibrate letters.joblib corpora/letters/test",
-    notes="Settings that --smoothing and --no-calibrate fixed at training do not change.\n\n"
-    "Memory holds the model and the counts of at most 16,384 documents, to which it is fitted.",
+    notes="Smoothing and calibration that were set at training by --smoothing N and --no-calibrate do not change.\n\n"
+    "Memory holds the model and the counts of at most 16,384 documents that are used for the fit.",
 )
 def calibrate(
     model: str, sources: tuple[str, ...], output: str | None, reading: ReadingSettings, run: RunSettings
 ) -> None:
-    """Fit smoothing and calibration of a model again, to labeled documents.
+    """Refit smoothing and calibration of a model on labeled documents.
 
-    The counts of the model do not change. The documents may be ones that the model has learned, which are then left out
-    one by one, or others. MODEL is replaced, completely or not at all, unless -o names another file.
+    The counts of the model do not change. SOURCE is either the training documents, which are then left out one by one,
+    or other documents. MODEL is replaced atomically, unless -o names another file.
     """
     from nbtext.model.growth import calibrate_source
 

@@ -100,10 +100,10 @@ def inspect(
     notes="Memory holds both models.",
 )  # fmt: skip
 def diff(before: str, after: str, n_features: int, output: str, output_format: str | None) -> None:
-    """Show what changed from one model to another.
+    """Show the differences between two models.
 
-    From model A to model B, these are the sizes, the settings, the labels, the features that were added or removed, and
-    the features whose log-odds changed most.
+    The result is what changed from model A to model B: sizes, settings, labels, features that were added or removed,
+    and the features whose log-odds changed most.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.difference import compare_models

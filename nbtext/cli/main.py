@@ -52,7 +52,7 @@ COMMANDS = {
     },
 }
 # the module of a command, where its name is another
-MODULES = {**dict.fromkeys(COMMANDS["Grow"], "growth"), "diff": "inspect"}
+MODULES = {**dict.fromkeys(COMMANDS["Change a model"], "growth"), "diff": "inspect"}
 
 COMPLETION = """\b
 For completion with the Tab key, add this line to the start-up file of the shell:
