@@ -69,10 +69,10 @@ def test_what_faded_models_refuse(nbtext: Any, folder: Path) -> None:
     [
         (["--half-life", "30d"], 2, "--elapsed"),
         (["--elapsed", "30d"], 2, "--half-life"),
-        (["--half-life", "0d", "--elapsed", "1d"], 2, "more than 0"),
+        (["--half-life", "0d", "--elapsed", "1d"], 2, "is not a time above 0"),
         (["--half-life", "30d", "--elapsed=-1d"], 2, "--elapsed"),
         (["--half-life", "a month", "--elapsed", "1d"], 2, "is not a time"),
-        (["--half-life", "nan", "--elapsed", "1d"], 2, "more than 0"),
+        (["--half-life", "nan", "--elapsed", "1d"], 2, "is not a time above 0"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

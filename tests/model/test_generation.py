@@ -147,5 +147,5 @@ def test_wrong_wishes() -> None:
     """An unknown label gets the nearest one named; a bernoulli document's length cannot be wished for."""
     with pytest.raises(SettingsError, match="did you mean banana"):
         sampled(TextClassifier().fit(TEXTS, LABELS), 1, label="bananna")
-    with pytest.raises(SettingsError, match="--length"):
+    with pytest.raises(SettingsError, match="length"):
         sampled(TextClassifier(model="bernoulli").fit(TEXTS, LABELS), 1, length=3)
