@@ -263,13 +263,13 @@ def _settings(content: NDArray[np.uint8]) -> dict[str, Any]:
     try:
         about = json.loads(content.tobytes())
     except (ValueError, RecursionError):
-        raise _UnfitError("it does not say how it was made") from None
+        raise _UnfitError("it lacks valid settings") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT or type(about.get("version")) is not int:
         raise _UnfitError("it was not written by nbtext")
     if about["version"] > VERSION:
         raise _UnfitError(f"it has version {about['version']}, this nbtext reads up to {VERSION}; upgrade nbtext")
     if not isinstance(about.get("settings"), dict):
-        raise _UnfitError("it does not say how it was made")
+        raise _UnfitError("it lacks valid settings")
     settings: dict[str, Any] = about["settings"]
     return settings
 

@@ -242,8 +242,8 @@ def test_updating_while_others_read(nbtext: Any, letters: Path, model: str, tmp_
 
 
 def test_every_command_is_in_the_help(nbtext: Any) -> None:
-    """Those that make other models of models are listed in the group Grow."""
-    shown = nbtext("--help").out.partition("Grow:")[2].strip("\n").partition("\n\n")[0]
+    """Commands that change a model are listed in their group."""
+    shown = nbtext("--help").out.partition("Change a model:")[2].strip("\n").partition("\n\n")[0]
     assert re.findall(r"^  (\w+)  ", shown, re.MULTILINE) == ["update", "forget", "merge", "calibrate"]
 
 

@@ -133,9 +133,10 @@ def test_a_co_process(model: str) -> None:
 
 
 def is_writing(process: int, folder: Path) -> bool:
-    """Whether a process has a file in the folder open, with or without a name."""
+    """Whether a process has a file in the folder open, with or without a name, and now waits for input."""
     links = [os.path.realpath(link) for link in Path(f"/proc/{process}/fd").iterdir()]
-    return any(link.startswith(f"{folder}/") for link in links)
+    is_waiting = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].startswith("S")
+    return is_waiting and any(link.startswith(f"{folder}/") for link in links)
 
 
 def test_interrupted(letters: Path, model: str, tmp_path: Path) -> None:
