@@ -241,10 +241,15 @@ def _read_fitted_model(
     if not are_labels_of(label_type, labels):
         raise audit.invalid_value("label_type", "is not the type of the labels")
     input_unit = audit.read_choice(record, "input_unit", INPUT_UNITS) if record["input_unit"] is not None else None
+    hyperparameters = read_hyperparameters(record)
+    if (hyperparameters.C is None) == modelling.is_linear:
+        raise audit.invalid_value("hyperparameters.C", f"does not fit a {modelling.model} model")
+    has_likelihood = not modelling.is_linear and modelling.event_model.is_generative
+    if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
+        raise audit.invalid_value("calibration.likelihoods", f"are not of a {modelling.model} model")
     return FittedModel(
         labels, features, modelling, selected, None, weighting, scorer, _read_log_prior(record, modelling, unlabeled),
-        read_hyperparameters(record), calibration, read_estimate(record, n_classes), unlabeled, approximate,
-        label_type, input_unit,
+        hyperparameters, calibration, read_estimate(record, n_classes), unlabeled, approximate, label_type, input_unit,
     )  # fmt: skip
 
 

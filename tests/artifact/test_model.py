@@ -221,3 +221,31 @@ def test_a_path_object(tmp_path: Path) -> None:
     """A path may be a Path."""
     nbtext.save_model(TextClassifier().fit(TEXTS, LABELS), tmp_path / "m")
     assert nbtext.load_model(tmp_path / "m").predict(["yellow"]).tolist() == ["banana"]
+
+
+LIKELIHOODS = {"points": np.array([-9.0, -5.0]), "numbers": 2}
+
+
+@pytest.mark.parametrize("model", ["complement", "gaussian", "logistic", "nbsvm"])
+@pytest.mark.parametrize(
+    "entry", [{"outlier_threshold": -9.0}, {"likelihoods": LIKELIHOODS}], ids=lambda entry: next(iter(entry))
+)
+def test_likelihoods_of_a_model_that_has_none(model: str, entry: dict[str, Any], tmp_path: Path) -> None:
+    """A model without log P(document) cannot have its quantiles, so a file that has them is refused."""
+    path = str(tmp_path / "model.joblib")
+    save_model(TextClassifier(model=model).fit(TEXTS, LABELS), path)
+    record = dict(load(path))
+    save(record | {"calibration": dict(record["calibration"]) | entry}, path)
+    with pytest.raises(ArtifactError, match=rf"calibration\.likelihoods.*{model}"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(("model", "C"), [("multinomial", 1.0), ("logistic", None)])
+def test_a_regularization_strength_fits_the_model(model: str, C: float | None, tmp_path: Path) -> None:
+    """Linear models have one, event models have none."""
+    path = str(tmp_path / "model.joblib")
+    save_model(TextClassifier(model=model).fit(TEXTS, LABELS), path)
+    record = dict(load(path))
+    save(record | {"hyperparameters": dict(record["hyperparameters"]) | {"C": C}}, path)
+    with pytest.raises(ArtifactError, match=r"hyperparameters\.C"):
+        load_model(path)
