@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     MODEL_FILE,
     *result_options(OUTPUT_FORMATS),
     Option("--resume", is_flag=True,
-           help="Continue the file of an interrupted run (tsv or jsonl). Its records are first checked to be "
-           "predictions of the same model, documents and options."),
+           help="Write records as they come, and continue the file of an interrupted run (tsv or jsonl). Its records "
+           "are first checked to be predictions of the same model, documents and options. Until the run ends, a "
+           "hidden file beside it holds its checksum; without that, its records are predicted again and compared."),
     Option("--rank", type=click.Choice(["uncertainty"]), metavar="NAME",
            help="Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
            "probabilities first, for active learning. Memory holds all predictions."),
@@ -95,7 +96,10 @@ def predict(
     run = replace(run, no_progress=run.no_progress or (is_watched(output) and rank is None))
     with (
         open_documents(sources, reading, run, input_unit=fitted.input_unit) as (source, on_batch),
-        _open_output(source, output, chosen, fitted, decisions, resume=resume) as (rest, file),
+        _open_output(source, output, chosen, fitted, decisions, run=(model, sources, reading) if resume else None) as (
+            rest,
+            file,
+        ),
     ):
         predictions = predict_source(fitted, rest, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         if rank is not None:
@@ -119,23 +123,34 @@ def _open_output(
     fitted: FittedModel,
     decisions: DecisionSettings,
     *,
-    resume: bool,
+    run: tuple[str, tuple[str, ...], ReadingSettings] | None,
 ) -> Iterator[tuple[Source, BinaryIO]]:
-    """The documents that have no record yet, and the file to which their records are written."""
-    if not resume:
+    """Yield the documents that have no record yet, and the file to which their records are written.
+
+    `run` is the path of the model, the sources and how they are read; None: all records are written to a new file.
+    """
+    if run is None:
         with result_file(output, output_format) as file:
             yield source, file
         return
     from nbtext.documents.source import Remainder
     from nbtext.model.source_prediction import batch_predictor
     from nbtext.output import resumed_output
-    from nbtext.report.resumption import WrittenRecords
+    from nbtext.report.resumption import ResumedRecords, identify_run
 
     with resumed_output(output) as file:
         predict_batch = batch_predictor(fitted, decisions)
         has_sets = decisions.coverage is not None
-        records = WrittenRecords(file, predict_batch, output_format=output_format, with_sets=has_sets, path=output)
-        yield Remainder(source, records), file
+        records = ResumedRecords(
+            file,
+            predict_batch,
+            output_format=output_format,
+            with_sets=has_sets,
+            path=output,
+            run=identify_run(*run, decisions, output_format),
+        )
+        yield Remainder(source, records), cast("BinaryIO", records)
+        records.remove_log()
 
 
 def _predict_on_cluster(

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nbtext.documents.batch import Batch
+from nbtext.report.resumption import ResumedRecords
 
 LINES = ("--input-format", "lines")
 
@@ -122,6 +129,100 @@ def test_what_is_not_the_beginning_of_these_predictions(nbtext: Any, folder: Pat
     assert (result.out, result.err.count("\n")) == ("", 1), result.err
     assert name in result.err
     assert (folder / name).read_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def ended_early(nbtext: Any, letters: Path, model: str, tmp_path_factory: Any) -> Path:
+    """A run over 300,000 lines that ended when the limit of file sizes was reached, its log, and the whole output."""
+    tmp_path = tmp_path_factory.mktemp("interrupted")
+    lines = "".join(f"the bins of street {n}\n" for n in range(300_000))
+    (tmp_path / "lines.txt").write_text(lines)
+    (tmp_path / "m").write_bytes(Path(model).read_bytes())
+    assert nbtext("train", str(letters / "test"), "-o", "other", cwd=tmp_path).status == 0
+    assert nbtext("predict", "lines.txt", *LINES, "-m", "m", "-o", "whole.tsv", cwd=tmp_path).status == 0
+
+    def limit_file_size() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6 << 20, 6 << 20))
+
+    command = [sys.executable, "-m", "nbtext", *RESUME, "-m", "m"]
+    assert subprocess.run(command, cwd=tmp_path, preexec_fn=limit_file_size, check=False).returncode == 1
+    assert (tmp_path / LOG).is_file()
+    assert 0 < (tmp_path / "out.tsv").stat().st_size <= 6 << 20 < (tmp_path / "whole.tsv").stat().st_size
+    return tmp_path
+
+
+@pytest.fixture
+def interrupted(ended_early: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(ended_early, tmp_path / "copy"))
+
+
+RESUME = ("predict", "lines.txt", *LINES, "--resume", "-o", "out.tsv")
+LOG = ".out.tsv.nbtext-resume"
+
+
+@pytest.mark.parametrize("log", ["kept", "missing", "damaged"])
+def test_an_interrupted_run_is_continued(nbtext: Any, interrupted: Path, log: str) -> None:
+    """With its log or without it, the result is that of one run, and the log is removed."""
+    if log == "missing":
+        (interrupted / LOG).unlink()
+    elif log == "damaged":
+        (interrupted / LOG).write_bytes(b"nbtext predict --resume\n" + b"?" * 300)
+    result = nbtext(*RESUME, "-m", "m", cwd=interrupted)
+    assert (result.status, result.err) == (0, "")
+    assert (interrupted / "out.tsv").read_bytes() == (interrupted / "whole.tsv").read_bytes()
+    assert not (interrupted / LOG).exists()
+
+
+@pytest.mark.parametrize("log", ["kept", "missing"])
+@pytest.mark.parametrize("change", ["record", "model", "options", "source"])
+def test_no_record_of_another_run_is_continued(nbtext: Any, interrupted: Path, change: str, log: str) -> None:
+    """One record in the middle, another model, other options or another text: refused, and the file stays."""
+    out, model, options = interrupted / "out.tsv", "m", ()
+    lines = out.read_text().splitlines(keepends=True)
+    middle = len(lines) // 2
+    if change == "record":  # of the same length
+        lines[middle] = lines[middle][:-2] + ("1" if lines[middle][-2] != "1" else "2") + "\n"
+        out.write_text("".join(lines))
+    elif change == "model":
+        model = "other"
+    elif change == "options":
+        options = ("--min-probability", "1")
+    else:
+        texts = (interrupted / "lines.txt").read_text().splitlines(keepends=True)
+        texts[middle] = "my neighbor plays the drums at night\n"
+        (interrupted / "lines.txt").write_text("".join(texts))
+    if log == "missing":
+        (interrupted / LOG).unlink()
+    before = out.read_bytes()
+    result = nbtext(*RESUME, "-m", model, *options, cwd=interrupted)
+    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1), result.err
+    where = f"out.tsv:{middle + 1}:" if change in ("record", "source") else "out.tsv:"
+    assert where in result.err
+    assert out.read_bytes() == before
+
+
+def test_records_that_the_log_confirms_are_not_predicted_again(tmp_path: Path) -> None:
+    """The model is not asked about them; without the log it is."""
+    batch = Batch(["a", "b"], (["", ""],), None)
+    path = tmp_path / "out"
+
+    def predict(_: Batch) -> Any:
+        raise AssertionError("it was asked")
+
+    def open_records(file: Any, run: str | None) -> ResumedRecords:
+        return ResumedRecords(file, predict, output_format="tsv", with_sets=False, path=str(path), run=run)
+
+    with path.open("w+b") as file:
+        records = open_records(file, "0" * 64)
+        records.write(b"a\tx\t0.5\nb\tx\t0.5\n")
+        records.flush()
+        file.seek(0)
+        assert open_records(file, "0" * 64).check(batch) == 2
+        for run in (None, "1" * 64):
+            file.seek(0)
+            with pytest.raises(AssertionError, match="it was asked"):
+                open_records(file, run).check(batch)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "null", "folder"])
