@@ -42,6 +42,7 @@ def everything(folder: Path, runs: int) -> bool:
     are_well = [
         _artifacts(folder / "a"),
         _models(folder / "m"),
+        _races(folder / "r"),
         _kills(folder / "k"),
         _texts(folder / "t"),
         _fuzzers(runs),
