@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.newton import minimize
+from nbtext.bayes.newton import minimize, solve_by_conjugate_gradients
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.scorer import log_posterior as normalized
 
@@ -118,19 +118,29 @@ def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) ->
 
 
 def _fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any]) -> Floats:
-    """Return the offsets that minimize log-loss with a weak prior."""
+    """Return the offsets that minimize log-loss with a weak prior.
+
+    The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its product with a
+    vector, so no array of squared classes is made.
+    """
     n, n_classes = log_posterior.shape
     frequencies = np.bincount(classes, minlength=n_classes)
     own = np.arange(n), classes
 
     def evaluate(offsets: Floats) -> tuple[float, Floats, Floats]:
         adjusted = normalized(log_posterior + offsets)
-        probabilities = np.exp(adjusted)
-        expected = probabilities.sum(axis=0)
         loss = float(offsets @ offsets / (2 * PRIOR_DEVIATION**2) - adjusted[own].sum()) / n
-        gradient = expected - frequencies + offsets / PRIOR_DEVIATION**2
-        hessian = np.diag(expected + PRIOR_DEVIATION**-2) - probabilities.T @ probabilities
-        return loss, gradient / n, hessian / n
+        probabilities = np.exp(adjusted, out=adjusted)
+        gradient = probabilities.sum(axis=0) - frequencies + offsets / PRIOR_DEVIATION**2
+        return loss, gradient / n, probabilities
 
-    offsets = minimize(evaluate, np.zeros(n_classes))
+    def solve(probabilities: Floats, gradient: Floats) -> Floats:
+        diagonal = probabilities.sum(axis=0) + PRIOR_DEVIATION**-2
+        return solve_by_conjugate_gradients(
+            lambda vector: diagonal * vector - (probabilities @ vector) @ probabilities,
+            gradient * n,
+            scale=diagonal - np.einsum("ij,ij->j", probabilities, probabilities),
+        )
+
+    offsets = minimize(evaluate, np.zeros(n_classes), solve=solve)
     return np.asarray(offsets - offsets.mean())

@@ -10,18 +10,65 @@ from numpy.typing import NDArray
 from nbtext.errors import ModelError
 
 Floats = NDArray[np.float64]
-Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]  # the loss at a point, its gradient and its Hessian
+# the loss at a point, its gradient, and its Hessian or another array that `solve` makes the step of
+Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
+Solve = Callable[[Floats, Floats], Floats]
 MAX_STEPS = 50  # measured problems need about five
 MAX_HALVINGS = 100  # of a step; then it is smaller than any tolerance
+MAX_PRODUCTS = 100  # of the Hessian and a vector in one step
+ACCURACY = 1e-3  # of a step by conjugate gradients, relative to the gradient
 MIN_EIGENVALUE = 1e-12  # of a Hessian that is used without a shift
 
 
-def minimize(evaluate: Evaluate, start: Floats, *, tolerance: float = 1e-9, bound: float = np.inf) -> Floats:
+def solve_densely(hessian: Floats, gradient: Floats) -> Floats:
+    """Return Newton's step; a Hessian that is not positive definite is shifted until it is."""
+    smallest = np.linalg.eigvalsh(hessian)[0]
+    if smallest <= MIN_EIGENVALUE:
+        hessian = hessian + (1e-6 - smallest) * np.eye(len(hessian))
+    return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
+
+
+def solve_by_conjugate_gradients(product: Callable[[Floats], Floats], gradient: Floats, *, scale: Floats) -> Floats:
+    """Return Newton's step for a positive definite Hessian of which only products with vectors are known.
+
+    The step is exact to ACCURACY of the gradient, which is enough for Newton's method to converge.
+
+    product  returns the Hessian times a vector
+    scale    the diagonal of the Hessian, by which the system is preconditioned
+    Source: Nocedal and Wright, Numerical Optimization, 2006, algorithm 5.3.
+    """
+    step = np.zeros_like(gradient)
+    residual = gradient.copy()
+    scaled = residual / scale
+    direction, power = scaled, float(residual @ scaled)
+    goal = ACCURACY**2 * power
+    for _ in range(MAX_PRODUCTS):
+        if power <= goal:
+            break
+        image = product(direction)
+        length = power / float(direction @ image)
+        step += length * direction
+        residual = residual - length * image
+        scaled = residual / scale
+        power, before = float(residual @ scaled), power
+        direction = scaled + power / before * direction
+    return step
+
+
+def minimize(
+    evaluate: Evaluate,
+    start: Floats,
+    *,
+    tolerance: float = 1e-9,
+    bound: float = np.inf,
+    solve: Solve = solve_densely,
+) -> Floats:
     """Return the minimum of a loss, to `tolerance` of the loss; each step is halved until the loss decreases.
 
     SciPy's optimizers do the same, but importing them takes longer than most trainings.
 
     bound   of the absolute value of each parameter
+    solve   returns Newton's step, not negated, from the third value of `evaluate` and the gradient
     raises  ModelError: the loss is not finite at the start
     """
     at = start
@@ -30,7 +77,7 @@ def minimize(evaluate: Evaluate, start: Floats, *, tolerance: float = 1e-9, boun
         if not (np.isfinite(loss) and np.isfinite(gradient).all() and np.isfinite(hessian).all()):
             raise ModelError("the loss is not finite", hint="scores or weights are too large")
         for _ in range(MAX_STEPS):
-            step = -_solve(hessian, gradient)
+            step = -solve(hessian, gradient)
             for _ in range(MAX_HALVINGS):
                 candidate = np.clip(at + step, -bound, bound)
                 new = evaluate(candidate)
@@ -42,11 +89,3 @@ def minimize(evaluate: Evaluate, start: Floats, *, tolerance: float = 1e-9, boun
                 break
             at, (loss, gradient, hessian) = candidate, new
     return at
-
-
-def _solve(hessian: Floats, gradient: Floats) -> Floats:
-    """Return Newton's step; a Hessian that is not positive definite is shifted until it is."""
-    smallest = np.linalg.eigvalsh(hessian)[0]
-    if smallest <= MIN_EIGENVALUE:
-        hessian = hessian + (1e-6 - smallest) * np.eye(len(hessian))
-    return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 from nbtext.bayes.decision_offsets import _best_step, fit_decision_offsets
 from nbtext.bayes.scorer import log_posterior
@@ -88,3 +90,31 @@ def test_nothing_to_gain() -> None:
     scores = np.log(np.where(np.eye(3) > 0, 0.8, 0.1))[[0, 1, 2] * 10]
     for metric in ("macro_f1", "accuracy"):
         assert fit_decision_offsets(scores, np.array([0, 1, 2] * 10), metric) is None
+
+
+@pytest.mark.parametrize(("n_documents", "n_classes", "seed"), [(300, 2, 0), (500, 7, 1), (400, 60, 2), (3, 5, 3)])
+def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int) -> None:
+    """The prior adjustment is the one that a general optimizer finds."""
+    random = np.random.default_rng(seed)
+    scores = log_posterior(random.normal(0, 4, (n_documents, n_classes)))
+    classes = random.integers(0, n_classes, n_documents)
+
+    def loss(offsets: np.ndarray) -> float:
+        adjusted = log_posterior(scores + offsets)
+        return float(offsets @ offsets / 2 - adjusted[np.arange(n_documents), classes].sum()) / n_documents
+
+    found = fit_decision_offsets(scores, classes, "log_loss")
+    best = minimize(loss, np.zeros(n_classes), method="BFGS", options={"gtol": 1e-7}).x
+    np.testing.assert_allclose(found, best - best.mean(), atol=2e-3)
+
+
+def test_log_loss_needs_no_square_of_the_classes() -> None:
+    """With 10,000 classes, no array of 10,000 × 10,000 numbers (800 MB) is made."""
+    random = np.random.default_rng(0)
+    scores = log_posterior(random.normal(0, 3, (20, 10_000)))
+    tracemalloc.start()
+    try:
+        assert fit_decision_offsets(scores, random.integers(0, 10_000, 20), "log_loss") is not None
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
