@@ -14,7 +14,6 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.estimators.validation import validate_labels, validate_matrix
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.hashing import bucket_hashes, document_hashes
-from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
@@ -68,9 +67,9 @@ class MatrixClassifier:
         if self.is_positive and data.max(initial=0) <= LARGEST_COUNT and (data == np.floor(data)).all():
             data = data.astype(np.int32)
         columns = bucket_hashes(np.arange(rows.shape[1], dtype=np.int32))
-        n_tokens = np.zeros(rows.shape[0], dtype=np.int64)
-        hashes = document_hashes(Rows(indptr, indices, data, n_tokens), columns[indices])
-        return DocumentCounts(indptr, indices, data, classes.astype(np.int32), hashes)
+        no_hashes = np.zeros(rows.shape[0], dtype=np.uint64)
+        sample = DocumentCounts(indptr, indices, data, classes.astype(np.int32), no_hashes)
+        return replace(sample, hashes=document_hashes(sample, columns[indices]))
 
     def _cells(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         return data

@@ -1,7 +1,7 @@
 """The types of `_counting.pyx`, the compiled counter of features.
 
 It counts what `plain.PlainCounter` counts. Only the provisional numbers of a growing counter may differ: after
-`arrange(rows, rank)` all is equal.
+`rows.arrange(rank)` all is equal.
 """
 
 from collections.abc import Callable, Sequence

@@ -37,7 +37,7 @@ from nbtext.features.kernel.tokens cimport read_document
 from nbtext.features.kernel.words cimport fill_masks, reserve_words
 
 from nbtext.features._rows import take_rows
-from nbtext.features.rows import ClassCounts, Kept, Rows
+from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.vocabulary import Vocabulary
 
 cdef enum:
@@ -165,11 +165,11 @@ cdef class Counter:
         finally:
             self.is_busy = False
 
-    def tally(self, columns, classes, keep_below):
+    def tally(self, columns, classes, keep_below, groups=None):
         """Add each document's counts to its class; return the rows of documents with a hash below `keep_below`."""
         self.begin_update()
         try:
-            return self.tally_rows(columns, classes, keep_below)
+            return self.tally_rows(columns, classes, keep_below, groups)
         finally:
             self.is_busy = False
 
@@ -264,41 +264,41 @@ cdef class Counter:
         indices = copy_to_array(s.indices.data, s.n_done, np.int32)
         counts = copy_to_array(s.counts.data, s.n_done, np.int32)
         self.give_back(memory)
-        return Rows(indptr, indices, counts, n_tokens)
+        return DocumentCounts.from_texts(indptr, indices, counts, n_tokens)
 
-    cdef tally_rows(self, columns, classes, keep_below):
+    cdef tally_rows(self, columns, classes, keep_below, groups):
         cdef Analysis* a = &self.analysis
         cdef Texts texts = Texts(self, columns)
         cdef ThreadMemory memory = self.take_memory()
         cdef Scratch* s = &memory.scratch
-        cdef const int32_t[::1] groups = classes
+        cdef const int32_t[::1] class_of = classes
         cdef const int64_t[::1] order = np.argsort(classes, kind="stable")  # sorted by class, which is faster
         cdef size_t i, n_kept = 0, n_documents = texts.n_documents
         cdef bint keeps_all = keep_below >= 1 << 64
         cdef uint64_t hash, limit = 0 if keeps_all else keep_below
         kept, hashes = np.empty(n_documents, dtype=np.int64), np.empty(n_documents, dtype=np.uint64)
-        starts, n_tokens = np.zeros(n_documents + 1, dtype=np.int64), np.empty(n_documents, dtype=np.int64)
-        cdef int64_t[::1] kept_view = kept, starts_view = starts, lengths = n_tokens
+        starts = np.zeros(n_documents + 1, dtype=np.int64)
+        cdef int64_t[::1] kept_view = kept, starts_view = starts
         cdef uint64_t[::1] hashes_view = hashes
         if <size_t> len(classes) != n_documents:
             raise ValueError(f"{len(classes)} classes for {n_documents} documents")
         with nogil:
             for i in range(n_documents):
-                if groups[order[i]] < 0:
+                if class_of[order[i]] < 0:
                     continue
                 read_document(a, s, texts.first(), n_documents, order[i])
-                hash = add_to_class(a, s, &self.pool, <uint32_t> groups[order[i]])
+                hash = add_to_class(a, s, &self.pool, <uint32_t> class_of[order[i]])
                 if keeps_all or hash < limit:
                     count_document(a, s)
                     append_row(s)
-                    kept_view[n_kept], hashes_view[n_kept], lengths[n_kept] = order[i], hash, s.n_tokens
+                    kept_view[n_kept], hashes_view[n_kept] = order[i], hash
                     n_kept += 1
                     starts_view[n_kept] = s.n_done
         back = np.argsort(kept[:n_kept])
         indices, counts = copy_to_array(s.indices.data, s.n_done, np.int32), copy_to_array(s.counts.data, s.n_done, np.int32)
-        rows = Rows(*take_rows(starts[: n_kept + 1], indices, counts, back), n_tokens[back])
+        rows, documents = take_rows(starts[: n_kept + 1], indices, counts, back), kept[back]
         self.give_back(memory)
-        return Kept(rows, kept[back].astype(np.int32), hashes[back])
+        return DocumentCounts(*rows, classes[documents], hashes[back], groups[documents] if groups is not None else None)
 
     cdef score_texts(self, columns, Weights weights, DocumentWeighting document_weighting):
         cdef Analysis* a = &self.analysis

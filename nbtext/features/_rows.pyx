@@ -174,19 +174,19 @@ cdef size_t arrange_row(
     return n_left
 
 
-def arrange(rows, columns):
-    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row."""
-    cdef const int64_t[::1] starts = rows.indptr
-    cdef const int32_t[::1] indices = rows.indices, counts = rows.counts, places = columns
-    cdef size_t row, i, start, count, n_done = 0, n_rows = len(rows.indptr) - 1, n_entries = len(rows.indices)
+def arrange_rows(indptr, indices, counts, columns):
+    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row: (indptr, indices, counts)."""
+    cdef const int64_t[::1] starts = indptr
+    cdef const int32_t[::1] features = indices, numbers = counts, places = columns
+    cdef size_t row, i, start, count, n_done = 0, n_rows = len(indptr) - 1, n_entries = len(indices)
     cdef Buffer entries = Buffer(NULL, 0)
     cdef Buffer spare = Buffer(NULL, 0)
     cdef const uint64_t* arranged
-    if <size_t> len(rows.counts) != n_entries or not is_indptr(starts, n_entries):
+    if <size_t> len(counts) != n_entries or not is_indptr(starts, n_entries):
         raise ValueError("the arrays of the rows do not fit each other")
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    arranged_indptr = np.zeros(n_rows + 1, dtype=np.int64)
     arranged_indices, arranged_counts = np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.int32)
-    cdef int64_t[::1] ends = indptr
+    cdef int64_t[::1] ends = arranged_indptr
     cdef int32_t[::1] to_indices = arranged_indices, to_counts = arranged_counts
     try:
         with nogil:
@@ -194,7 +194,7 @@ def arrange(rows, columns):
                 start, count = starts[row], starts[row + 1] - starts[row]
                 if count:
                     reserve(&entries, count, sizeof(uint64_t))
-                    count = arrange_row(&indices[start], &counts[start], count, places, <uint64_t*> entries.data)
+                    count = arrange_row(&features[start], &numbers[start], count, places, <uint64_t*> entries.data)
                     sort_entries(<uint64_t*> entries.data, count, &spare)
                     arranged = <const uint64_t*> entries.data
                     for i in range(count):
@@ -206,9 +206,7 @@ def arrange(rows, columns):
         release(&spare)
     if n_done < n_entries:  # a copy releases the memory of removed entries
         arranged_indices, arranged_counts = arranged_indices[:n_done].copy(), arranged_counts[:n_done].copy()
-    from nbtext.features.rows import Rows  # not at the top: that file imports this one
-
-    return Rows(indptr, arranged_indices, arranged_counts, rows.n_tokens)
+    return arranged_indptr, arranged_indices, arranged_counts
 
 
 cdef bint score_all(

@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from nbtext.features import plain
 from nbtext.features.analyzer import ACCENTS, Analyzer, has_own_pattern
 from nbtext.features.csr import SparseWeights
+from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.kernel import HAS_KERNEL, choose_version
-from nbtext.features.rows import ClassCounts, Kept, Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 
 Floats = NDArray[np.float64]
 
-arrange = choose_version(plain.arrange, "nbtext.features._rows")
 merge_sorted = choose_version(plain.merge_sorted, "nbtext.features._rows")
 score_rows = choose_version(plain.score_rows, "nbtext.features._rows")
 
@@ -36,18 +35,26 @@ class Counter(Protocol):
     be asked for rows and scores by several threads at once; a growing one, and every tally, belongs to one thread.
     """
 
-    def rows(self, columns: Sequence[list[str]]) -> Rows:
+    def rows(self, columns: Sequence[list[str]]) -> DocumentCounts:
         """Count each document's features.
 
         A fixed or hashed counter returns final columns, ascending within a row; features outside the vocabulary are
-        in n_tokens only. A growing one returns provisional columns, which `arrange` replaces.
+        in n_tokens only. A growing one returns provisional columns, which
+        `DocumentCounts.arrange` replaces.
         """
 
-    def tally(self, columns: Sequence[list[str]], classes: NDArray[np.int32], keep_below: int) -> Kept:
-        """Add each document's counts to its class; return the rows of documents with a hash below a bound.
+    def tally(
+        self,
+        columns: Sequence[list[str]],
+        classes: NDArray[np.int32],
+        keep_below: int,
+        groups: NDArray[np.object_] | None = None,
+    ) -> DocumentCounts:
+        """Add each document's counts to its class; return the documents with a hash below a bound, with their groups.
 
         For a growing or hashed counter. Documents of class -1 are skipped. The hash depends
-        on the document's features and counts only. `arrange` gives the rows their final columns.
+        on the document's features and counts only. `DocumentCounts.arrange` gives them their final
+        columns.
 
         keep_below  from 0 (none) to 2**64 (all)
         """

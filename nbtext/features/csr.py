@@ -30,6 +30,22 @@ def run_starts(keys: NDArray[Any]) -> NDArray[np.int64]:
     return np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1])))
 
 
+def row_keys(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return a number for each entry: its row, and its column in the low 32 bits."""
+    return np.repeat(np.arange(len(indptr) - 1) << 32, np.diff(indptr)) | indices
+
+
+def arrange_rows(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[np.int32], columns: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row: (indptr, indices, counts)."""
+    indices = columns[indices]
+    is_kept = indices >= 0
+    indptr, indices, counts = running_sums(is_kept)[indptr], indices[is_kept], counts[is_kept]
+    order = np.argsort(row_keys(indptr, indices))
+    return indptr, indices[order], counts[order]
+
+
 def take_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[Any], selected: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
@@ -59,6 +75,7 @@ def entry_positions(
     return positions
 
 
+arrange_rows = choose_version(arrange_rows, "nbtext.features._rows")
 take_rows = choose_version(take_rows, "nbtext.features._rows")
 entry_positions = choose_version(entry_positions, "nbtext.features._rows")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
-from nbtext.features.csr import entry_positions, running_sums, take_rows
+from nbtext.features.csr import arrange_rows, entry_positions, running_sums, take_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -19,19 +19,34 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+class ClassCounts(NamedTuple):
+    """Documents and occurrences by feature and class, where they are not zero.
+
+    Feature j has the entries indptr[j]:indptr[j + 1], one for each class that uses it, classes ascending.
+    """
+
+    indptr: NDArray[np.int64]  # (n_features + 1,)
+    classes: NDArray[np.int32]  # (n_entries,)
+    documents: NDArray[np.int64]  # (n_entries,), documents of the class that hold the feature: d_kj
+    occurrences: NDArray[np.int64]  # (n_entries,), occurrences of the feature in the class: t_kj
+
+
 @dataclass(frozen=True, eq=False)
 class DocumentCounts:
-    """Labeled documents in compressed sparse rows, features ascending within a row.
+    """Documents in compressed sparse rows, each feature at most once in a row.
+
+    Features ascend within a row, unless a counter gives them provisional numbers; see `arrange`.
 
     indptr         (n_documents + 1,) int64
     indices        (n_entries,) int32, the features of each document
     counts         (n_entries,) int32 counts > 0, or float64 weights
-    classes        (n_documents,) int32
+    classes        (n_documents,) int32; -1 for a document without a label
     hashes         (n_documents,) uint64: hashes of the features and their counts. Documents with equal hashes are
                    duplicates. A retained sample of k documents has the k smallest hashes, in any order of the
-                   input
+                   input. Documents to predict have 0
     groups         (n_documents,) str objects, the group or timestamp of each; None if no splitter needs it
     token_lengths  (n_documents,), known tokens of each document, if `counts` are weights that were computed from counts
+    n_tokens       (n_documents,), tokens of each document, also those outside the vocabulary, if its text was counted
     """
 
     indptr: NDArray[np.int64]
@@ -41,11 +56,25 @@ class DocumentCounts:
     hashes: NDArray[np.uint64]
     groups: NDArray[Any] | None = None
     token_lengths: Floats | None = None
+    n_tokens: NDArray[np.int64] | None = None
     _located: tuple[NDArray[Any], NDArray[np.int64]] | None = field(default=None, init=False, repr=False)
     _transposed: csr_array | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
-        return len(self.classes)
+        return len(self.indptr) - 1
+
+    @classmethod
+    def from_texts(
+        cls,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        counts: NDArray[np.int32],
+        n_tokens: NDArray[np.int64],
+    ) -> DocumentCounts:
+        """Return the counts of texts, without labels and hashes."""
+        n = len(n_tokens)
+        unlabeled = np.full(n, -1, dtype=np.int32)
+        return cls(indptr, indices, counts, unlabeled, np.zeros(n, dtype=np.uint64), n_tokens=n_tokens)
 
     @property
     def is_counted(self) -> bool:
@@ -126,11 +155,17 @@ class DocumentCounts:
         """Return the same documents with other numbers for features (in the same order) and classes."""
         return replace(self, indices=columns[self.indices], classes=classes[self.classes])
 
+    def arrange(self, columns: NDArray[np.int32]) -> DocumentCounts:
+        """Return the same documents with feature j in column columns[j], sorted; a column below 0 removes the feature.
+
+        For counts, not weights.
+        """
+        indptr, indices, counts = arrange_rows(self.indptr, self.indices, self.counts, columns)
+        return replace(self, indptr=indptr, indices=indices, counts=counts)
+
     def take(self, documents: NDArray[np.int64]) -> DocumentCounts:
         """Return the documents with these numbers, in this order."""
-        rows = take_rows(self.indptr, self.indices, self.counts, documents)
-        columns = (None if column is None else column[documents] for column in (self.groups, self.token_lengths))
-        return DocumentCounts(*rows, self.classes[documents], self.hashes[documents], *columns)
+        return self._select(documents, *take_rows(self.indptr, self.indices, self.counts, documents))
 
     def filter(self, is_kept: NDArray[np.bool_]) -> DocumentCounts:
         """Return the documents for which `is_kept`, (n_documents,), is true."""
@@ -138,16 +173,16 @@ class DocumentCounts:
 
     def slice(self, start: int, stop: int) -> DocumentCounts:
         """Return the documents from `start` up to `stop`."""
-        entries, rows = slice(self.indptr[start], self.indptr[stop]), slice(start, stop)
-        columns = (None if column is None else column[rows] for column in (self.groups, self.token_lengths))
-        return DocumentCounts(
-            self.indptr[start : stop + 1] - self.indptr[start],
-            self.indices[entries],
-            self.counts[entries],
-            self.classes[rows],
-            self.hashes[rows],
-            *columns,
-        )
+        entries = slice(self.indptr[start], self.indptr[stop])
+        indptr = self.indptr[start : stop + 1] - self.indptr[start]
+        return self._select(slice(start, stop), indptr, self.indices[entries], self.counts[entries])
+
+    def _select(self, rows: Any, indptr: NDArray[Any], indices: NDArray[Any], counts: NDArray[Any]) -> DocumentCounts:
+        """Return the documents that `rows` (numbers or a slice) selects, with these entries."""
+        optional: list[Any] = [
+            None if column is None else column[rows] for column in (self.groups, self.token_lengths, self.n_tokens)
+        ]
+        return DocumentCounts(indptr, indices, counts, self.classes[rows], self.hashes[rows], *optional)
 
     def split(self, size: int) -> list[DocumentCounts]:
         """Return parts of at most `size` documents."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.features.rows import Rows
+from nbtext.features.document_counts import DocumentCounts
 
 Hashes = NDArray[np.uint64]
 
@@ -64,7 +64,7 @@ def bucket_hashes(buckets: NDArray[np.int32]) -> Hashes:
     return mix64(buckets.astype(np.uint64) + np.uint64(1))
 
 
-def document_hashes(rows: Rows, hashes: Hashes) -> Hashes:
+def document_hashes(rows: DocumentCounts, hashes: Hashes) -> Hashes:
     """Return a hash of the features and counts (or weights) of each row, (n_documents,), independent of column numbers.
 
     hashes  (n_entries,), the hash of the feature of each entry

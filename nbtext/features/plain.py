@@ -6,6 +6,7 @@ import collections
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice, repeat
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features.analyzer import Analyzer, has_own_pattern
-from nbtext.features.csr import SparseWeights, run_starts, running_sums
+from nbtext.features.csr import SparseWeights, row_keys, run_starts, running_sums
+from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.hashing import Hashes, bucket_hashes, buckets, document_hashes, term_hashes
 from nbtext.features.regex_timeout import regex_timeout
-from nbtext.features.rows import ClassCounts, Kept, Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -42,11 +43,17 @@ class PlainCounter:
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features so far
         self._counts = ClassTally()
 
-    def rows(self, columns: Columns) -> Rows:
+    def rows(self, columns: Columns) -> DocumentCounts:
         """Count the features of each document."""
-        return self._rows(columns).ordered()
+        return _sort_entries(self._rows(columns))
 
-    def tally(self, columns: Columns, classes: NDArray[np.int32], keep_below: int) -> Kept:
+    def tally(
+        self,
+        columns: Columns,
+        classes: NDArray[np.int32],
+        keep_below: int,
+        groups: NDArray[np.object_] | None = None,
+    ) -> DocumentCounts:
         """Add documents to their classes, and return those with a hash below `keep_below`."""
         labelled = np.flatnonzero(classes >= 0)
         if len(labelled) < len(classes):
@@ -55,7 +62,8 @@ class PlainCounter:
         self._counts.add(rows, classes[labelled])
         hashes = document_hashes(rows, self._entry_hashes(rows))
         kept = np.flatnonzero(hashes <= np.uint64(keep_below - 1)) if keep_below else np.empty(0, dtype=np.int64)
-        return Kept(rows.taken(kept), labelled[kept].astype(np.int32), hashes[kept])
+        groups = groups[labelled] if groups is not None else None
+        return replace(rows, classes=classes[labelled], hashes=hashes, groups=groups, n_tokens=None).take(kept)
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return the features so far, sorted, and the column of each provisional number."""
@@ -90,25 +98,28 @@ class PlainCounter:
         rows = self._rows(columns)
         weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
         known = np.diff(running_sums(rows.counts)[rows.indptr])
-        return score_rows(rows.indptr, rows.indices, weights, scorer), rows.n_tokens, known
+        return score_rows(rows.indptr, rows.indices, weights, scorer), np.asarray(rows.n_tokens), known
 
-    def _rows(self, columns: Columns) -> Rows:
-        """Return the rows of documents, each in the order in which its features occur."""
+    def _rows(self, columns: Columns) -> DocumentCounts:
+        """Return the counts of documents, each in the order in which its features occur; of buckets, sorted."""
         with regex_timeout(columns) if self._has_pattern else nullcontext():
-            return self._counted_rows(columns)
+            documents = map(self._analyzer.document, zip(*columns, strict=True))
+            if self._hash_bits is not None:
+                numbers = _growing_numbers()  # for this batch only, so that memory stays bounded
+                rows = _count(documents, lambda terms: map(numbers.__getitem__, terms))
+                rows = _sort_entries(replace(rows, indices=buckets(numbers, self._hash_bits)[rows.indices]))
+                starts = run_starts(row_keys(rows.indptr, rows.indices))
+                counts = _sums(rows.counts, starts).astype(np.int32)
+                return replace(
+                    rows, indptr=np.searchsorted(starts, rows.indptr), indices=rows.indices[starts], counts=counts
+                )
+            if self._is_fixed:
+                column_of = self._vocabulary.columns.get
+                rows = _count(documents, lambda terms: map(column_of, terms, repeat(-1)))
+                return rows.filter_entries(rows.indices >= 0)
+            return _count(documents, lambda terms: map(self._numbers.__getitem__, terms))
 
-    def _counted_rows(self, columns: Columns) -> Rows:
-        documents = map(self._analyzer.document, zip(*columns, strict=True))
-        if self._hash_bits is not None:
-            numbers = _growing_numbers()  # for this batch only, so that memory stays bounded
-            rows = _counted(documents, lambda terms: map(numbers.__getitem__, terms))
-            return rows.renumbered(buckets(numbers, self._hash_bits)).ordered().merged()
-        if self._is_fixed:
-            column_of = self._vocabulary.columns.get
-            return _counted(documents, lambda terms: map(column_of, terms, repeat(-1))).known()
-        return _counted(documents, lambda terms: map(self._numbers.__getitem__, terms))
-
-    def _entry_hashes(self, rows: Rows) -> Hashes:
+    def _entry_hashes(self, rows: DocumentCounts) -> Hashes:
         """Return the hash of each entry's feature."""
         if self._hash_bits is not None:
             return bucket_hashes(rows.indices)
@@ -126,7 +137,12 @@ def _growing_numbers() -> collections.defaultdict[str, int]:
     return numbers
 
 
-def _counted(documents: Iterable[list[str]], numbers: Numbering) -> Rows:
+def _sort_entries(rows: DocumentCounts) -> DocumentCounts:
+    order = np.argsort(row_keys(rows.indptr, rows.indices))
+    return replace(rows, indices=rows.indices[order], counts=rows.counts[order])
+
+
+def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts:
     """Count the features of each document, in the order of their first occurrence."""
     indptr, indices, counts, n_tokens = array("q", [0]), array("i"), array("i"), array("q")
     for features in documents:
@@ -135,7 +151,7 @@ def _counted(documents: Iterable[list[str]], numbers: Numbering) -> Rows:
         counts.fromlist(list(times.values()))
         indptr.append(len(indices))
         n_tokens.append(len(features))
-    return Rows(
+    return DocumentCounts.from_texts(
         np.frombuffer(indptr, dtype=np.int64),
         np.frombuffer(indices, dtype=np.int32),
         np.frombuffer(counts, dtype=np.int32),
@@ -153,7 +169,7 @@ class ClassTally:
         self._waiting: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
         self._n_waiting = 0
 
-    def add(self, rows: Rows, classes: NDArray[np.int32]) -> None:
+    def add(self, rows: DocumentCounts, classes: NDArray[np.int32]) -> None:
         """Add each row to its class; classes (n_documents,) are >= 0."""
         entry_classes = np.repeat(classes, np.diff(rows.indptr))
         self._waiting.append((rows.indices.astype(np.int64) << CLASS_BITS | entry_classes, rows.counts))
@@ -195,11 +211,6 @@ def _sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the sum of each run of values; `starts` are the starts of the runs."""
     sums: NDArray[np.int64] = np.add.reduceat(values, starts) if len(starts) else values
     return sums
-
-
-def arrange(rows: Rows, columns: NDArray[np.int32]) -> Rows:
-    """Renumber feature j to columns[j], remove it if that is below 0, and sort each row."""
-    return rows.renumbered(columns).known().ordered()
 
 
 def merge_sorted(

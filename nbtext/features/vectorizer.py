@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError
-from nbtext.features.counting import Counter, arrange, counter
+from nbtext.features.counting import Counter, counter
+from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.formulas import TERM_FREQUENCIES
 from nbtext.features.plain import ClassTally
 from nbtext.features.regex_timeout import refuse_long_texts
-from nbtext.features.rows import Rows, joined
 from nbtext.features.selection import is_selective, selected_columns
 from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.vocabulary import Vocabulary
@@ -166,20 +166,20 @@ class Vectorizer:
         return np.unique(np.array(labels), return_inverse=True)[1].astype(np.int32)
 
     def _chosen(
-        self, rows: Rows, classes: NDArray[np.int32], vocabulary: Vocabulary, rank: NDArray[np.int32]
-    ) -> tuple[Vocabulary, Rows]:
+        self, rows: DocumentCounts, classes: NDArray[np.int32], vocabulary: Vocabulary, rank: NDArray[np.int32]
+    ) -> tuple[Vocabulary, DocumentCounts]:
         """The features that the settings choose, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):
-            return vocabulary, arrange(rows, rank)
+            return vocabulary, rows.arrange(rank)
         tally = ClassTally()
         tally.add(rows, classes)
         counts = tally.class_counts(len(vocabulary), rank)
         columns = selected_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
         places = np.full(len(vocabulary), -1, dtype=np.int32)
         places[columns] = np.arange(len(columns), dtype=np.int32)
-        return vocabulary.restricted(columns), arrange(rows, np.where(rank < 0, rank, places[rank]))
+        return vocabulary.restricted(columns), rows.arrange(np.where(rank < 0, rank, places[rank]))
 
-    def _matrix(self, rows: Rows) -> csr_array:
+    def _matrix(self, rows: DocumentCounts) -> csr_array:
         from scipy.sparse import csr_array
 
         weights = self.weighting_.weights(rows.indptr, rows.indices, rows.counts)
@@ -188,14 +188,16 @@ class Vectorizer:
         return matrix
 
 
-def _counted(counting: Counter, raw_documents: Documents, settings: FeatureSettings) -> tuple[Rows, list[str | None]]:
+def _counted(
+    counting: Counter, raw_documents: Documents, settings: FeatureSettings
+) -> tuple[DocumentCounts, list[str | None]]:
     """The rows of all documents, and the labels that came with them."""
-    parts: list[Rows] = []
+    parts: list[DocumentCounts] = []
     labels: list[str | None] = []
     for columns, batch_labels in _columns(raw_documents, settings):
         parts.append(counting.rows(columns))
         labels += batch_labels
-    return joined(parts), labels
+    return concatenate(parts), labels
 
 
 def _columns(

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.documents.batch import Batch, check_label
 from nbtext.features.analyzer import TOO_LONG
-from nbtext.features.counting import Counter, arrange, counter, merge_sorted
+from nbtext.features.counting import Counter, counter, merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.regex_timeout import refuse_long_texts
-from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -310,14 +309,11 @@ class CorpusCounter:
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first one is reported, so that the error does not depend on the batches
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
-        kept = self._counter.tally(batch.columns, classes, self._reservoir.below)
+        groups = np.array(batch.groups, dtype=object) if batch.groups else None
+        self._reservoir.keep(self._counter.tally(batch.columns, classes, self._reservoir.below, groups))
         note_too_long(batch, self._counter)
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
-        groups = np.array(batch.groups, dtype=object)[kept.documents] if batch.groups else None
-        rows = kept.rows
-        documents = DocumentCounts(rows.indptr, rows.indices, rows.counts, classes[kept.documents], kept.hashes, groups)
-        self._reservoir.keep(documents)
 
     def _code(self, label: str | None, batch: Batch, row: int) -> int:
         if label is None:
@@ -343,11 +339,8 @@ class CorpusCounter:
         if not self._is_hashed:
             vocabulary, columns = self._counter.vocabulary()
         del self._counter  # frees its memory
-        kept = self._reservoir.take_all()
-        rows = arrange(Rows(kept.indptr, kept.indices, kept.counts, np.zeros(len(kept), dtype=np.int64)), columns)
-        sample = DocumentCounts(
-            rows.indptr, rows.indices, rows.counts, sorted_codes[kept.classes], kept.hashes, kept.groups
-        )
+        sample = self._reservoir.take_all().arrange(columns)
+        sample = replace(sample, classes=sorted_codes[sample.classes])
         counts = CorpusCounts(labels, vocabulary, statistics, sample, self._sample_size, below=self._reservoir.below)
         return counts.with_known_bound()
 

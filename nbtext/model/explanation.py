@@ -16,8 +16,8 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.counting import counter
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import buckets
-from nbtext.features.rows import Rows
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, Scores
 from nbtext.model.settings import DecisionSettings
@@ -144,11 +144,13 @@ class Explainer:
             explanations.append(tuple((each.feature, each.log_odds) for each in strongest[: decisions.explain]))
         return replace(predictions, explanations=explanations)
 
-    def count(self, columns: Sequence[list[str]]) -> Rows:
+    def count(self, columns: Sequence[list[str]]) -> DocumentCounts:
         """Return the counts of the features that the model knows."""
         return self._counter.rows(columns)
 
-    def contributions(self, rows: Rows, row: int, texts: Sequence[str], pair: tuple[int, int]) -> list[Contribution]:
+    def contributions(
+        self, rows: DocumentCounts, row: int, texts: Sequence[str], pair: tuple[int, int]
+    ) -> list[Contribution]:
         """Return what each feature of a document adds to the log-odds of two classes, the strongest first."""
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         indices, counts = rows.indices[entries], rows.counts[entries]
@@ -165,7 +167,7 @@ class Explainer:
         pair: tuple[int | None, int | None],
         scores: Scores,
         predictions: Predictions,
-        rows: Rows,
+        rows: DocumentCounts,
         texts: tuple[str, ...],
     ) -> Explanation:
         explanation = Explanation(

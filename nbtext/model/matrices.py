@@ -17,7 +17,6 @@ from nbtext.errors import InputError, NbtextError
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import bucket_hashes, document_hashes, term_hashes
-from nbtext.features.rows import Rows
 from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings, find_invalid_field
 from nbtext.features.vectorizer import Vectorizer
@@ -157,8 +156,7 @@ def _document_hashes(sample: DocumentCounts, vocabulary: Vocabulary | None, n_fe
     """Return the content hash that each document has when its text is counted."""
     buckets = np.arange(n_features, dtype=np.int32)
     hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)
-    rows = Rows(sample.indptr, sample.indices, sample.counts, np.zeros(len(sample), dtype=np.int64))
-    return document_hashes(rows, hashes[sample.indices])
+    return document_hashes(sample, hashes[sample.indices])
 
 
 def _frozen(value: Any) -> Any:

@@ -116,7 +116,7 @@ class Predictor:
         rows = self._counter.rows(columns)
         weights = weighting.weights(rows.indptr, rows.indices, rows.counts)
         n_known = np.diff(running_sums(rows.counts)[rows.indptr])
-        return Scores(scorer.scores(rows.indptr, rows.indices, weights), rows.n_tokens, n_known)
+        return Scores(scorer.scores(rows.indptr, rows.indices, weights), np.asarray(rows.n_tokens), n_known)
 
     def score_batch(self, batch: Batch) -> Scores:
         """Return the scores of a batch; texts that are too long for a token pattern become problems of the batch."""

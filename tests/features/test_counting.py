@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.features.analyzer import Analyzer
-from nbtext.features.counting import arrange, counter, is_compilable
+from nbtext.features.counting import counter, is_compilable
 from nbtext.features.csr import SparseWeights
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import buckets, mix64, term_hashes
-from nbtext.features.rows import Rows
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
@@ -35,13 +35,13 @@ SETTINGS = st.builds(
 )
 
 
-def named(rows: Rows, names: list[str]) -> list[dict[str, int]]:
+def named(rows: DocumentCounts, names: list[str]) -> list[dict[str, int]]:
     """What each row counts, by the names of its columns."""
     counts = [(names[j], n) for j, n in zip(rows.indices.tolist(), rows.counts.tolist(), strict=True)]
     return [dict(counts[start:stop]) for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
 
 
-def is_ascending(rows: Rows) -> bool:
+def is_ascending(rows: DocumentCounts) -> bool:
     """Whether the columns ascend within each row."""
     keys = np.repeat(np.arange(len(rows)) << 32, np.diff(rows.indptr)) + rows.indices
     return bool((np.diff(keys) > 0).all())
@@ -56,7 +56,7 @@ def test_growing_rows_count_what_the_analyzer_finds(
     batches = [growing.rows([texts]), growing.rows([more])]
     vocabulary, rank = growing.vocabulary()
     expected = [Counter(Analyzer(settings)(text)) for text in texts + more]
-    arranged = [arrange(rows, rank) for rows in batches]
+    arranged = [rows.arrange(rank) for rows in batches]
     assert [row for rows in arranged for row in named(rows, vocabulary.terms)] == expected
     assert [n for rows in batches for n in rows.n_tokens] == [document.total() for document in expected]
     assert vocabulary.terms == sorted(set().union(*expected))
@@ -107,8 +107,11 @@ def test_a_tally_adds_up_documents_by_class(
     counting = counter(FeatureSettings(**{**vars_of(settings), "hash_bits": bits}))
     half = len(texts) // 2
     for part in (slice(0, half), slice(half, None)):
-        kept = counting.tally([texts[part]], np.array(classes[part], dtype=np.int32), ALL)
-        assert kept.documents.tolist() == [i for i, label in enumerate(classes[part]) if label >= 0]
+        numbers = np.arange(len(texts[part])).astype(object)
+        kept = counting.tally([texts[part]], np.array(classes[part], dtype=np.int32), ALL, numbers)
+        assert kept.classes.tolist() == [label for label in classes[part] if label >= 0]
+        assert kept.groups is not None
+        assert kept.groups.tolist() == [i for i, label in enumerate(classes[part]) if label >= 0]
     analyze = Analyzer(settings)
     documents: Counter[tuple[int | str, int]] = Counter()
     occurrences: Counter[tuple[int | str, int]] = Counter()
@@ -149,18 +152,24 @@ def test_a_tally_keeps_the_documents_below_the_bound(counting_kernel: str, bits:
     texts = [f"word{i} call me {i}" for i in range(50)]
     settings = FeatureSettings(hash_bits=bits)
     classes = np.arange(50, dtype=np.int32) % 3 - 1
-    everything = counter(settings).tally([texts], classes, ALL)
-    assert len(counter(settings).tally([texts], classes, 0).rows) == 0
+    numbers = np.arange(50).astype(object)
+    everything = counter(settings).tally([texts], classes, ALL, numbers)
+    assert len(counter(settings).tally([texts], classes, 0)) == 0
     bound = int(np.median(everything.hashes))
     growing = counter(settings)
-    kept = growing.tally([texts], classes, bound)
+    kept = growing.tally([texts], classes, bound, numbers)
     below = everything.hashes < bound
-    assert kept.documents.tolist() == everything.documents[below].tolist()
+    assert everything.groups is not None
+    assert kept.groups is not None
+    assert kept.groups.tolist() == everything.groups[below].tolist()
+    assert kept.classes.tolist() == classes[kept.groups.astype(int)].tolist()
     assert kept.hashes.tolist() == everything.hashes[below].tolist()
     names = growing.vocabulary() if bits is None else None
-    rows = arrange(kept.rows, names[1]) if names else kept.rows
-    alone = counter(settings, names[0] if names else None).rows([[texts[i] for i in kept.documents]])
-    assert [part.tolist() for part in rows] == [part.tolist() for part in alone]
+    rows = kept.arrange(names[1]) if names else kept
+    alone = counter(settings, names[0] if names else None).rows([[texts[i] for i in kept.groups]])
+    assert [part.tolist() for part in (rows.indptr, rows.indices, rows.counts)] == [
+        part.tolist() for part in (alone.indptr, alone.indices, alone.counts)
+    ]
 
 
 def test_fields_are_counted_apart(counting_kernel: str) -> None:
@@ -169,7 +178,7 @@ def test_fields_are_counted_apart(counting_kernel: str) -> None:
     rows = growing.rows([["free money", ""], ["call", "free"]])
     vocabulary, rank = growing.vocabulary()
     assert vocabulary.terms == ["body:call", "body:free", "subject:free", "subject:free money", "subject:money"]
-    assert arrange(rows, rank).indices.tolist() == [0, 2, 3, 4, 1]
+    assert rows.arrange(rank).indices.tolist() == [0, 2, 3, 4, 1]
 
 
 @pytest.mark.parametrize(

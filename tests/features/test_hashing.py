@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.hashing import (
     bucket_hashes,
     buckets,
@@ -17,7 +18,6 @@ from nbtext.features.hashing import (
     murmur3,
     term_hashes,
 )
-from nbtext.features.rows import Rows
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_bucket_is_the_hash_without_its_sign(terms: list[str], bits: int) -> N
 def test_a_document_hash_is_the_mixed_sum_of_its_terms() -> None:
     """mix64(Σ count · H(term) mod 2**64), of no term for an empty document; order and columns do not matter."""
     hashes = term_hashes(["free", "call"])
-    rows = Rows(
+    rows = DocumentCounts.from_texts(
         np.array([0, 2, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.array([2, 1, 2, 1], np.int32), np.zeros(3, int)
     )
     entry_hashes = np.concatenate((hashes, hashes))

@@ -44,9 +44,9 @@ def test_without_a_kernel_plain_python_counts_unless_it_is_required(wish: str, s
 def test_a_kernel_that_is_there_can_be_switched_off() -> None:
     """NBTEXT_KERNEL=off counts in plain Python all the same."""
     program = (
-        "from nbtext.features.counting import arrange\n"
+        "from nbtext.features.counting import score_rows\n"
         "from nbtext.features.kernel import kernel_name\n"
-        "print(kernel_name(), arrange.__module__)"
+        "print(kernel_name(), score_rows.__module__)"
     )
     command = [sys.executable, "-c", program]
     run = subprocess.run(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from nbtext.features.csr import SparseWeights
 from nbtext.features.kernel import HAS_KERNEL
-from nbtext.features.rows import Rows
 from nbtext.features.vocabulary import Vocabulary
 
 kernel = pytest.importorskip("nbtext.features._counting", reason="the kernel is not compiled")
@@ -18,10 +19,8 @@ statistics = pytest.importorskip("nbtext.bayes._statistics", reason="the kernel 
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched off")
 
 
-def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
-    return Rows(
-        np.array(indptr, np.int64), np.array(indices, np.int32), np.array(counts, np.int32), np.zeros(1, np.int64)
-    )
+def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> tuple[NDArray[Any], ...]:
+    return np.array(indptr, np.int64), np.array(indices, np.int32), np.array(counts, np.int32)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +44,11 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> Rows:
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 2, 1, 3]))), ValueError),
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([0, 9]))), ValueError),
         (lambda: kernel.Counter(vocabulary=Vocabulary(np.zeros(3, np.uint8), np.array([], np.int64))), ValueError),
-        (lambda: rows_kernel.arrange(no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: rows_kernel.arrange(no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: rows_kernel.arrange(no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
-        (lambda: rows_kernel.arrange(no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
-        (lambda: rows_kernel.arrange(no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange_rows(*no_rows([0, 2], [0, 1], [1, 1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange_rows(*no_rows([0, 1], [-1], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange_rows(*no_rows([0, 2, 1], [0], [1]), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange_rows(*no_rows([0, 1], [0], []), np.zeros(1, np.int32)), ValueError),
+        (lambda: rows_kernel.arrange_rows(*no_rows([], [], []), np.zeros(1, np.int32)), ValueError),
     ],
 )
 def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:

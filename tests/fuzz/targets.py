@@ -159,7 +159,7 @@ def kernel(data: bytes) -> None:
     for counting in (counter(settings), PlainCounter(settings)):
         kept = counting.tally(columns, classes, ALL if len(texts) & 1 else 2**63)
         vocabulary, rank = counting.vocabulary() if settings.hash_bits is None else (None, np.arange(1 << 9))
-        answers.append((_named(kept.rows, rank), kept.documents, kept.hashes, *counting.class_counts(), vocabulary))
+        answers.append((_named(kept, rank), kept.classes, kept.hashes, *counting.class_counts(), vocabulary))
     _assert_same(*answers)
     if vocabulary is not None:
         fixed = Vocabulary.from_sorted(vocabulary.terms[:: 1 + len(texts) % 3])

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.features import plain as room
+from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.plain import ClassTally
-from nbtext.features.rows import Rows, joined
 
 DOCUMENTS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=12)
 
 
-def rows_of(documents: list[dict[int, int]]) -> Rows:
+def rows_of(documents: list[dict[int, int]]) -> DocumentCounts:
     """Rows with the entries of each document as they come."""
-    return Rows(
+    return DocumentCounts.from_texts(
         np.cumsum([0, *map(len, documents)], dtype=np.int64),
         np.array([j for document in documents for j in document], dtype=np.int32),
         np.array([n for document in documents for n in document.values()], dtype=np.int32),
@@ -24,7 +24,7 @@ def rows_of(documents: list[dict[int, int]]) -> Rows:
     )
 
 
-def documents_of(rows: Rows) -> list[list[tuple[int, int]]]:
+def documents_of(rows: DocumentCounts) -> list[list[tuple[int, int]]]:
     """What is in each row, in order."""
     pairs = list(zip(rows.indices.tolist(), rows.counts.tolist(), strict=True))
     return [pairs[start:stop] for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
@@ -34,40 +34,31 @@ def documents_of(rows: Rows) -> list[list[tuple[int, int]]]:
 def test_taken_rows_are_those_documents(documents: list[dict[int, int]], data: st.DataObject) -> None:
     """Any documents, in any order, more than once."""
     chosen = data.draw(st.lists(st.sampled_from(range(len(documents))))) if documents else []
-    taken = rows_of(documents).taken(np.array(chosen, dtype=np.int64))
+    taken = rows_of(documents).take(np.array(chosen, dtype=np.int64))
     assert documents_of(taken) == [list(documents[i].items()) for i in chosen]
+    assert taken.n_tokens is not None
     assert taken.n_tokens.tolist() == [sum(documents[i].values()) for i in chosen]
 
 
 @given(DOCUMENTS)
-def test_ordered_rows_hold_the_same_by_ascending_column(documents: list[dict[int, int]]) -> None:
+def test_arranged_rows_hold_the_same_by_ascending_column(documents: list[dict[int, int]]) -> None:
     """Nothing else changes."""
-    assert documents_of(rows_of(documents).ordered()) == [sorted(document.items()) for document in documents]
-
-
-@given(DOCUMENTS)
-def test_merged_rows_add_up_what_shares_a_column(documents: list[dict[int, int]]) -> None:
-    """Ten features in three columns."""
-    merged = rows_of(documents).renumbered(np.arange(10, dtype=np.int32) % 3).ordered().merged()
-    sums = [{j: sum(n for i, n in d.items() if i % 3 == j) for j in sorted({i % 3 for i in d})} for d in documents]
-    assert documents_of(merged) == [list(document.items()) for document in sums]
-    assert merged.counts.dtype == np.int32
-    assert merged.indptr.dtype == np.int64
+    arranged = rows_of(documents).arrange(np.arange(10, dtype=np.int32))
+    assert documents_of(arranged) == [sorted(document.items()) for document in documents]
 
 
 @given(DOCUMENTS, DOCUMENTS)
 def test_joined_rows_follow_each_other(first: list[dict[int, int]], second: list[dict[int, int]]) -> None:
     """As if they had been counted together."""
-    both = joined([rows_of(first), rows_of(second)])
+    both = concatenate([rows_of(first), rows_of(second)])
     assert documents_of(both) == documents_of(rows_of(first + second))
-    assert both.n_tokens.tolist() == rows_of(first + second).n_tokens.tolist()
 
 
 def test_no_rows_join_to_none() -> None:
     """Nothing from nothing, of the right types."""
-    nothing = joined([])
+    nothing = concatenate([])
     assert len(nothing) == 0
-    assert [part.dtype for part in nothing] == [np.int64, np.int32, np.int32, np.int64]
+    assert [part.dtype for part in (nothing.indptr, nothing.indices, nothing.counts)] == [np.int64, np.int32, np.int32]
 
 
 @pytest.mark.parametrize("block", [1, 7, 1_000_000])
