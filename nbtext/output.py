@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import io
 import os
@@ -41,6 +40,8 @@ def escape_formulas(rows: bytes) -> bytes:
 
     Numbers are not changed.
     """
+    import csv
+
     csv.field_size_limit(sys.maxsize)
     end = "\r\n" if rows.endswith(b"\r\n") else "\n"
     texts = csv.reader(io.StringIO(rows.decode("utf-8", "surrogateescape"), newline=""))

@@ -24,9 +24,9 @@ from nbtext.artifact.record import (
 )
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
 from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics, log_prior
+from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.errors import NbtextError, SettingsError
@@ -37,7 +37,6 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import LABEL_TYPES, FittedModel, TrainedModel, are_labels_of
-from nbtext.model.fitting import sample_size
 
 Record = dict[str, Any]
 ROUNDING = 1 + 1e-9  # tolerance for the rounding of decayed counts
@@ -133,6 +132,8 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
         fitted = _read_fitted_model(record, features, modelling, labels)
 
     def load_counts() -> CorpusCounts:
+        from nbtext.model.fitting import sample_size
+
         with name_errors(path):
             known = fitted.vocabulary if record["selected"] is None else None  # audited already
             counts = _read_corpus_counts(record, features, labels, known)

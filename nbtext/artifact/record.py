@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from nbtext.artifact import audit
 from nbtext.bayes.calibration import LARGEST, Calibration, TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
-from nbtext.bayes.confusion import MOST_PAIRS, Confused
+from nbtext.bayes.diagnostics import METHODS, MOST_PAIRS, Confused, Hyperparameters, LeaveOneOutEstimate, Unlabeled
 from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles
-from nbtext.bayes.smoothing import Hyperparameters, LeaveOneOutEstimate
-from nbtext.bayes.unlabeled import METHODS, Unlabeled
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts

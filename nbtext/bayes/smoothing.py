@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled_temperature, fit_temperature
-from nbtext.bayes.confusion import Confused, most_confused
 from nbtext.bayes.decision_offsets import fit_decision_offsets
+from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, most_confused
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
@@ -25,42 +25,6 @@ DECADES = (-2, 1)
 REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each goes on around the best of the one before
 MOST_SCORES = 1 << 24  # of documents and labels: with more than 512 labels, leave-one-out looks at fewer documents
 SEARCH_SIZE = 1024  # documents that the search looks at: log-loss is smooth in log α, and so is its minimum
-
-
-@dataclass(frozen=True, slots=True)
-class LeaveOneOutEstimate:
-    """The leave-one-out estimate for new documents of the same kind.
-
-    documents   how many were judged: all figures are over these
-    accuracy    share of correct predictions
-    log_loss    mean −log P(true label), in nats; calibrated where the model is
-    confused    the pairs of labels that are confused most often
-    duplicates  how many of the documents repeat another one; all copies are left out together
-    unjudged    documents (and duplicates) that are the only ones of their label: nothing can be estimated from them
-    held_out    how many of the documents the model never learned, so that nothing was left out for them
-    """
-
-    documents: int
-    accuracy: float
-    log_loss: float
-    confused: tuple[Confused, ...] = ()
-    duplicates: int = 0
-    unjudged: int = 0
-    held_out: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Hyperparameters:
-    """What is selected before a model is fitted.
-
-    smoothing     of the event model
-    C             inverse regularization strength of a linear model; None for an event model
-    is_converged  whether the solver of a linear model met its tolerance with this C
-    """
-
-    smoothing: float
-    C: float | None = None
-    is_converged: bool = True
 
 
 class Selection(NamedTuple):

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_temperature
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.expectation_maximization import Mixture, OnStep
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.smoothing import Hyperparameters, Selection, add_likelihoods, judge
+from nbtext.bayes.smoothing import Selection, add_likelihoods, judge
 from nbtext.features.document_counts import DocumentCounts, join_duplicates
 from nbtext.parallel import parallel_calls
 
 N_FOLDS = 5
-METHODS = ("em", "marginals")
 NEVER_HELD_OUT = -1  # the fold of a document that is never held out
 
 
@@ -55,24 +55,6 @@ class Trial:
     def loss(self) -> float:
         """The estimated log-loss; infinite if no document can be held out."""
         return self.selection.estimate.log_loss if self.selection.estimate is not None else math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class Unlabeled:
-    """How a model learned from unlabeled documents.
-
-    method           one of METHODS
-    documents        number of unlabeled documents
-    weight           λ, the weight of an unlabeled document relative to a labeled one
-    log_prior        (n_classes,), the class log priors, which the counts of labeled documents do not determine
-    log_likelihoods  of em, penalized, in nats: before the first step and after each step
-    """
-
-    method: str
-    documents: int
-    weight: float
-    log_prior: tuple[float, ...]
-    log_likelihoods: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)

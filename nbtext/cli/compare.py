@@ -9,21 +9,9 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli.command import Deferred, Option, command, refuse
 from nbtext.cli.files import MODEL, SOURCE
-from nbtext.cli.options import (
-    CURVE_STAGE,
-    DEBUG,
-    FEATURE_STAGE,
-    INPUT_STAGE,
-    MODEL_STAGE,
-    REPORT,
-    RUN_STAGE,
-    SOURCES,
-    VERBOSE,
-    RunSettings,
-    refuse_for_matrix,
-    result_options,
-)
+from nbtext.cli.options import DEBUG, INPUT_STAGE, REPORT, RUN_STAGE, SOURCES, VERBOSE, RunSettings, result_options
 from nbtext.cli.running import check_report, is_matrix_alone, open_documents, result_format, screen, write_result
+from nbtext.cli.training_options import CURVE_STAGE, FEATURE_STAGE, MODEL_STAGE, refuse_for_matrix
 from nbtext.documents.streams import STANDARD_INPUT, is_model
 from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS

@@ -11,10 +11,7 @@ from nbtext.cli.files import INPUT, MODEL, SOURCE
 from nbtext.cli.options import (
     DEBUG,
     DECISION_STAGE,
-    FEATURE_STAGE,
-    FOLD_STAGE,
     INPUT_STAGE,
-    MODEL_STAGE,
     REPORT,
     RUN_STAGE,
     SOURCES,
@@ -24,6 +21,7 @@ from nbtext.cli.options import (
     result_options,
 )
 from nbtext.cli.running import check_report, open_documents, result_format, screen, write_result
+from nbtext.cli.training_options import FEATURE_STAGE, FOLD_STAGE, MODEL_STAGE
 from nbtext.errors import SettingsError
 from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
 from nbtext.report.records import OUTPUT_FORMATS

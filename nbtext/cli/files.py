@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from nbtext.errors import SettingsError
 from nbtext.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     ParamType = click.ParamType[Any]
 else:  # before click 8.5 it takes no parameter
     ParamType = click.ParamType
@@ -78,6 +79,8 @@ class FileType(ParamType):
             self.fail(str(error), param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         return [CompletionItem(incomplete, type="file")]
 
 

@@ -8,7 +8,6 @@ import importlib
 import os
 import sys
 import warnings
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import click
@@ -85,6 +84,8 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            from difflib import get_close_matches
+
             similar = get_close_matches(args[0], self.list_commands(ctx), n=1)
             if similar:
                 raise click.UsageError(f"No such command {args[0]!r}. Did you mean {similar[0]}?", ctx) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -61,6 +60,8 @@ def result_format(given: str | None, output: str, formats: Sequence[str], *, pip
 
 def screen(output: str = "-") -> Screen:
     """What standard output (or a file) can show: NO_COLOR takes the colors away, TERM=dumb all styles."""
+    import shutil
+
     from nbtext.report.terminal import Screen
 
     is_styled = is_watched(output) and os.environ.get("TERM") != "dumb"

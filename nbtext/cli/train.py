@@ -9,21 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli.command import Deferred, Option, command, refuse
 from nbtext.cli.files import SOURCE
-from nbtext.cli.options import (
-    CLUSTER_STAGE,
-    DEBUG,
-    FEATURE_STAGE,
-    INPUT_STAGE,
-    NEW_MODEL,
-    RUN_STAGE,
-    SEARCH_STAGE,
-    SEARCHED_MODEL_STAGE,
-    SOURCES,
-    UNLABELED_STAGE,
-    VERBOSE,
-    RunSettings,
-    refuse_for_matrix,
-)
+from nbtext.cli.options import CLUSTER_STAGE, DEBUG, INPUT_STAGE, NEW_MODEL, RUN_STAGE, SOURCES, VERBOSE, RunSettings
 from nbtext.cli.running import (
     is_matrix_alone,
     is_model_alone,
@@ -33,6 +19,13 @@ from nbtext.cli.running import (
     save,
     say,
     screen,
+)
+from nbtext.cli.training_options import (
+    FEATURE_STAGE,
+    SEARCH_STAGE,
+    SEARCHED_MODEL_STAGE,
+    UNLABELED_STAGE,
+    refuse_for_matrix,
 )
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import SettingsError

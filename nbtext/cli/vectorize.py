@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.cli.command import Option, command
-from nbtext.cli.options import (
-    BINARY_OUTPUT,
-    DEBUG,
-    FEATURE_STAGE,
-    INPUT_STAGE,
-    RUN_STAGE,
-    SOURCES,
-    VERBOSE,
-    RunSettings,
-)
+from nbtext.cli.options import BINARY_OUTPUT, DEBUG, INPUT_STAGE, RUN_STAGE, SOURCES, VERBOSE, RunSettings
 from nbtext.cli.running import binary_output, format_of, open_documents
+from nbtext.cli.training_options import FEATURE_STAGE
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import ReadingSettings

@@ -7,7 +7,6 @@ import select
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from itertools import chain, islice
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpack_blocks
@@ -188,6 +187,8 @@ def similar_path(path: str) -> str | None:
             names = [entry.name for entry in islice(entries, MAX_ENTRIES) if entry.name != name]
     except OSError:
         return None
+    from difflib import get_close_matches
+
     nearest = get_close_matches(name, sorted(names), n=1, cutoff=0.7)
     return os.path.join(folder, nearest[0]) if nearest else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
@@ -60,6 +59,8 @@ class CurveSettings:
         known = models_to_compare()
         for name in self.models:
             if name not in known:
+                from difflib import get_close_matches
+
                 nearest = get_close_matches(name, known, n=1)
                 hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
                 raise SettingsError(f"{name!r} is no model", where="--models", hint=hint)

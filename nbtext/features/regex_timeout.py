@@ -6,8 +6,6 @@ thread.
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -57,6 +55,9 @@ def regex_timeout(columns: Sequence[list[str]]) -> Iterator[None]:
     texts = [text for column in columns for text in column]
     if max(map(len, texts), default=0) > MAX_CHARACTERS:
         raise _too_long("")
+    import signal
+    import threading
+
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
+from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, LinearSettings, ModelSettings
-from nbtext.bayes.smoothing import Hyperparameters, Selection, judge
+from nbtext.bayes.smoothing import Selection, judge
 from nbtext.errors import ConvergenceWarning
 from nbtext.linear.models import fit_logistic, fit_nbsvm
 from nbtext.linear.solver import Solution, SolverSettings, TrainingData

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Hyperparameters, LeaveOneOutEstimate
-from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.errors import SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import LAPLACE, Hyperparameters, Selection
+from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate

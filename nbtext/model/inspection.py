@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.unlabeled import Unlabeled
 from nbtext.features.analyzer import Analyzer
 from nbtext.features.hashing import buckets
 from nbtext.model.fitted_model import TrainedModel

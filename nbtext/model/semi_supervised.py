@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnStep
@@ -18,7 +19,7 @@ from nbtext.bayes.feature_marginals import FeatureMarginals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Selection, select_smoothing
-from nbtext.bayes.unlabeled import Candidate, HeldOut, Trial, Unlabeled
+from nbtext.bayes.unlabeled import Candidate, HeldOut, Trial
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, selected_columns

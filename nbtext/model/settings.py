@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -79,6 +78,8 @@ def read_costs(path: str) -> Costs:
 
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the columns of each line that is not blank."""
+    import csv
+
     from nbtext.documents.tables import separator_of
 
     try:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import has_own_pattern
-from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor
 from nbtext.model.settings import DecisionSettings
@@ -22,6 +21,7 @@ from nbtext.parallel import parallel_map
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block
     from nbtext.documents.source import Source
+    from nbtext.model.explanation import Explanation
 
 Result = TypeVar("Result")
 MANY_LABELS = 256  # models with more labels predict smaller batches
@@ -48,8 +48,13 @@ def predict_source(
 
 def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], Predictions]:
     """Return the function that predicts a batch, with explanations if the decisions ask for them."""
-    predictor: Predictor | Explainer = Predictor(model) if decisions.explain is None else Explainer(model)
-    return lambda batch: predictor.predict_batch(batch, decisions)
+    if decisions.explain is None:
+        predictor = Predictor(model)
+        return lambda batch: predictor.predict_batch(batch, decisions)
+    from nbtext.model.explanation import Explainer
+
+    explainer = Explainer(model)
+    return lambda batch: explainer.predict_batch(batch, decisions)
 
 
 def explain_source(
@@ -62,6 +67,8 @@ def explain_source(
     on_batch: OnBatch | None = None,
 ) -> Iterator[Explanation]:
     """Return the explanations of all documents of a source, in order; see `Explainer.explain_batch`."""
+    from nbtext.model.explanation import Explainer
+
     explainer = Explainer(model)
     explainer.class_pair(label, against)  # raises before anything is read
 

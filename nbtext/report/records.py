@@ -10,8 +10,6 @@ Conventions of all commands:
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,9 +19,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from nbtext.errors import printable
-from nbtext.model.generation import GeneratedDocument
 
 if TYPE_CHECKING:
+    from nbtext.model.generation import GeneratedDocument
     from nbtext.model.predictor import Predictions
 
 OUTPUT_FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
@@ -111,6 +109,8 @@ def write_text(texts: Iterable[str], file: BinaryIO) -> None:
 
 
 def _json(value: Any, indent: int | None = None) -> str:
+    import json
+
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     except ValueError:  # JSON has no NaN and no infinity
@@ -135,6 +135,8 @@ def _header(columns: Sequence[str], output_format: str) -> str:
 def _lines(rows: Iterable[Row], output_format: str) -> str:
     texts = [[field_text(value) for value in row] for row in rows]
     if output_format == "csv":
+        import csv
+
         lines: list[str] = []
         # a writer whose line end is \n would not quote a field that holds \r (before Python 3.13)
         csv.writer(SimpleNamespace(write=lines.append)).writerows(texts)

@@ -14,8 +14,8 @@ from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from nbtext.bayes.diagnostics import Unlabeled
     from nbtext.bayes.smoothing import Selection
-    from nbtext.bayes.unlabeled import Unlabeled
     from nbtext.evaluation.search import Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import TrainedModel

@@ -12,7 +12,7 @@ import pytest
 from demo_models import documents
 from sklearn.base import clone
 
-from nbtext.bayes.unlabeled import Unlabeled
+from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.export.formats import export
 from nbtext.model.fitted_model import trained_model
 from nbtext.text_classifier import TextClassifier

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.confusion import MOST_PAIRS, Confused, most_confused
+from nbtext.bayes.diagnostics import MOST_PAIRS, Confused, most_confused
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=200)
 

@@ -1,0 +1,100 @@
+"""What a model keeps about its training: selected hyperparameters, the leave-one-out estimate, unlabeled documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_PAIRS = 20  # of confused labels
+METHODS = ("em", "marginals")  # of learning from unlabeled documents
+
+
+@dataclass(frozen=True, slots=True)
+class Confused:
+    """Two classes, and how many documents of each are predicted as the other."""
+
+    first: int  # before the second
+    second: int
+    first_as_second: int
+    second_as_first: int
+
+    @property
+    def together(self) -> int:
+        return self.first_as_second + self.second_as_first
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOneOutEstimate:
+    """The leave-one-out estimate for new documents of the same kind.
+
+    documents   how many were judged: all figures are over these
+    accuracy    share of correct predictions
+    log_loss    mean −log P(true label), in nats; calibrated where the model is
+    confused    the pairs of labels that are confused most often
+    duplicates  how many of the documents repeat another one; all copies are left out together
+    unjudged    documents (and duplicates) that are the only ones of their label: nothing can be estimated from them
+    held_out    how many of the documents the model never learned, so that nothing was left out for them
+    """
+
+    documents: int
+    accuracy: float
+    log_loss: float
+    confused: tuple[Confused, ...] = ()
+    duplicates: int = 0
+    unjudged: int = 0
+    held_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """What is selected before a model is fitted.
+
+    smoothing     of the event model
+    C             inverse regularization strength of a linear model; None for an event model
+    is_converged  whether the solver of a linear model met its tolerance with this C
+    """
+
+    smoothing: float
+    C: float | None = None
+    is_converged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unlabeled:
+    """How a model learned from unlabeled documents.
+
+    method           one of METHODS
+    documents        number of unlabeled documents
+    weight           λ, the weight of an unlabeled document relative to a labeled one
+    log_prior        (n_classes,), the class log priors, which the counts of labeled documents do not determine
+    log_likelihoods  of em, penalized, in nats: before the first step and after each step
+    """
+
+    method: str
+    documents: int
+    weight: float
+    log_prior: tuple[float, ...]
+    log_likelihoods: tuple[float, ...]
+
+
+def most_confused(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confused, ...]:
+    """Return the MOST_PAIRS pairs of classes that are confused most often, in either direction; ties by class number.
+
+    classes    (n_documents,), the true classes
+    predicted  (n_documents,), the predicted classes
+    """
+    is_wrong = classes != predicted
+    true, wrong = classes[is_wrong].astype(np.int64), predicted[is_wrong].astype(np.int64)
+    first, second = np.minimum(true, wrong), np.maximum(true, wrong)
+    width = int(second.max(initial=0)) + 1
+    pairs, places = np.unique(first * width + second, return_inverse=True)
+    together = np.bincount(places, minlength=len(pairs))
+    one_way = np.bincount(places, weights=true == first, minlength=len(pairs)).astype(np.int64)
+    order = np.argsort(-together, kind="stable")[:MOST_PAIRS].tolist()
+    return tuple(
+        Confused(int(pairs[j] // width), int(pairs[j] % width), int(one_way[j]), int(together[j] - one_way[j]))
+        for j in order
+    )

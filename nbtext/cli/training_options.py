@@ -1,0 +1,212 @@
+"""The options of commands that train models, or count features: by the settings record that they set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.settings import LINEAR_MODELS, LOSSES, METRICS, ModelSettings
+from nbtext.cli import completion
+from nbtext.cli.command import Option, Stage, refuse, stage
+from nbtext.cli.files import FileType
+from nbtext.cli.options import CLUSTER_STAGE, INPUT_STAGE, Parsed, parse_names, parse_time
+from nbtext.evaluation.settings import SEARCHES, CurveSettings, FoldSettings, SearchSettings, models_to_compare
+from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.settings import UnlabeledSettings
+
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _parse_ngrams(text: str) -> tuple[int, int]:
+    shortest, _, longest = text.replace("-", ",").partition(",")
+    if not (shortest.strip().isdecimal() and (longest or shortest).strip().isdecimal()):
+        raise ValueError(f"{text!r} is not a range; write 1,2 for words and pairs of words")
+    return int(shortest), int(longest or shortest)
+
+
+def _parse_document_frequency(text: str) -> int | float:
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a number of documents nor a share such as 0.5") from None
+
+
+def _parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | None]:
+    """Make a parser of a number, or of `auto`, which stands for the given value."""
+
+    def parse(text: str) -> str | float | None:
+        try:
+            return auto if text == "auto" else float(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is neither a number nor auto") from None
+
+    return parse
+
+
+def _parse_prior(text: str) -> str | tuple[float, ...]:
+    if text in ("empirical", "uniform"):
+        return text
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r} is neither empirical, uniform nor a list of numbers such as 1,3") from None
+
+
+def _parse_selection(text: str) -> tuple[str, int]:
+    criterion, _, number = text.partition(":")
+    if criterion not in ("mi", "chi2") or not number.isdecimal():
+        raise ValueError(f"{text!r} is neither mi:N nor chi2:N")
+    return criterion, int(number)
+
+
+def _parse_stop_words(text: str) -> tuple[str, ...]:
+    from nbtext.features.stop_words import ENGLISH, read_words
+
+    return tuple(sorted(ENGLISH if text == "english" else read_words(text)))
+
+
+def _parse_vocabulary(text: str) -> tuple[str, ...]:
+    from nbtext.features.stop_words import read_words
+
+    return tuple(sorted(set(read_words(text))))
+
+
+def _parse_sizes(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise ValueError(f"{text!r} is not a list of numbers; write 50,100,200")
+    return tuple(map(int, parts))
+
+
+DOCUMENT_FREQUENCY = Parsed("N", _parse_document_frequency)
+
+
+def _build_features(values: Mapping[str, Any]) -> FeatureSettings:
+    """Feature settings; --weighting sets three of them, which --tf, --idf and --norm override."""
+    scheme = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[values.get("weighting", "counts")], strict=True))
+    return FeatureSettings(**scheme | {name: value for name, value in values.items() if name != "weighting"})
+
+
+FEATURE_STAGE = stage(
+    "features", FeatureSettings, "Features",
+    Option("--weighting", type=click.Choice(list(WEIGHTINGS)), metavar="NAME", default_help="counts",
+           help="Weighting scheme. It sets --tf, --idf and --norm."),
+    Option("--analyzer", type=click.Choice(["word", "char", "char_wb"]), metavar="NAME",
+           help="Unit of features. `char_wb` forms character n-grams within words only."),
+    Option("--ngrams", type=Parsed("N,N", _parse_ngrams),
+           help="Minimum and maximum n-gram length, such as 1,2 for words and pairs of words."),
+    Option("--token-pattern", metavar="REGEX", default_help=r"(?u)\b\w\w+\b", help="Regular expression of a token."),
+    Option("--lowercase/--no-lowercase", default=None, default_help="--lowercase", help="Convert text to lower case."),
+    Option("--strip-accents", type=click.Choice(["unicode", "ascii"]), metavar="NAME",
+           help="Remove accents. `ascii` also removes all remaining characters that are not ASCII."),
+    Option("--stop-words", type=FileType(parse=_parse_stop_words, not_files=("english",)),
+           help="Words to ignore. `english` is a built-in list; a file has one word per line."),
+    Option("--stem", metavar="LANGUAGE",
+           help="Language of the Snowball stemmer, which reduces words to stems. Needs nbtext[stem]."),
+    Option("--min-df", type=DOCUMENT_FREQUENCY,
+           help="Minimum document frequency of a feature: a number of documents, or a proportion such as 0.01."),
+    Option("--max-df", type=DOCUMENT_FREQUENCY,
+           help="Maximum document frequency of a feature: a number of documents, or a proportion such as 0.5."),
+    Option("--max-features", type=int, metavar="N",
+           help="Maximum number of features: the N most frequent ones. Ties are broken by code point order."),
+    Option("--vocabulary", type=FileType(parse=_parse_vocabulary),
+           help="File with one feature per line. All other features are ignored."),
+    Option("--hash-bits", type=int, metavar="N",
+           help="Hash features into 2^N columns instead of storing a vocabulary; N is at most 30."),
+    Option("--select", type=Parsed("mi:N|chi2:N", _parse_selection),
+           help="Keep the N features with the highest score. The score is the mutual information (`mi`) or the "
+           "chi-squared statistic (`chi2`) of the feature and the label."),
+    Option("--tf", type=click.Choice(list(TERM_FREQUENCIES)), metavar="NAME",
+           help="Term-frequency scaling. `relative` is count / document length; `log` is 1 + ln(count)."),
+    Option("--idf", type=click.Choice(list(INVERSE_DOCUMENT_FREQUENCIES)), metavar="NAME",
+           help="Inverse-document-frequency variant, for n documents of which df contain the feature. `plain` is "
+           "ln(n/df); `plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1."),
+    Option("--norm", type=click.Choice(NORMS), metavar="NAME", help="Norm of a document vector that is scaled to 1."),
+    build=_build_features,
+)  # fmt: skip
+
+MODEL_STAGE = stage(
+    "modelling", ModelSettings, "Model",
+    Option("--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
+    Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
+           help="Naive Bayes: additive smoothing, the pseudo-count of each feature in each class. `auto` selects it "
+           "by leave-one-out; 0 is no smoothing. gaussian: this proportion of the largest variance is added to all "
+           "variances; `auto` is 1e-9."),
+    Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
+           default_help="empirical; uniform for complement",
+           help="Naive Bayes: class prior. Give numbers as one weight for each label, in sorted order of the labels."),
+    Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
+           help="Calibrate probabilities with leave-one-out scores."),
+    Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
+           help="Metric to optimize, on leave-one-out scores, by an offset for each label that is added to its "
+           "log-probability. Only log_loss also changes the probabilities."),
+    Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
+           help="logistic, nbsvm: inverse regularization strength; `auto` selects it by cross-validation."),
+    Option("--loss", type=click.Choice(LOSSES), metavar="NAME", help="nbsvm: loss function."),
+    Option("--interpolation", "--beta", "interpolation", type=float, metavar="N",
+           help="nbsvm: weight of the support vector machine, from 0 (log-count ratios only) to 1. Wang and Manning "
+           "(2012) recommend 0.25."),
+    Option("--ratio-smoothing", type=float, metavar="N", help="nbsvm: additive smoothing of the log-count ratios."),
+    Option("--normalize-weights", is_flag=True, default=None,
+           help="complement: divide the weights of each class by their sum (Rennie et al. 2003)."),
+    Option("--values", type=int, metavar="N",
+           help="categorical: number of categories of a feature. All counts from N - 1 upwards are one category."),
+    Option("--keep-sample", type=int, metavar="N",
+           help="Number of documents whose counts the model retains. With them, update, merge and forget refit "
+           "smoothing and calibration."),
+)  # fmt: skip
+
+SEARCH_STAGE = stage(
+    "searching", SearchSettings, "Model",
+    Option("--budget", type=Parsed("TIME", parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
+           help="--model auto, best: time after which the search starts no further candidate, such as 5m."),
+)  # fmt: skip
+
+SEARCHED_MODEL = Option(
+    "--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS, *SEARCHES]), metavar="NAME", title="Model",
+    default_help=ModelSettings().model,
+    help="Model to train. `auto` selects the most accurate counting model with its weighting and n-grams, `best` the "
+    "most accurate of all models.",
+)  # fmt: skip
+
+SEARCHED_MODEL_STAGE = Stage(MODEL_STAGE.name, ModelSettings, (SEARCHED_MODEL, *MODEL_STAGE.options[1:]))
+
+UNLABELED_STAGE = stage(
+    "semi_supervised", UnlabeledSettings, "Unlabeled documents",
+    Option("--em", type=int, metavar="N",
+           help="Run at most N steps of expectation-maximization on the unlabeled documents. 10 is usual. The weight "
+           "of the unlabeled documents, which may be 0, is selected on held-out labeled documents."),
+    Option("--marginals", is_flag=True, default=None,
+           help="Adjust the model to the word frequencies of unlabeled documents (Lucas and Downey 2013)."),
+)  # fmt: skip
+
+FOLD_STAGE = stage(
+    "folding", FoldSettings, "Cross-validation",
+    Option("--folds", type=int, metavar="N", help="Cross-validate on SOURCE with N folds, instead of using a model."),
+    Option("--group-field", metavar="NAME",
+           help="Column, JSON key or mail header of a group, such as the author. A group stays in one fold."),
+    Option("--order-field", metavar="NAME",
+           help="Split SOURCE by time, and predict each part with a model trained on all earlier parts. NAME is the "
+           "column, JSON key or mail header of the time: a number, a date, or text. --folds is the number of parts, "
+           "10 by default."),
+    Option("--seed", type=int, metavar="N", help="Seed of the random assignment of documents to folds."),
+)  # fmt: skip
+
+CURVE_STAGE = stage(
+    "curves", CurveSettings, "Learning curves",
+    Option("--models", type=Parsed("MODEL,…", parse_names), shell_complete=completion.names(models_to_compare),
+           help="Models to train and compare: names of --model."),
+    Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 %",
+           help="Sizes of the training set, in documents. Each training set contains the smaller ones."),
+    Option("--seeds", type=int, metavar="N", help="Number of random splits."),
+)  # fmt: skip
+
+
+def refuse_for_matrix() -> None:
+    """Raise SettingsError if options of texts, or of a cluster that counts them, were given for a matrix."""
+    because = "SOURCE is a matrix, which has its features already"
+    refuse(FEATURE_STAGE, INPUT_STAGE, CLUSTER_STAGE, because=because, but=("input_format",))
