@@ -121,7 +121,7 @@ def resumed_output(path: str) -> Iterator[BinaryIO]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC | os.O_NONBLOCK, 0o666)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise OutputError("only a regular file can be resumed", where=path, hint="leave --resume out")
+            raise OutputError("only a regular file can be resumed", where=path, hint="leave out --resume")
         with os.fdopen(descriptor, "r+b") as file:
             _lock(descriptor, path)
             yield file

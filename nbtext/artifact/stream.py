@@ -169,7 +169,9 @@ def _unreadable(path: str, error: OSError) -> ArtifactError:
     match error:
         case FileNotFoundError():
             if is_broken_link(path):
-                return ArtifactError("is a symbolic link to a file that does not exist", hint="see its target: ls -l")
+                return ArtifactError(
+                    "is a symbolic link to a file that does not exist", hint="correct its target (ls -l shows it)"
+                )
             similar = similar_path(path) if path else None
             hint = f"did you mean {similar}?" if similar is not None else "nbtext train SOURCE -o MODEL writes a model"
             return ArtifactError("does not exist", hint=hint)

@@ -18,7 +18,7 @@ from nbtext.features.kernel import choose_version
 combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistics")
 
 MOST_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflows
-NEVER_LEARNED = "some of these documents were never learned: their counts would fall below zero"
+NEVER_LEARNED = "the model was not trained on some of these documents: their counts exceed those of the model"
 MIN_DECAYED = 1e-300  # the smallest value to which a count decays
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-100, 1e100  # of class weights: their ratios and sums are finite
 Prior = str | tuple[float, ...]

@@ -81,7 +81,7 @@ class ModelSettings(LinearSettings):
         refused |= {"values": "values", "normalize_weights": "normalize_weights"}  # unless the event model has it
         for name, option in refused.items():
             if getattr(self, name) != defaults[name] and (self.is_linear or name not in self._record.options):
-                raise SettingsError(f"{self.model} has no use for it", where=option, hint="leave it out")
+                raise SettingsError(f"{self.model} does not use this option", where=option, hint="leave it out")
 
     @property
     def is_linear(self) -> bool:

@@ -83,7 +83,12 @@ def compare(
     if models:
         if test is not None:
             raise SettingsError("the models are tested on SOURCE", where="--test", hint="leave it out")
-        refuse(CURVE_STAGE, FEATURE_STAGE, MODELS, because="the models are trained already")
+        refuse(
+            CURVE_STAGE,
+            FEATURE_STAGE,
+            MODELS,
+            because="this option applies to training, and the models of -m are already trained",
+        )
         compared = _compare_models(sources, models, reading, run)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
         text = format_comparison(compared, output_format=chosen, screen=screen(output))

@@ -145,7 +145,7 @@ def _load_subject(
     if [model_file, folding.is_wanted or None, predictions].count(None) != 2:
         raise SettingsError("give one of -m MODEL, --folds N and --predictions FILE")
     if not folding.is_wanted:
-        refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="it belongs to cross-validation (--folds)")
+        refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="this option needs cross-validation (--folds)")
     if predictions is not None:
         from nbtext.evaluation.predictions_file import PredictionsFile
 

@@ -72,7 +72,11 @@ def explain(
     from nbtext.report.explanation import write_explanations
 
     if html is not None and (output != "-" or output_format is not None):
-        raise SettingsError("the page is written instead of the result", where="--html", hint="leave out -o and --to")
+        raise SettingsError(
+            "cannot be combined with -o or --to, because the page replaces the result",
+            where="--html",
+            hint="leave out -o and --to",
+        )
     chosen = "html" if html is not None else result_format(output_format, output, (*OUTPUT_FORMATS, "html"))
     output = html or output
     if chosen == "html":

@@ -37,7 +37,11 @@ def export(model: str, output_format: str | None, output: str | None) -> None:
 
     chosen = output_format or format_of(output or "-")
     if chosen is None:
-        raise SettingsError("the format is not given", where="--to", hint=f"choose one of {', '.join(EXPORTERS)}")
+        raise SettingsError(
+            "the format is not given, and the suffix of -o does not imply one",
+            where="--to",
+            hint=f"choose one of {', '.join(EXPORTERS)}",
+        )
     escape = escape_formulas if is_spreadsheet_safe(chosen) else None
     target = binary_output(output)
     formats.export(load_model(model).fitted, chosen, target, escape=escape)

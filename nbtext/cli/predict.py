@@ -81,9 +81,11 @@ def predict(
 
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     if decisions.explain is not None and chosen not in ("json", "jsonl"):
-        raise SettingsError("contributions are written as jsonl or json only", where="--explain", hint="add --to jsonl")
+        raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")
     if resume and rank is not None:
-        raise SettingsError("ranked records are written all at once, at the end", where="--resume", hint="leave it out")
+        raise SettingsError(
+            "cannot be combined with --rank, which writes all records at the end", where="--resume", hint="leave it out"
+        )
     if resume and chosen not in ("jsonl", "tsv"):
         raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="add --to jsonl")
     if cluster.cluster is not None:
@@ -167,7 +169,7 @@ def _predict_on_cluster(
     from nbtext.cluster.executor import prediction_task
 
     if output_format not in ("jsonl", "tsv"):
-        raise SettingsError("a cluster writes jsonl and tsv only", where="--to", hint="add --to jsonl")
+        raise SettingsError("--cluster writes only jsonl and tsv", where="--to", hint="add --to jsonl")
     task = prediction_task(model, decisions, output_format)
     paths = (*sources, model, output) if output != "-" else (*sources, model)
     with (

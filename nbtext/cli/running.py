@@ -54,7 +54,7 @@ def format_of(output: str, formats: Sequence[str]) -> str | None:
 def result_format(given: str | None, output: str, formats: Sequence[str], *, piped: str = "tsv") -> str:
     """The format of a result: the given one, that of the file name, a table on a terminal, or else `piped`."""
     if given is None and output.lower().endswith(".html") and "html" not in formats:
-        raise SettingsError("this result is not written as HTML", where="-o", hint="see --to for its formats")
+        raise SettingsError("this command has no HTML output", where="-o", hint="see --to for its formats")
     return given or format_of(output, formats) or ("table" if is_watched(output) else piped)
 
 
@@ -133,7 +133,9 @@ def binary_output(output: str | None) -> str:
         check_output(output)
         return output
     if sys.stdout.isatty():
-        raise SettingsError("a binary result is not printed on a terminal", where="-o", hint="name a file with -o")
+        raise SettingsError(
+            "the result is binary, and standard output is a terminal", where="-o", hint="name a file with -o"
+        )
     return "-"
 
 
@@ -221,7 +223,7 @@ def open_documents(
     if repaired_documents:
         say(
             f"replaced {number_of(repaired_bytes, 'invalid byte')} in {number_of(repaired_documents, 'document')}; "
-            "name the right --encoding (such as cp1252), or refuse such documents with --encoding-errors strict",
+            "give the right --encoding (such as cp1252), or reject such documents with --encoding-errors strict",
             quiet=run.quiet,
         )
 
@@ -251,5 +253,7 @@ def check_report(path: str | None) -> None:
     from nbtext.report.page.rendering import check_page
 
     if path in STANDARD_OUTPUT:
-        raise SettingsError("the result goes to standard output", where="--report", hint="name a file")
+        raise SettingsError(
+            "the page and the result cannot both go to standard output", where="--report", hint="name a file"
+        )
     check_page("--report", path)

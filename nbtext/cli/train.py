@@ -82,7 +82,7 @@ def train(
     with model_output(output) as target:
         job = _Training(sources, reading, features, modelling, run)
         if modelling.given.get("model") not in SEARCHES:
-            refuse(SEARCH_STAGE, because="it limits the search of --model auto and --model best")
+            refuse(SEARCH_STAGE, because="this option needs --model auto or --model best")
         if _learns_unlabeled(semi_supervised, unlabeled):
             trained = job.learn_unlabeled(unlabeled, semi_supervised, cluster)
         elif is_model_alone(sources, reading):
@@ -143,11 +143,13 @@ class _Training:
         from nbtext.artifact.model import load_model
         from nbtext.model.growth import refit
 
-        because = "SOURCE is a model, which has its features already"
+        because = "SOURCE is a model, whose features are already extracted"
         refuse(FEATURE_STAGE, INPUT_STAGE, CLUSTER_STAGE, because=because)
         if self._model in SEARCHES:
             hint = "name a model, or train on the documents"
-            raise SettingsError("a search needs the documents, which SOURCE lacks", where="--model", hint=hint)
+            raise SettingsError(
+                "a model search needs documents, but SOURCE contains only counts", where="--model", hint=hint
+            )
         return refit(load_model(self.sources[0]), self.modelling.given)
 
     def learn_unlabeled(
@@ -183,7 +185,7 @@ class _Training:
     def _check_unlabeled(self, unlabeled: tuple[str, ...], cluster: ClusterSettings) -> None:
         where = "--unlabeled"
         if self._model in SEARCHES:
-            raise SettingsError("a search uses labeled documents only", where=where, hint="name a --model")
+            raise SettingsError("a model search cannot use unlabeled documents", where=where, hint="name a --model")
         if cluster.cluster is not None:
             raise SettingsError("a cluster cannot use unlabeled documents", where=where, hint="leave out --cluster")
         for path in (*self.sources, *unlabeled):
@@ -201,7 +203,9 @@ class _Training:
 
         if STANDARD_INPUT in self.sources or is_matrix_alone(self.sources, self.reading):
             hint = "give files or directories, or name a model"
-            raise SettingsError("the search reads the texts several times", where="--model", hint=hint)
+            raise SettingsError(
+                "a model search reads the texts several times, which SOURCE does not allow", where="--model", hint=hint
+            )
         quiet = replace(self.run, quiet=True)
 
         def count(features: FeatureSettings) -> CorpusCounts:

@@ -42,7 +42,7 @@ def _parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | Non
         try:
             return auto if text == "auto" else float(text)
         except ValueError:
-            raise ValueError(f"{text!r} is neither a number nor auto") from None
+            raise ValueError(f"{text!r} is neither a number nor `auto`") from None
 
     return parse
 
@@ -208,5 +208,5 @@ CURVE_STAGE = stage(
 
 def refuse_for_matrix() -> None:
     """Raise SettingsError if options of texts, or of a cluster that counts them, were given for a matrix."""
-    because = "SOURCE is a matrix, which has its features already"
+    because = "SOURCE is a matrix, whose features are already extracted"
     refuse(FEATURE_STAGE, INPUT_STAGE, CLUSTER_STAGE, because=because, but=("input_format",))

@@ -110,7 +110,7 @@ def check_paths(paths: Sequence[str], settings: ClusterSettings) -> None:
             raise SettingsError("workers cannot read it", where="standard input", hint="name a file that all can read")
         if not settings.is_local and "://" not in path and not os.path.isabs(path):
             hint = "give the absolute path"
-            raise SettingsError("a relative path is another file on each worker", where=path, hint=hint)
+            raise SettingsError("a relative path may be a different file on each worker", where=path, hint=hint)
 
 
 def _timeout() -> float:
@@ -137,9 +137,13 @@ def cluster_errors(address: str) -> Iterator[None]:
         raise
     except KilledWorker as error:
         hint = "they may have too little memory: try a smaller --shard-bytes"
-        raise ClusterError("several workers ended at the same shard", where=address, hint=hint) from error
+        raise ClusterError(
+            "several workers stopped while they processed the same shard", where=address, hint=hint
+        ) from error
     except ImportError as error:
-        raise ClusterError(f"the workers lack nbtext ({error})", where=address, hint="install it there") from error
+        raise ClusterError(
+            f"nbtext is not installed on the workers ({error})", where=address, hint="install it there"
+        ) from error
     except (OSError, TimeoutError) as error:
         if error.filename is not None:  # an error of a file, not of the connection
             raise OutputError(f"cannot be written: {error.strerror}", where=str(error.filename)) from error

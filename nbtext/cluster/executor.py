@@ -63,7 +63,7 @@ class Workers:
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
         """Return the counts of all documents of a source; see nbtext.model.source_counting.Executor."""
         if has_own_pattern(task.settings):
-            raise SettingsError("a worker cannot limit its time", where="--token-pattern")
+            raise SettingsError("workers cannot limit the time of a custom --token-pattern", where="--token-pattern")
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         counted = [self._submit(count_shard, shard, source.settings, task, TOKEN_VERSIONS) for shard in shards]
         reports = [self._submit(report_of_work, each, priority=1) for each in counted]
@@ -184,7 +184,7 @@ def _empty_folder(path: str) -> str:
         hint = "name a folder that can be written"
         raise OutputError(f"cannot be made: {error.strerror}", where=path, hint=hint) from None
     if any(name.startswith("part-") for name in names):
-        raise OutputError("holds the records of another run", where=path, hint="name a new folder")
+        raise OutputError("contains the records of another run", where=path, hint="name a new folder")
     return path
 
 

@@ -206,5 +206,5 @@ def _undecodable(error: UnicodeDecodeError, codec: str) -> InputError:
     found = error.object[error.start : error.start + 1].hex()
     return InputError(
         f"byte 0x{found} at {error.start} is not valid {codec}",
-        hint="name the --encoding, or allow --encoding-errors replace",
+        hint="give the right --encoding, or use --encoding-errors replace",
     )

@@ -73,7 +73,9 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
         unpacker = UNPACKERS[compression]()
         while not unpacker.eof:
             if not data and unpacker.needs_input and not (data := next(packed, b"")):
-                raise InputError(f"the {compression} data ends too early", where=where, hint="is it a part of a file?")
+                raise InputError(
+                    f"the {compression} data is truncated", where=where, hint="copy or download the file again"
+                )
             block = _unpack(unpacker, data, compression, where)
             data = b""
             if block:
@@ -102,12 +104,14 @@ def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
 
 def too_long(limit: int) -> InputError:
     """Return the error for a document with more than `limit` bytes."""
-    return InputError(f"the document has more than {limit:,} bytes", hint="--max-document-bytes allows more")
+    return InputError(f"the document has more than {limit:,} bytes", hint="raise the limit with --max-document-bytes")
 
 
 def misnamed(compression: str, *, where: str = "") -> InputError:
     """Return the error for a file that is not compressed as its name says."""
-    return InputError(f"its name says {compression}, its first bytes do not", where=where, hint="rename it")
+    return InputError(
+        f"the suffix is that of {compression}, but the content is not {compression}", where=where, hint="rename it"
+    )
 
 
 def _unpack(unpacker: Unpacker, data: bytes, compression: str, where: str) -> bytes:

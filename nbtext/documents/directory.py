@@ -328,7 +328,7 @@ def _list_remote_tree(root: str) -> Tree:
 def _check_tree(tree: Tree, root: str) -> Tree:
     if not tree.paths:
         skipped = ", ".join(f"{reason}: {number}" for reason, number in sorted(tree.skipped.items()))
-        raise InputError(f"holds no file to read{f' ({skipped})' if skipped else ''}", where=hide_credentials(root))
+        raise InputError(f"contains no file to read{f' ({skipped})' if skipped else ''}", where=hide_credentials(root))
     return tree
 
 

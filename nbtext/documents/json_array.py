@@ -148,5 +148,7 @@ def _read_item(text: _Text) -> tuple[Any, int, int]:
                 text.at = end
                 return (item if length <= text.limit else too_long(text.limit)), length, repaired
         if len(text.buffer) - text.at > text.limit:
-            raise text.error(too_long(text.limit).what, "--max-document-bytes allows more, if the JSON is not broken")
+            raise text.error(
+                too_long(text.limit).what, "raise the limit with --max-document-bytes, if the JSON is not broken"
+            )
         text.read_more()

@@ -174,7 +174,9 @@ def load_matrix(path: str) -> Matrix:
         with _seekable(stream) as file:
             return _checked(_read_members(file))
     except _UnfitError as error:
-        raise InputError(f"is no usable matrix file: {error}", where=path, hint="nbtext vectorize writes one") from None
+        raise InputError(
+            f"is not a valid matrix file: {error}", where=path, hint="nbtext vectorize writes one"
+        ) from None
     finally:
         stream.close()
 

@@ -156,7 +156,7 @@ def open_source(
         A setting is invalid.
     """
     if not paths:
-        raise InputError("there is nothing to read", hint="name a directory or a file, or - for standard input")
+        raise InputError("no SOURCE is given", hint="name a directory or a file, or - for standard input")
     check_settings(settings)
     skipped: Counter[str] = Counter()
     files = [shard for path in paths for shard in _list_files(path, settings, skipped, byte_range, outputs)]
@@ -197,7 +197,7 @@ def _list_files(
     if _is_directory(path):
         return _list_directory(path, settings, skipped, outputs)
     if wanted == "dirs":
-        raise InputError("is a file, not a directory", where=path, hint="leave --input-format out")
+        raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
     if is_regular(path):
         if wanted == "files":
             _check_joined(path, settings)
@@ -298,8 +298,8 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
             raise InputError(f"a range of a file of the format {found.name} cannot be read", where=stream.path)
         if not found.reader:
             if found.name == "dirs":
-                raise InputError("is a stream, not a directory", where=stream.path, hint="leave --input-format out")
-            hint = "a matrix is the only SOURCE, of train"
+                raise InputError("is a stream, not a directory", where=stream.path, hint="leave out --input-format")
+            hint = "give a matrix as the only SOURCE, to train, inspect or compare"
             raise InputError("holds a matrix, not text", where=stream.path, hint=hint)
         reader: Reader = found.load_reader()
         yield from reader(stream, options)
@@ -344,7 +344,7 @@ def _is_directory(path: str) -> bool:
     except OSError as error:
         raise unreadable(path, error) from None
     except ValueError:
-        raise InputError("a path cannot hold a NUL", where=path) from None
+        raise InputError("a path cannot contain a NUL character", where=path) from None
     if not os.access(path, os.R_OK):
         raise unreadable(path, PermissionError(errno.EACCES, ""))
     return stat.S_ISDIR(status.st_mode)

@@ -169,7 +169,9 @@ def unreadable(path: str, error: OSError) -> InputError:
     reason = os.strerror(error.errno) if error.errno else str(error)
     similar = similar_path(path) if isinstance(error, FileNotFoundError) else None
     if is_broken_link(path):
-        return InputError("is a symbolic link to a file that does not exist", where=path, hint="see its target: ls -l")
+        return InputError(
+            "is a symbolic link to a file that does not exist", where=path, hint="correct its target (ls -l shows it)"
+        )
     hint = f"did you mean {similar}?" if similar is not None else hints.get(type(error), "")
     return InputError(f"cannot be read: {reason}", where=path or "''", hint=hint)
 
@@ -199,7 +201,7 @@ def _file_stream(path: str, offset: int) -> ByteStream:
     except OSError as error:
         raise unreadable(path, error) from None
     except ValueError:
-        raise InputError("a path cannot hold a NUL", where=path) from None
+        raise InputError("a path cannot contain a NUL character", where=path) from None
     if offset:
         os.lseek(handle, offset, os.SEEK_SET)
     return _handle_stream(path, handle, lambda: os.close(handle))

@@ -89,7 +89,7 @@ def predict_from_file(
     """
     if decisions.coverage is not None:
         hint = "give it to nbtext predict; its sets are evaluated"
-        raise SettingsError("predictions in a file have their sets already", where="--coverage", hint=hint)
+        raise SettingsError("prediction sets cannot be changed in a file of predictions", where="--coverage", hint=hint)
     decisions = replace(decisions, cost=None)
     for batch in source.batches():
         yield PredictedBatch(apply_decisions(file.of(batch), None, decisions), batch.columns)

@@ -337,7 +337,7 @@ class Evaluator:
         if self._likelihoods is not None:
             own, foreign = (np.concatenate([*parts, np.zeros(0)]) for parts in self._likelihoods)
             if not len(own) or not len(foreign):
-                raise InputError("no document has a token: own and foreign documents cannot be told apart")
+                raise InputError("no document has a token, so the AUROC of outlier detection is undefined")
             likelihoods = (own, foreign)
         n_sets, n_covered, n_labels = self._sets.tolist()
         return Totals(

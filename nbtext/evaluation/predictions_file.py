@@ -58,7 +58,7 @@ class PredictionsFile:
         self._records: dict[str, Record] = {}
         for line, (identity, record) in _records(path):
             if identity in self._records:
-                raise InputError(f"the id {identity} is here a second time", where=f"{path}:{line}")
+                raise InputError(f"the id {identity} occurs twice", where=f"{path}:{line}")
             self._records[identity] = record
         found = {label for record in self._records.values() for label in (record.label, *record.scores)}
         self._classes = tuple(sorted(label for label in found if label is not None))
@@ -102,7 +102,7 @@ class PredictionsFile:
             raise InputError(
                 f"there is no prediction for {identity}",
                 where=self._path,
-                hint="predict the same SOURCE, written in the same way",
+                hint="write SOURCE exactly as in the nbtext predict command",
             )
         return record
 
@@ -129,7 +129,7 @@ def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
     except OSError as error:
         raise unreadable(path, error) from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"holds no predictions ({error})", where=path, hint=HINT) from None
+        raise InputError(f"contains no predictions ({error})", where=path, hint=HINT) from None
 
 
 def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
@@ -144,7 +144,7 @@ def _parse_record(parse: Any, line: Any, where: str) -> tuple[str, Record]:
     try:
         record: tuple[str, Record] = parse(line)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise InputError("this is not a prediction", where=where, hint=HINT) from None
+        raise InputError("the record is not a prediction", where=where, hint=HINT) from None
     return record
 
 

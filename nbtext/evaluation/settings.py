@@ -33,12 +33,14 @@ class FoldSettings:
 
     def __post_init__(self) -> None:
         if self.group_field is not None and self.order_field is not None:
-            raise SettingsError("groups have no order", where="--order-field", hint="leave out --group-field, or this")
+            raise SettingsError(
+                "cannot be combined with --group-field", where="--order-field", hint="leave out one of them"
+            )
         if self.split_field == "":
             where = "--group-field" if self.group_field is not None else "--order-field"
-            raise SettingsError("a field needs a name", where=where)
+            raise SettingsError("the name of the field is empty", where=where)
         if self.folds is not None and self.folds < 2:
-            raise SettingsError(f"{self.folds} folds make no sense", where="--folds", hint="10 is usual")
+            raise SettingsError(f"{self.folds} is less than 2", where="--folds", hint="10 is usual")
 
 
 def models_to_compare() -> tuple[str, ...]:
@@ -67,7 +69,7 @@ class CurveSettings:
         if not self.models or len(set(self.models)) < len(self.models):
             raise SettingsError("name each model once", where="--models")
         if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
-            raise SettingsError("a part needs a document at least", where="--sizes")
+            raise SettingsError("each size must be at least 1", where="--sizes")
         if self.seeds < 1:
             raise SettingsError(f"{self.seeds} is less than 1", where="--seeds")
 

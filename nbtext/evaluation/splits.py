@@ -36,7 +36,7 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
         return time_series_folds(groups, settings.folds or TIME_STEPS)
     folds = join_duplicates(stratified_folds(documents.classes, settings.folds or 0, seed=settings.seed), documents)
     if folds.min() == folds.max():
-        raise SettingsError("all documents have the same content, so they make one fold", where="--folds")
+        raise SettingsError("all documents have the same content, so they cannot be split into folds", where="--folds")
     return folds
 
 
@@ -61,7 +61,9 @@ def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> ND
     if n_folds is None:
         return np.asarray(numbers, dtype=np.int64)
     if n_folds > len(names):
-        raise SettingsError(f"{n_folds} folds of {len(names)} groups are impossible", where="--folds", hint="use fewer")
+        raise SettingsError(
+            f"{n_folds} folds need {n_folds} groups; found {len(names)}", where="--folds", hint="use fewer"
+        )
     sizes = np.bincount(numbers)
     shuffled = np.random.default_rng(seed).permutation(len(names))
     folds, filled = np.zeros(len(names), dtype=np.int64), np.zeros(n_folds, dtype=np.int64)
@@ -98,7 +100,7 @@ def sort_keys(times: list[str]) -> NDArray[Any]:
             return np.array(found, dtype=np.float64)
         if odd < len(times) / 2:
             raise SettingsError(
-                f"{times[found.index(None)]!r} is not a {kind}, as most of them are",
+                f"{times[found.index(None)]!r} is not a {kind}, as are most of the others",
                 where="--order-field",
                 hint="correct the field",
             )

@@ -242,7 +242,9 @@ class DocumentCounts:
         mine, theirs = kinds[: len(self)], kinds[len(self) :]
         n_taken = np.bincount(theirs, minlength=len(order) + 1)
         if (n_taken > np.bincount(mine, minlength=len(order) + 1)).any():
-            raise ModelError("some of these documents were never learned: the model's sample lacks them")
+            raise ModelError(
+                "the model was not trained on some of these documents: they are not in its retained sample"
+            )
         copies = np.arange(len(mine)) - np.searchsorted(mine, mine)
         return self.take(np.flatnonzero(copies >= n_taken[mine]))
 

@@ -35,7 +35,7 @@ def refuse_long_texts(batch: Batch, settings: FeatureSettings) -> None:
 
 def _too_long(where: str) -> InputError:
     return InputError(
-        f"a text of more than {MAX_CHARACTERS:,} characters is too long for a token pattern",
+        f"a text has more than {MAX_CHARACTERS:,} characters, which is too long for a custom token pattern",
         where=where,
         hint="use the default pattern, or leave such texts out with --max-document-bytes",
     )
@@ -72,7 +72,7 @@ def regex_timeout(columns: Sequence[list[str]]) -> Iterator[None]:
 
 def _stop(*_: Any) -> None:
     raise InputError(
-        "the pattern takes too long to match",
+        "the token pattern takes too long on these texts",
         where="--token-pattern",
-        hint="avoid nested repetitions, and do not use models from untrusted sources",
+        hint="simplify the pattern: avoid nested repetitions such as (a+)+",
     )

@@ -46,7 +46,9 @@ def selected_columns(
     source           scikit-learn 1.9, CountVectorizer._limit_features (which breaks ties arbitrarily)
     """
     if len(counts.indptr) == 1:
-        raise ModelError("the documents hold no feature", hint="a word has two letters at least, see --token-pattern")
+        raise ModelError(
+            "no document contains a feature", hint="by default a token has at least two characters; see --token-pattern"
+        )
     frequencies = feature_sums(counts, counts.documents)
     low, high = document_frequency_limits(settings, int(class_documents.sum()))
     columns = np.flatnonzero((low <= frequencies) & (frequencies <= high))

@@ -47,24 +47,28 @@ class FeatureSettings:
         shortest, longest = self.ngrams
         if not 1 <= shortest <= longest:
             raise SettingsError(
-                f"{shortest},{longest} is no range", where="ngrams", hint="write 1,2 for words and pairs"
+                f"{shortest},{longest} is not a range", where="ngrams", hint="write 1,2 for words and pairs of words"
             )
         if longest > LONGEST_NGRAM:
             raise SettingsError(f"{longest:,} is more than {LONGEST_NGRAM}", where="ngrams")
         if len(self.token_pattern or "") > LONGEST_PATTERN:
             raise SettingsError(f"has more than {LONGEST_PATTERN:,} characters", where="token_pattern")
         if self.vocabulary is not None and self.hash_bits is not None:
-            raise SettingsError("a vocabulary and hashing exclude each other", where="hash_bits")
+            raise SettingsError("a vocabulary and hashing cannot be combined", where="hash_bits")
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
             raise SettingsError(f"{self.hash_bits} is not from 1 to 30", where="hash_bits")
 
     def _check_limits(self) -> None:
         for option, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
             if isinstance(limit, int) and limit < 1:
-                raise SettingsError(f"{limit} is less than 1", where=option, hint="write a share of documents as 0.0")
+                raise SettingsError(
+                    f"{limit} is less than 1",
+                    where=option,
+                    hint="write a proportion of documents with a decimal point, such as 0.5",
+                )
             if isinstance(limit, float) and not 0 <= limit <= 1:
-                hint = "write a number of documents without a point"
-                raise SettingsError(f"{limit} is no share from 0 to 1", where=option, hint=hint)
+                hint = "write a number of documents without a decimal point"
+                raise SettingsError(f"{limit} is not a proportion from 0 to 1", where=option, hint=hint)
         n_selected = self.select[1] if self.select is not None else None
         for option, number in (("max_features", self.max_features), ("select", n_selected)):
             if number is not None and number < 1:

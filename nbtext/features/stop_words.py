@@ -54,7 +54,7 @@ def read_words(path: str) -> tuple[str, ...]:
     """
     words = tuple(line for line in _lines(path) if line)
     if not words:
-        raise InputError("the file lists nothing", where=path, hint="write one word a line")
+        raise InputError("the file lists nothing", where=path, hint="write one word per line")
     return words
 
 
@@ -74,7 +74,7 @@ def _lines(path: str) -> list[str]:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         what = getattr(error, "strerror", None) or str(error)
-        raise InputError(what, where=path, hint="name a file with one word a line (--stop-words: or english)") from None
+        raise InputError(what, where=path, hint="give --stop-words english, or a file with one word per line") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

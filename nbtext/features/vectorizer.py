@@ -81,7 +81,7 @@ class Vectorizer:
         rows, labels = _counted(counting, raw_documents, self.settings)
         self.n_too_long_ = counting.take_too_long()
         if len(rows) == 0:
-            raise InputError("there is no document to learn from")
+            raise InputError("there is no document to train on")
         classes = self._classes(list(y) if y is not None else labels, len(rows))
         if features is None and self.settings.hash_bits is None:
             features, rows = self._chosen(rows, classes, *counting.vocabulary())
@@ -205,7 +205,7 @@ def _columns(
 ) -> Iterator[tuple[Sequence[list[str]], list[str | None]]]:
     """Documents as columns of texts, some at a time, with their labels."""
     if isinstance(raw_documents, str | bytes):
-        raise InputError("expected a list of texts, not one text")
+        raise InputError("expected a list of texts, found one text")
     waiting: list[Sequence[str]] = []
     for document in [raw_documents] if isinstance(raw_documents, Batch) else raw_documents:
         if isinstance(document, Batch):

@@ -76,7 +76,9 @@ class Weighting:
         parameters = {name: float(getattr(settings, name)) for name in TERM_FREQUENCIES[settings.tf].parameters}
         if TERM_FREQUENCIES[settings.tf].needs_mean_length:
             if mean_length is None:
-                raise ModelError(f"tf {settings.tf} cannot be fitted to weights", hint="make the matrix of counts")
+                raise ModelError(
+                    f"--tf {settings.tf} cannot be applied to a matrix of weights", hint="make the matrix of counts"
+                )
             parameters["mean_length"] = mean_length
         return cls(settings.tf, settings.norm, idf, parameters)
 

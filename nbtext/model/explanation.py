@@ -128,7 +128,9 @@ class Explainer:
         explained = self.model.class_of(label) if label is not None else None
         other = self.model.class_of(against) if against is not None else None
         if label is not None and explained == other:
-            raise SettingsError("is the label that is explained", where="against", hint="name another, or leave it out")
+            raise SettingsError(
+                "must differ from the explained label", where="against", hint="give another label, or leave it out"
+            )
         return explained, other
 
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> Predictions:

@@ -52,7 +52,7 @@ def train_on_source(
     task = CountingTask(features, sample_size(features, modelling))
     counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
     if not counts.labels:
-        raise InputError("there is no document to learn from")
+        raise InputError("there is no document to train on")
     model = train_on_counts(counts, features, modelling, jobs=jobs)
     return replace(model, fitted=replace(model.fitted, input_unit=source.input_unit))
 
@@ -115,7 +115,7 @@ def fit_model(
     raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
     """
     if counts.statistics.n_documents == 0:
-        raise ModelError("there is no document to learn from")
+        raise ModelError("there is no document to train on")
     counts, columns = chosen(over_vocabulary(counts, features), features)
     statistics, sample = counts.statistics, counts.sample
     has_vocabulary = counts.vocabulary is not None and counts.weighting is None and features.vocabulary is None
@@ -184,7 +184,8 @@ def chosen(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCount
     if counts.vocabulary is None or not is_selective(features):
         if counts.statistics.n_features == 0:
             raise ModelError(
-                "the documents hold no feature", hint="a word has two letters at least, see --token-pattern"
+                "no document contains a feature",
+                hint="by default a token has at least two characters; see --token-pattern",
             )
         return counts, None
     columns = selected_columns(counts.statistics, counts.statistics.class_documents, features)
@@ -214,12 +215,12 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: Eve
     if event_model.is_binary:
         if not counts.statistics.knows_documents:
             raise ModelError(
-                "the counts tell how often each feature occurs, and not in how many documents",
+                "the model file lacks the document frequencies that this model needs",
                 hint="train on the texts",
             )
         return Weighting("binary")
     if event_model.is_of_counts and counts.weighting is not None:
-        raise ModelError("a model of counts cannot be made of weights", hint="make the matrix of counts")
+        raise ModelError("this model needs counts, and the matrix contains weights", hint="make the matrix of counts")
     if event_model.is_of_counts and not features.is_counting:
         return Weighting("count")
     return counts.weighting or _fit_weighting(counts.statistics, features)
@@ -246,7 +247,8 @@ def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None
     """Raise ModelError unless every document is in the sample."""
     if len(sample) != statistics.n_documents:
         raise ModelError(
-            "this model needs the documents themselves, and only their counts were kept", hint="train it on the texts"
+            "this model needs the counts of each document, and SOURCE contains only sums over documents",
+            hint="train it on the texts",
         )
 
 

@@ -94,5 +94,5 @@ def _generative_model(model: TrainedModel) -> tuple[Generate, bool, Vocabulary]:
     if fitted.vocabulary is None:
         raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
     if features.analyzer != "word" or features.ngrams != (1, 1):
-        raise ModelError("features that overlap (n-grams) cannot be generated", hint=hint)
+        raise ModelError("a model of n-grams cannot generate documents, because n-grams overlap", hint=hint)
     return event_model.generate, event_model.has_length, fitted.vocabulary

@@ -108,7 +108,7 @@ def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Train
     check_undecayed(model)
     rest = model.counts - counts
     if rest.statistics.n_documents == 0:
-        raise ModelError("no document is left to learn from", hint="delete the model instead")
+        raise ModelError("no document would remain in the model", hint="delete the model instead")
     return _fit_again(model, rest, model, jobs)
 
 
@@ -158,7 +158,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     check_growth(model)
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     if needs_all_documents(features, settings):
-        raise ModelError("only models of counts can be calibrated afterwards", hint="train it again")
+        raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
     judged = replace(model.counts, sample=_align_sample(counts, model.counts))
     is_new = ~model.counts.statistics.may_contain(judged.sample) | model.counts.statistics.is_decayed
     fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new)
@@ -190,7 +190,10 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     settings = replace(_applicable(before, str(changes.get("model", before.model))), **changes)
     if needs_all_documents(features, settings) and not counts.has_all_documents:
         hint = "train it on the texts"
-        raise ModelError(f"{settings.model} needs whole documents here, and the model keeps counts only", hint=hint)
+        raise ModelError(
+            f"{settings.model} needs the counts of each document, and the model file contains only sums over documents",
+            hint=hint,
+        )
     if len(counts.sample):
         return trained_model(_keep_input(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
     selection = _transfer_selection(model.fitted, counts.labels)
@@ -200,7 +203,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     if not is_alike or smoothing != earlier:
         if settings.optimize is not None:
             hint = "train with --keep-sample, or on the texts"
-            raise ModelError("the model retains no documents to optimize by", hint=hint)
+            raise ModelError("the model has no retained sample to optimize the metric on", hint=hint)
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
@@ -245,17 +248,19 @@ def check_decay(model: TrainedModel) -> None:
     """Raise ModelError unless older documents can weigh less in this model."""
     if model.fitted.model_settings.keep_sample is not None:
         hint = "train it without --keep-sample"
-        raise ModelError("the documents that the model retains all weigh the same", where="--half-life", hint=hint)
+        raise ModelError(
+            "a model that retains a sample cannot give documents different weights", where="--half-life", hint=hint
+        )
     if needs_all_documents(model.fitted.feature_settings, model.fitted.model_settings):
-        raise ModelError("the model is fitted to whole documents, which weigh the same", where="--half-life")
+        raise ModelError("this model cannot give documents different weights", where="--half-life")
 
 
 def check_undecayed(model: TrainedModel) -> None:
     """Raise ModelError if documents weigh less than 1, because the weight of each is not known."""
     if model.counts.statistics.is_decayed:
         raise ModelError(
-            "older documents weigh less in this model (--half-life), and it does not know how much each of them weighs",
-            hint="train it again, on the documents that are wanted",
+            "the model uses exponential decay (--half-life), and does not store the weight of each document",
+            hint="train it again without the documents",
         )
 
 
@@ -271,11 +276,11 @@ def check_growth(model: TrainedModel) -> None:
     counts, settings, again = model.counts, model.fitted.model_settings, "train it again on all documents"
     if model.fitted.unlabeled is not None:
         hint = f"{again}, or first fit the labeled documents alone: nbtext train MODEL -o ANOTHER"
-        raise ModelError("the model learned from unlabeled documents too, and did not keep their counts", hint=hint)
+        raise ModelError("the model was also trained on unlabeled documents, whose counts it does not store", hint=hint)
     if settings.is_linear:
         raise ModelError(f"a {settings.model} model has no additive counts", hint=again)
     if counts.statistics.occurrences.dtype.kind == "f" and not counts.statistics.is_decayed:
-        raise ModelError("the model learned weights from a matrix, which do not add up exactly", hint=again)
+        raise ModelError("the model was trained on a matrix of weights, whose sums are not exact", hint=again)
     if needs_all_documents(model.fitted.feature_settings, settings) and not counts.has_all_documents:
         raise ModelError(
             "a model of whole documents (--norm, --tf relative or log, --model categorical or gaussian) has no "
@@ -319,7 +324,7 @@ def _count(
     check_fields(features.fields, source.field_names)
     counts = count_source(source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch)
     if not counts.labels:
-        raise InputError("there is no document to learn from")
+        raise InputError("there is no document to train on")
     return counts
 
 
@@ -379,7 +384,7 @@ def _align_sample(counts: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
     """Return the retained documents among the features and labels of other counts, without unknown features."""
     places = {label: k for k, label in enumerate(known.labels)}
     if unknown := [label for label in counts.labels if label not in places]:
-        raise ModelError(f"the model does not know the label {unknown[0]}", hint="learn it first, with nbtext update")
+        raise ModelError(f"the model has no label {unknown[0]}", hint="add documents of this label with nbtext update")
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
     if counts.vocabulary is None or known.vocabulary is None:
         return replace(counts.sample, classes=classes[counts.sample.classes])

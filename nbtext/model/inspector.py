@@ -91,7 +91,7 @@ class Inspector:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
         if by == "mi" and not self.statistics.knows_documents:
             raise ModelError(
-                "the model does not know how many documents hold a feature",
+                "the model file lacks the document frequencies of the features",
                 where="--by mi",
                 hint="use --by z, or train on the texts",
             )

@@ -84,7 +84,7 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
         return replace(features, min_df=1, max_df=1.0, max_features=None, select=None, vocabulary=only)
     except (NbtextError, TypeError, ValueError):
         raise InputError(
-            "the matrix lacks valid settings of its features", hint="make it with nbtext vectorize"
+            "the matrix file does not contain valid feature settings", hint="make it with nbtext vectorize"
         ) from None
 
 
@@ -110,14 +110,16 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
         check_label(label or "", where=identity)
     labels, classes = np.unique(np.array(matrix.labels, dtype=object), return_inverse=True)
     if matrix.data.min(initial=0) < 0:
-        raise InputError("the matrix holds negative numbers", hint="train on the texts, or weight with another --idf")
+        raise InputError(
+            "the matrix contains negative numbers", hint="train on the texts, or weight with another --idf"
+        )
     n_documents, n_features = matrix.shape
     is_counted = matrix.data.dtype.kind in "iu"
     if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:
-        raise InputError(f"the matrix holds a count above {LARGEST_COUNT:,}, the largest that is supported")
+        raise InputError(f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed")
     most = MOST_COUNTED / max(1, len(matrix.data))
     if not is_counted and matrix.data.max(initial=0) > most:
-        raise InputError(f"the matrix holds a weight above {most:g}, so that sums of weights may overflow")
+        raise InputError(f"the matrix contains a weight above {most:g}, so that sums could overflow")
     if keep_sample is not None:
         _check_sampling(features, is_counted=is_counted)
     sample = DocumentCounts(

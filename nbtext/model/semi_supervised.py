@@ -62,12 +62,14 @@ def check_semi_supervised(
     where, able = settings.method or "", [name for name, model in EVENT_MODELS.items() if _supports(model, settings)]
     if model_settings.model not in able:
         hint = f"use --model {' or '.join(able)}"
-        raise SettingsError(f"a {model_settings.model} model does not support it", where=where, hint=hint)
+        raise SettingsError(
+            f"{model_settings.model} cannot be trained on unlabeled documents by this method", where=where, hint=hint
+        )
     if model_settings.smoothing == 0:
         raise SettingsError("it needs a smoothing above 0", where=where, hint="use --smoothing 0.01 or leave it out")
     if not features.is_counting and not model_settings.event_model.is_binary:
         hint = "leave out --idf, --norm and --tf relative or log"
-        raise SettingsError("it needs counts, not weights", where=where, hint=hint)
+        raise SettingsError("it needs counts, and the features are weights", where=where, hint=hint)
 
 
 def count_unlabeled(
@@ -88,7 +90,7 @@ def count_unlabeled(
     task = CountingTask(features, 0 if settings.marginals else None, is_labeled=False)
     counts = ThreadExecutor(jobs).count(source, task, on_batch)
     if not counts.labels:
-        raise InputError("there is no document to learn from", where="--unlabeled")
+        raise InputError("there is no document to train on", where="--unlabeled")
     return counts
 
 
@@ -108,7 +110,7 @@ def train_on_source_with_unlabeled(  # noqa: PLR0913 - two corpora and three rec
     size = sample_size(features, model_settings)
     counts = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
     if not counts.labels:
-        raise InputError("there is no document to learn from")
+        raise InputError("there is no document to train on")
     model = train_with_unlabeled(counts, unlabeled, features, model_settings, settings, listener=listener, jobs=jobs)
     return replace(model, fitted=replace(model.fitted, input_unit=source.input_unit))
 
@@ -194,7 +196,9 @@ def pair_counts(
     """
     counts, others, both = _unite(over_vocabulary(labeled, features), over_vocabulary(unlabeled, features))
     if both.n_features == 0:
-        raise ModelError("the documents hold no feature", hint="a word has two letters at least, see --token-pattern")
+        raise ModelError(
+            "no document contains a feature", hint="by default a token has at least two characters; see --token-pattern"
+        )
     is_hapax = np.stack([each.document_frequencies == 1 for each in (counts.statistics, both)])
     if counts.vocabulary is None or features.vocabulary is not None:
         is_hapax[:] = False

@@ -63,16 +63,16 @@ def read_costs(path: str) -> Costs:
             continue  # the header
         number = _number(cost)
         if number is None or not math.isfinite(number):
-            raise InputError(f"{cost!r} is no cost", where=where, hint=COST_HINT)
+            raise InputError(f"{cost!r} is not a cost", where=where, hint=COST_HINT)
         if not true:
             raise InputError("the true label is empty", where=where, hint=COST_HINT)
         if (true, predicted) in pairs:
             raise InputError(
-                f"{true} predicted as {predicted} has a cost already", where=where, hint="keep one of the lines"
+                f"the cost of {true} predicted as {predicted} is given twice", where=where, hint="keep one of the lines"
             )
         pairs[true, predicted], lines[true, predicted] = number, line
     if not pairs:
-        raise InputError("there is no cost in it", where=path, hint=COST_HINT)
+        raise InputError("the file has no cost", where=path, hint=COST_HINT)
     return Costs(path, pairs, lines)
 
 
@@ -93,7 +93,7 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path, hint="check the path") from None
     except (UnicodeDecodeError, csv.Error, ValueError) as error:
-        raise InputError(f"holds no costs ({error})", where=path, hint=COST_HINT) from None
+        raise InputError(f"contains no costs ({error})", where=path, hint=COST_HINT) from None
 
 
 def _number(text: str) -> float | None:
@@ -180,7 +180,7 @@ class DecaySettings:
                 raise SettingsError(f"{value:g} is not a time {least}", where=name, hint="write 30d, 12h or 4w")
         if (self.half_life is None) != (self.elapsed is None):
             missing, given = ("elapsed", "half_life") if self.elapsed is None else ("half_life", "elapsed")
-            hint = "give both, as in --half-life 30d --elapsed 7d"
+            hint = "give both, for example --half-life 30d --elapsed 7d"
             raise SettingsError(f"it needs {missing} too", where=given, hint=hint)
 
     @property

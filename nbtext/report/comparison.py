@@ -88,18 +88,15 @@ def interval_text(estimate: Estimate, sign: str = "") -> str:
 
 
 def test_sentence(test: PairedTest) -> str:
-    """Say in words what McNemar's test found."""
+    """Return the result of McNemar's test as a sentence."""
     first, second = printable(test.first), printable(test.second)
-    counts = f"Only {second} is correct {_times(test.only_second)}, only {first} {_times(test.only_first)}"
+    alone = number_of(test.only_second, "document")
+    counts = f"{second} alone is correct on {alone}, and {first} alone on {test.only_first:,}"
     p_value = f"p = {test.p_value:.2g}" if test.p_value >= LEAST_P else f"p < {LEAST_P}"
     if test.p_value >= SIGNIFICANCE:
         return f"{counts}: the difference is not significant (McNemar's test, {p_value})."
     better = second if test.only_second > test.only_first else first
     return f"{counts}: {better} is significantly more accurate (McNemar's test, {p_value})."
-
-
-def _times(number: int) -> str:
-    return f"{number:,} times" if number != 1 else "once"
 
 
 def format_seconds(seconds: float) -> str:

@@ -111,7 +111,7 @@ def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
     """Yield the number of documents, then the metrics, as many in a line as fit."""
     line = number_of(evaluation.documents, "document")
     if evaluation.unanswered:
-        line += f", {evaluation.unanswered:,} unanswered"
+        line += f", {evaluation.unanswered:,} without a predicted label"
     if evaluation.foreign_documents is not None:
         line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
     yield line

@@ -175,7 +175,7 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
         return
     answer = f"{printable(explanation.label)} {explanation.probability:.1%}"
     if explanation.against is None:
-        yield f"{answer}: the model knows no other label"
+        yield f"{answer}: the model has no other label"
         return
     yield f"{answer}, against {printable(explanation.against)} {explanation.other_probability:.1%}"
     words = sum(part.log_odds for part in explanation.contributions)
@@ -186,7 +186,7 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
     sum_of += [f"label-noise rate {noise:.2%} {terms.noise:+.3f}"] if noise else []
     sum_of += [f"prior adjustment {terms.prior_adjustment:+.3f}"] if terms.prior_adjustment else []
     yield f"log-odds {explanation.log_odds:+.3f} = {', '.join(sum_of)}"
-    yield f"{explanation.known:.0%} of the words are known"
+    yield f"{explanation.known:.0%} of the words are in the vocabulary"
 
 
 def _visible(text: str) -> str:

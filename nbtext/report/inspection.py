@@ -19,7 +19,7 @@ FEATURE_COLUMNS = (
     "label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents",
 )  # fmt: skip
 WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
-CONFUSED_COLUMNS = ("label", "confused with", "documents", "predicted as it", "the reverse")
+CONFUSED_COLUMNS = ("label A", "label B", "confusions", "A predicted as B", "B predicted as A")
 BY = {  # what is shown beside a feature: the field, and its format
     "log-odds": ("log_odds", "+.2f"),
     "z": ("z", "+.1f"),
@@ -27,6 +27,11 @@ BY = {  # what is shown beside a feature: the field, and its format
     "chi2": ("chi_squared", ",.0f"),
     "frequency": ("occurrences", ",.6g"),
 }
+
+
+BY_TITLES = {
+    "log-odds": "log-odds", "z": "z-score", "mi": "mutual information", "chi2": "chi-squared", "frequency": "frequency",
+}  # fmt: skip
 
 
 def format_inspection(inspection: Inspection, *, output_format: str, screen: Screen = PLAIN) -> str:
@@ -77,7 +82,7 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         number_of(inspection.documents, "document"),
         number_of(inspection.occurrences, "occurrence"),
     )
-    yield "learned", f"{documents}, {sizes}, {occurrences} of them"
+    yield "training", f"{documents}, {sizes}, {occurrences} of features"
     if inspection.C is None:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     else:
@@ -86,27 +91,30 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "converged", "no: the solver stopped before it met its tolerance; scale large values down, or lower C"
     if inspection.expected is not None:
         yield (
-            "expect",
+            "estimate",
             (
                 f"accuracy {inspection.expected['accuracy']:.4f}, log-loss {inspection.expected['log_loss']:.4f} "
-                f"({number_of(inspection.expected['documents'], 'document')}, left out)"
+                f"({number_of(inspection.expected['documents'], 'document')}, held out)"
             ),
         )
     if inspection.calibration is not None:
-        yield "temperature", "{:.4g} · length^{:.4g}".format(*inspection.calibration)
+        yield "temperature", "{:.4g} · (number of tokens)^{:.4g}".format(*inspection.calibration)
     if inspection.outlier_threshold is not None:
-        yield "outliers", f"below {inspection.outlier_threshold:.3f} nats a word"
+        yield "outliers", f"documents with a log-likelihood below {inspection.outlier_threshold:.3f} per token"
     if isinstance(inspection.documents, float):
-        yield "fading", "older documents weigh less (--half-life); what is counted are weights"
+        yield "decay", "older documents have smaller weights (--half-life); numbers of documents are sums of weights"
     if inspection.unlabeled is not None:
         yield "unlabeled", format_unlabeled(inspection.unlabeled)
     if inspection.approximate:
         names = ", ".join(inspection.approximate).replace("_", " ")
-        yield "approximate", f"{names}: fitted to other documents than it has learned by now (nbtext calibrate)"
+        yield (
+            "approximate",
+            f"{names}: fitted before the last change of the documents; refit them with nbtext calibrate",
+        )
     if inspection.settings:
         yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
     if not inspection.has_names:
-        yield "words", "not kept, as features are hashed; --words-from SOURCE finds those of any texts"
+        yield "words", "not stored, because features are hashed; --words-from SOURCE looks them up in texts"
 
 
 def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:
@@ -171,7 +179,10 @@ def _label_line(view: LabelView, by: str) -> Text:
     from rich.text import Text
 
     prior = f", prior {view.prior:.4f}" if view.prior is not None else ""
-    return Text.assemble((printable(view.label), "bold"), f"  {number_of(view.documents, 'document')}{prior}, by {by}:")
+    return Text.assemble(
+        (printable(view.label), "bold"),
+        f"  {number_of(view.documents, 'document')}{prior}; features by {BY_TITLES[by]}:",
+    )
 
 
 def _words(pairs: list[tuple[str, str]], width: int) -> Text:
@@ -199,7 +210,7 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
     from rich.text import Text
 
     if word.feature is None:
-        yield Text.assemble((printable(word.word), "bold"), "  the model does not know it")
+        yield Text.assemble((printable(word.word), "bold"), "  is not in the vocabulary")
         return
     feature = word.classes[0][1]
     yield Text.assemble(

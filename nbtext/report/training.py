@@ -43,7 +43,7 @@ def format_training_summary(model: TrainedModel) -> str:
     is_left_out = chosen.C is None and reading.unlabeled is None
     judge = "leave-one-out" if is_left_out else f"{model.fitted.model_settings.folds} folds"
     if expected.held_out:  # nothing was left out for these
-        judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not learned"
+        judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:
         judge += f" of {number_of(expected.documents, 'document')}"
     if expected.duplicates:
@@ -87,7 +87,11 @@ def format_approximation(model: TrainedModel) -> str | None:
     there = [name for name in approximate if found[name] is not None]
     missing = [name for name in approximate if found[name] is None and name in FITTED]
     seen = model.fitted.estimate
-    whose = "as before" if seen is None else f"by {number_of(seen.documents, 'document')} of its retained sample"
+    whose = (
+        "fitted before the last change of the documents"
+        if seen is None
+        else f"fitted on {number_of(seen.documents, 'document')} of the retained sample"
+    )
     said = [f"approximate ({whose}): {', '.join(there)}"] if there else []
     said += [f"not fitted, because there are too few documents: {', '.join(missing)}"] if missing else []
     advice = "; refit them with nbtext calibrate "

@@ -142,7 +142,7 @@ def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, fo
     assert "".join((tmp_path / "parts" / name).read_text() for name in names) == here
     again = nbtext(*ask, "--cluster", cluster, "-o", str(tmp_path / "parts"))
     assert (again.status, again.out) == (1, "")
-    assert again.err == f"nbtext: {tmp_path}/parts: holds the records of another run; name a new folder\n"
+    assert again.err == f"nbtext: {tmp_path}/parts: contains the records of another run; name a new folder\n"
 
 
 def test_a_folder_that_cannot_be_made(nbtext: Any, texts: Path, model: str, cluster: str, tmp_path: Path) -> None:
@@ -209,11 +209,16 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
             {"DASK_NBTEXT__TIMEOUT": "1s"},
         ),
         ((*train, "--cluster", "somewhere"), 2, "--cluster: 'somewhere' is not an address; give tcp", {}),
-        ((*train, *there, "--token-pattern", "a"), 2, "--token-pattern: a worker cannot limit its time", {}),
+        (
+            (*train, *there, "--token-pattern", "a"),
+            2,
+            "--token-pattern: workers cannot limit the time of a custom --token-pattern",
+            {},
+        ),
         ((*train, *there, "--shard-bytes", "0"), 2, "--shard-bytes: 0 is less than 1", {}),
         (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),
-        (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path is another file", {}),
-        ((*ask, *there, "--to", "csv"), 2, "--to: a cluster writes jsonl and tsv only", {}),
+        (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path may be a different file", {}),
+        ((*ask, *there, "--to", "csv"), 2, "--to: --cluster writes only jsonl and tsv", {}),
         ((*ask, *there, "--resume"), 2, "--resume: a cluster does not support it", {}),
         ((*ask, *there, "--rank", "uncertainty"), 2, "--rank: a cluster does not support it", {}),
         (("predict", str(texts), "-m", "/no/model", *there), 1, "/no/model: cannot be read", {}),

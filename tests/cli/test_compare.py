@@ -49,7 +49,7 @@ def test_a_table_with_a_chart(nbtext: Any, letters: Path) -> None:
         COLUMNS="90",
     )
     assert result.status == 0, result.err
-    assert "336 documents, tested on 84" in result.out
+    assert "336 documents, 84 of them for testing" in result.out
     assert "● multinomial" in result.out
     assert max(map(len, result.out.splitlines())) <= 90
 
@@ -124,9 +124,18 @@ def test_forms_of_trained_models(nbtext: Any, letters: Path, rivals: Path, form:
     [
         (["-m", "a.joblib"], "needs at least two models"),
         (["-m", "a.joblib", "-m", "b.jobli"], "did you mean b.joblib?"),
-        (["-m", "a.joblib", "-m", "b.joblib", "--sizes", "10"], "--sizes: the models are trained already"),
-        (["-m", "a.joblib", "-m", "b.joblib", "--min-df", "2"], "--min-df: the models are trained already"),
-        (["-m", "a.joblib", "-m", "b.joblib", "--smoothing", "2"], "--smoothing: the models are trained already"),
+        (
+            ["-m", "a.joblib", "-m", "b.joblib", "--sizes", "10"],
+            "--sizes: this option applies to training, and the models of -m are already trained",
+        ),
+        (
+            ["-m", "a.joblib", "-m", "b.joblib", "--min-df", "2"],
+            "--min-df: this option applies to training, and the models of -m are already trained",
+        ),
+        (
+            ["-m", "a.joblib", "-m", "b.joblib", "--smoothing", "2"],
+            "--smoothing: this option applies to training, and the models of -m are already trained",
+        ),
         (["-m", "a.joblib", "-m", "b.joblib", "--test", "x"], "--test: the models are tested on SOURCE"),
     ],
 )

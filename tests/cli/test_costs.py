@@ -102,14 +102,14 @@ def test_evaluate_counts_abstentions_at_their_cost(nbtext: Any, spam: Path, how:
 WRONG = [
     (b"ham,spam,10\nham,spma,1\n", "c:2: there is no label spma; there are ham, spam"),
     (b"ham,spam\n", "c:1: expected 3 columns, found 2"),
-    (b"a,b,cost\nham,spam,much\n", "c:2: 'much' is no cost"),
-    (b"ham,spam,inf\n", "c:1: 'inf' is no cost"),
-    (b"ham,spam,1\n\nham,spam,2\n", "c:3: ham predicted as spam has a cost already"),
+    (b"a,b,cost\nham,spam,much\n", "c:2: 'much' is not a cost"),
+    (b"ham,spam,inf\n", "c:1: 'inf' is not a cost"),
+    (b"ham,spam,1\n\nham,spam,2\n", "c:3: the cost of ham predicted as spam is given twice"),
     (b",spam,1\n", "c:1: the true label is empty"),
-    (b"", "c: there is no cost in it"),
-    (b"true,predicted,cost\n", "c: there is no cost in it"),
-    (b"ham\xff,spam,1\n", "c: holds no costs"),
-    (b'ham,"spam,1\n', "c: holds no costs"),
+    (b"", "c: the file has no cost"),
+    (b"true,predicted,cost\n", "c: the file has no cost"),
+    (b"ham\xff,spam,1\n", "c: contains no costs"),
+    (b'ham,"spam,1\n', "c: contains no costs"),
 ]
 
 

@@ -48,7 +48,7 @@ def test_against_another_label(nbtext: Any, model: str) -> None:
     assert (record["label"], record["against"]) == ("taxes", "noise")
     same = nbtext(*command, "--label", "noise", "--against", "noise", input=line)
     assert (same.status, same.err.count("\n")) == (2, 1)
-    assert "--against: is the label that is explained; name another" in same.err
+    assert "--against: must differ from the explained label; give another" in same.err
     wrong = nbtext(*command, "--against", "noisy", input=line)
     assert (wrong.status, "did you mean noise?" in wrong.err) == (2, True)
 
@@ -92,7 +92,8 @@ def test_a_page_or_a_result(nbtext: Any, letters: Path, model: str, tmp_path: Pa
     both = nbtext(*arguments, "--to", "json", cwd=tmp_path)
     assert (both.status, both.err) == (
         2,
-        "nbtext: --html: the page is written instead of the result; leave out -o and --to\n",
+        "nbtext: --html: cannot be combined with -o or --to, because the page replaces the result; leave out -o and "
+        "--to\n",
     )
     (tmp_path / "jinja2.py").write_text("raise ImportError")
     path = f"{tmp_path}:{Path(__file__).parents[2]}"

@@ -161,8 +161,8 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
     """A page is no result of evaluate, and export must know the format."""
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
     for command, part in (
-        (f"evaluate t.csv -m {model} -o x.html", "not written as HTML"),
-        (f"export {model} -o x", "--to: the format is not given"),
+        (f"evaluate t.csv -m {model} -o x.html", "has no HTML output"),
+        (f"export {model} -o x", "--to: the format is not given, and the suffix of -o does not imply one"),
     ):
         result = nbtext(*command.split(), cwd=tmp_path)
         assert (result.status, result.err.count("\n")) == (2, 1)

@@ -73,7 +73,7 @@ def test_a_word(nbtext: Any, model: str) -> None:
     """What is known of it in each label; of another one, that it is not known."""
     shown = nbtext("inspect", model, "--word", "Parking", "--word", "zebra", "--to", "table").out
     assert "mutual information" in shown
-    assert "zebra  the model does not know it" in shown
+    assert "zebra  is not in the vocabulary" in shown
 
 
 def test_what_is_approximate(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
@@ -83,7 +83,10 @@ def test_what_is_approximate(nbtext: Any, letters: Path, model: str, tmp_path: P
     record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
     assert (record["expected"], record["confused"]) == (None, [])
     assert record["approximate"] == ["smoothing", "calibration", "outlier_threshold", "nonconformity"]
-    assert "outlier threshold, nonconformity: fitted to" in nbtext("inspect", "m", "--to", "markdown", cwd=tmp_path).out
+    assert (
+        "outlier threshold, nonconformity: fitted before"
+        in nbtext("inspect", "m", "--to", "markdown", cwd=tmp_path).out
+    )
     assert nbtext("calibrate", "m", str(letters / "test"), "-q", cwd=tmp_path).status == 0
     record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
     assert record["approximate"] == []

@@ -25,6 +25,6 @@ def test_what_commands_say(nbtext: Any, tmp_path: Path) -> None:
     assert trained.err.startswith("replaced 1 invalid byte in 1 document; ")
     assert "multinomial: 1 document, 1 label, 1 feature; " in trained.err
     inspected = nbtext("inspect", "m", "--to", "table", cwd=tmp_path).out
-    assert "1 document, 1 label, 1 feature, 2 occurrences of them" in inspected
-    assert "  1 document, prior 1.0000, by " in inspected
+    assert "1 document, 1 label, 1 feature, 2 occurrences of features" in inspected
+    assert "  1 document, prior 1.0000; features by " in inspected
     assert nbtext("evaluate", "one.tsv", "-m", "m", "--to", "table", cwd=tmp_path).out.startswith("1 document\n")

@@ -8,26 +8,44 @@ from typing import Any
 import pytest
 
 WITHOUT_USE = [
-    ("train texts.tsv --budget 5s -o m", "--budget: it limits the search of --model auto and --model best"),
-    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: has no use without a cluster; give --cluster"),
-    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: has no use without a cluster"),
+    ("train texts.tsv --budget 5s -o m", "--budget: this option needs --model auto or --model best"),
+    ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: this option needs a cluster; give --cluster"),
+    ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: this option needs a cluster"),
     (
         "predict texts.tsv -m MODEL --explain 3 --cluster local",
-        "--explain: contributions are written as jsonl or json only",
+        "--explain: contributions need --to jsonl or json",
     ),
-    ("train MODEL --cluster local -o m", "--cluster: SOURCE is a model, which has its features already"),
-    ("train MODEL --budget 5s -o m", "--budget: it limits the search of --model auto and --model best"),
-    ("train matrix.npz --text-field body -o m", "--text-field: SOURCE is a matrix, which has its features already"),
-    ("train matrix.npz --cluster local -o m", "--cluster: SOURCE is a matrix, which has its features already"),
-    ("train matrix.npz --weighting tfidf -o m", "--weighting: SOURCE is a matrix, which has its features already"),
-    ("compare matrix.npz --label-field topic", "--label-field: SOURCE is a matrix, which has its features already"),
-    ("compare texts.tsv -m MODEL -m MODEL --C 3", "--C: the models are trained already"),
-    ("compare texts.tsv --report -", "--report: the result goes to standard output; name a file"),
-    ("evaluate texts.tsv -m MODEL --smoothing 3", "--smoothing: it belongs to cross-validation (--folds)"),
-    ("evaluate texts.tsv -m MODEL --min-df 2", "--min-df: it belongs to cross-validation (--folds)"),
-    ("evaluate texts.tsv -m MODEL --seed 2", "--seed: it belongs to cross-validation (--folds)"),
-    ("evaluate texts.tsv --predictions p.jsonl --model nbsvm", "--model: it belongs to cross-validation (--folds)"),
-    ("evaluate texts.tsv --predictions p.tsv --coverage 0.9", "--coverage: predictions in a file have their sets"),
+    ("train MODEL --cluster local -o m", "--cluster: SOURCE is a model, whose features are already extracted"),
+    ("train MODEL --budget 5s -o m", "--budget: this option needs --model auto or --model best"),
+    (
+        "train matrix.npz --text-field body -o m",
+        "--text-field: SOURCE is a matrix, whose features are already extracted",
+    ),
+    ("train matrix.npz --cluster local -o m", "--cluster: SOURCE is a matrix, whose features are already extracted"),
+    (
+        "train matrix.npz --weighting tfidf -o m",
+        "--weighting: SOURCE is a matrix, whose features are already extracted",
+    ),
+    (
+        "compare matrix.npz --label-field topic",
+        "--label-field: SOURCE is a matrix, whose features are already extracted",
+    ),
+    (
+        "compare texts.tsv -m MODEL -m MODEL --C 3",
+        "--C: this option applies to training, and the models of -m are already trained",
+    ),
+    (
+        "compare texts.tsv --report -",
+        "--report: the page and the result cannot both go to standard output; name a file",
+    ),
+    ("evaluate texts.tsv -m MODEL --smoothing 3", "--smoothing: this option needs cross-validation (--folds)"),
+    ("evaluate texts.tsv -m MODEL --min-df 2", "--min-df: this option needs cross-validation (--folds)"),
+    ("evaluate texts.tsv -m MODEL --seed 2", "--seed: this option needs cross-validation (--folds)"),
+    ("evaluate texts.tsv --predictions p.jsonl --model nbsvm", "--model: this option needs cross-validation (--folds)"),
+    (
+        "evaluate texts.tsv --predictions p.tsv --coverage 0.9",
+        "--coverage: prediction sets cannot be changed in a file of predictions",
+    ),
     ("inspect matrix.npz --word red", "--word: a matrix has no weights"),
     ("inspect matrix.npz --label x", "--label: a matrix has no weights"),
     ("inspect matrix.npz --by z", "--by: a matrix has no weights"),
@@ -56,7 +74,7 @@ def test_one_line_names_it(nbtext: Any, folder: Path, model: str, command: str, 
 
 
 ANSWERS = [
-    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: this is not a prediction"),
+    ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: the record is not a prediction"),
     ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: the file has no predicted label"),
     ("p.tsv", "1\t\t\n", "p.tsv: the file has no predicted label"),
     ("p.csv", "id,label,probability\n1,,\n", "p.csv: the file has no predicted label"),

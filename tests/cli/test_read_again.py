@@ -50,9 +50,12 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path, tmp_path: Path
     smoothing = trained.err.split("smoothing ")[1].split(";")[0]
     same = nbtext("train", "model", "-o", "same", cwd=tmp_path)
     assert f"smoothing {smoothing}\n" in same.err
-    assert "approximate (as before): smoothing, calibration, outlier threshold, nonconformity;" in same.err
+    parts = "smoothing, calibration, outlier threshold, nonconformity"
+    assert f"approximate (fitted before the last change of the documents): {parts};" in same.err
     other = nbtext("train", "model", "--model", "bernoulli", "-o", "other", cwd=tmp_path)
-    assert f"smoothing {smoothing}\napproximate (as before): smoothing;" in other.err
+    assert (
+        f"smoothing {smoothing}\napproximate (fitted before the last change of the documents): smoothing;" in other.err
+    )
     assert "not fitted, because there are too few documents: calibration, nonconformity;" in other.err
     answers = {
         name: nbtext("predict", str(letters / "test"), "-m", name, cwd=tmp_path).out
@@ -81,15 +84,18 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, 
     [
         (
             ["--model", "nbsvm"],
-            "nbtext: nbsvm needs whole documents here, and the model keeps counts only; train it on",
+            "nbtext: nbsvm needs the counts of each document, and the model file contains only sums",
         ),
-        (["--model", "categorical"], "nbtext: categorical needs whole documents here"),
-        (["--ngrams", "1,2"], "nbtext: --ngrams: SOURCE is a model, which has its features already; leave it out"),
-        (["--weighting", "binary"], "nbtext: --weighting: SOURCE is a model, which has its features already"),
-        (["--text-field", "body"], "nbtext: --text-field: SOURCE is a model, which has its features already"),
+        (["--model", "categorical"], "nbtext: categorical needs the counts of each document"),
+        (
+            ["--ngrams", "1,2"],
+            "nbtext: --ngrams: SOURCE is a model, whose features are already extracted; leave it out",
+        ),
+        (["--weighting", "binary"], "nbtext: --weighting: SOURCE is a model, whose features are already extracted"),
+        (["--text-field", "body"], "nbtext: --text-field: SOURCE is a model, whose features are already extracted"),
         (
             ["--optimize", "macro_f1"],
-            "nbtext: the model retains no documents to optimize by; train with",
+            "nbtext: the model has no retained sample to optimize the metric on; train with",
         ),
         (["--smoothing", "-1"], "nbtext: --smoothing: -1.0 is not 0 or from 1e-100 to 1e+100"),
     ],
@@ -107,7 +113,9 @@ def test_a_search_needs_the_texts(nbtext: Any, model: str, search: str) -> None:
     """A model keeps none to try others on."""
     result = nbtext("train", model, "--model", search, "-o", "-")
     assert result.status == 2
-    assert result.err.startswith("nbtext: --model: a search needs the documents, which SOURCE lacks; name a model")
+    assert result.err.startswith(
+        "nbtext: --model: a model search needs documents, but SOURCE contains only counts; name a model"
+    )
 
 
 @pytest.mark.parametrize("command", ["predict", "train -o -", "evaluate"])

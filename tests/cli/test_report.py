@@ -61,7 +61,7 @@ def test_not_among_the_figures(nbtext: Any, letters: Path, model: str) -> None:
     """Standard output is theirs."""
     result = nbtext("evaluate", str(letters / "test"), "-m", model, "--report", "-")
     assert (result.status, result.out) == (2, "")
-    assert result.err == "nbtext: --report: the result goes to standard output; name a file\n"
+    assert result.err == "nbtext: --report: the page and the result cannot both go to standard output; name a file\n"
 
 
 def said(page: Path) -> str:

@@ -53,7 +53,11 @@ def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["-"], "nbtext: --model: the search reads the texts several times; give files or directories"),
+        (
+            ["-"],
+            "nbtext: --model: a model search reads the texts several times, which SOURCE does not allow; give files "
+            "or directories",
+        ),
         (
             ["x.jsonl", "--budget", "soon"],
             "nbtext: Invalid value for '--budget': 'soon' is not a time; write 30s or 5m",

@@ -114,7 +114,7 @@ def test_verbose_says_when_the_kernel_cannot_help(nbtext: Any, letters: Path, tm
 
 def test_a_model_does_not_go_to_a_terminal(on_a_terminal: Any, letters: Path) -> None:
     """Without -o and without a pipe, training asks where the model should go."""
-    assert "a binary result is not printed on a terminal" in on_a_terminal("train", str(letters / "train"))
+    assert "the result is binary, and standard output is a terminal" in on_a_terminal("train", str(letters / "train"))
 
 
 def test_a_co_process(model: str) -> None:

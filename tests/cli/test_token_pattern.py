@@ -29,7 +29,7 @@ def test_one_long_text_has_its_own_record(nbtext: Any, source: Path, jobs: str) 
     result = nbtext("predict", "new.jsonl", "-m", "m.joblib", "--to", "jsonl", "-j", jobs, cwd=source)
     records = [json.loads(line) for line in result.out.splitlines()]
     assert [record["label"] for record in records] == ["a", None, "a"]
-    assert "too long for a token pattern" in records[1]["reason"]
+    assert "too long for a custom token pattern" in records[1]["reason"]
     assert result.status == 0, result.err
 
 
@@ -44,4 +44,7 @@ def test_what_learns_names_it(nbtext: Any, source: Path, command: list[str]) -> 
     """Training stops, as for any document that cannot be used, and names the document."""
     result = nbtext(command[0], "new.jsonl", "--token-pattern", "[a-z]+", *command[1:], "-o", "out.npz", cwd=source)
     assert (result.status, result.err.count("\n")) == (1, 1)
-    assert "new.jsonl:2: a text of more than 5,000,000 characters is too long for a token pattern" in result.err
+    assert (
+        "new.jsonl:2: a text has more than 5,000,000 characters, which is too long for a custom token pattern"
+        in result.err
+    )

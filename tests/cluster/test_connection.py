@@ -21,9 +21,13 @@ KILLED = KilledWorker("count_shard-1", SimpleNamespace(address="tcp://10.0.0.1:1
     [
         (
             KILLED,
-            "several workers ended at the same shard; they may have too little memory: try a smaller --shard-bytes",
+            "several workers stopped while they processed the same shard; they may have too little memory: try a "
+            "smaller --shard-bytes",
         ),
-        (ModuleNotFoundError("No module named 'nbtext'"), "the workers lack nbtext (No module named 'nbtext')"),
+        (
+            ModuleNotFoundError("No module named 'nbtext'"),
+            "nbtext is not installed on the workers (No module named 'nbtext')",
+        ),
         (TimeoutError("late"), "does not answer (TimeoutError); check that the scheduler is running and has workers"),
         (CancelledError("count_shard-1"), "the work failed (CancelledError: count_shard-1)"),
         (ValueError("a\nb"), "the work failed (ValueError: a)"),

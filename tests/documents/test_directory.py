@@ -114,7 +114,7 @@ def test_a_tree_without_files_is_an_error(opened: Callable[..., Any], tmp_path: 
     (tmp_path / "empty").mkdir()
     if hidden:
         plant(tmp_path, ".x")
-    with pytest.raises(InputError, match="holds no file to read") as caught:
+    with pytest.raises(InputError, match="contains no file to read") as caught:
         opened(tmp_path)
     assert caught.value.where == str(tmp_path)
     assert ("hidden file or folder: 1" in str(caught.value)) is hidden
@@ -124,7 +124,7 @@ def test_a_missing_path_is_an_error(opened: Callable[..., Any], tmp_path: Path) 
     """A path that is not there is said at once, with what would help."""
     with pytest.raises(InputError, match="cannot be read: No such file or directory; check the path"):
         opened(tmp_path / "missing")
-    with pytest.raises(InputError, match="a path cannot hold a NUL"):
+    with pytest.raises(InputError, match="a path cannot contain a NUL character"):
         opened("a\0b")
 
 
@@ -160,7 +160,7 @@ def test_files_are_bounded(problems: Callable[..., Any], read: Callable[..., Any
     """A file with more than --max-document-bytes is a problem; one with exactly as many is a document."""
     plant(tmp_path, "a/12", "a/123")
     assert problems(tmp_path, max_document_bytes=4) == [
-        f"{tmp_path}/a/123: the document has more than 4 bytes; --max-document-bytes allows more"
+        f"{tmp_path}/a/123: the document has more than 4 bytes; raise the limit with --max-document-bytes"
     ]
 
 

@@ -162,7 +162,7 @@ def test_a_tree_of_line_files_takes_labels_from_folders(read: Callable[..., Any]
 def test_a_line_that_is_too_long_is_a_problem(problems: Callable[..., Any], tmp_path: Path, last: str) -> None:
     """A line above --max-document-bytes is named with its number, and the lines around it are read."""
     (tmp_path / "x.jsonl").write_text('{"text": "a"}\n{"text": "' + "b" * 100 + '"}\n{"text": "c"}' + last)
-    said = f"{tmp_path}/x.jsonl:2: the document has more than 50 bytes; --max-document-bytes allows more"
+    said = f"{tmp_path}/x.jsonl:2: the document has more than 50 bytes; raise the limit with --max-document-bytes"
     assert problems(tmp_path / "x.jsonl", max_document_bytes=50) == [said]
 
 

@@ -142,7 +142,7 @@ def test_several_sources_are_one(read: Callable[..., Any], opened: Callable[...,
     paths = [tmp_path / "b.jsonl", tmp_path / "c", tmp_path / "a.txt"]
     assert [texts for _, texts, _ in read(*paths)] == [("b",), ("c",), ("a",)]
     assert (opened(*paths).size, opened(paths[0], paths[2]).size, opened(paths[1]).unit) == (None, 16, "files")
-    with pytest.raises(InputError, match="there is nothing to read"):
+    with pytest.raises(InputError, match="no SOURCE is given"):
         opened()
 
 

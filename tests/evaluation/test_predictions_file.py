@@ -42,9 +42,13 @@ def test_round_trip(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("p.jsonl", '{"id": "plain", "label": "a", "scores": {}}\n{"id": 3}\n', "p.jsonl:2: this is not a prediction"),
+        (
+            "p.jsonl",
+            '{"id": "plain", "label": "a", "scores": {}}\n{"id": 3}\n',
+            "p.jsonl:2: the record is not a prediction",
+        ),
         ("p.jsonl", '{"id": "x", "label": "a", "scores": {"a": 2}}\n', "p.jsonl:1"),
-        ("p.tsv", "x\ta\t0.5\nx\ta\t0.5\n", "p.tsv:2: the id x is here a second time"),
+        ("p.tsv", "x\ta\t0.5\nx\ta\t0.5\n", "p.tsv:2: the id x occurs twice"),
         ("p.tsv", "no columns\n", "p.tsv:1"),
         ("p.tsv", "x\ta\t0.5\n", "there is no prediction for plain"),
         ("p.csv", "id,label,probability\nx,a,much\n", "p.csv:2"),

@@ -71,7 +71,7 @@ def test_what_times_sort_by(times: list[str]) -> None:
 def test_a_time_unlike_the_others() -> None:
     """A date among text is text; text among dates is an error that shows it."""
     assert sort_keys(["2024-05-06", "spring", "fall"]).tolist() == ["2024-05-06", "spring", "fall"]
-    with pytest.raises(SettingsError, match="'spring' is not a date, as most of them are"):
+    with pytest.raises(SettingsError, match="'spring' is not a date, as are most of the others"):
         sort_keys(["2024-05-06", "2024-05-07", "spring"])
 
 
@@ -81,7 +81,7 @@ def test_one_group_and_one_time() -> None:
     for deal in (lambda: grouped_folds(same, 2, seed=1), lambda: time_series_folds(same, 5)):
         with pytest.raises(SettingsError, match="all documents have the same"):
             deal()
-    with pytest.raises(SettingsError, match="3 folds of 2 groups"):
+    with pytest.raises(SettingsError, match="3 folds need 3 groups; found 2"):
         grouped_folds(np.array(["x", "y"], dtype=object), 3, seed=1)
 
 

@@ -104,7 +104,7 @@ def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.Monkey
 def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     """A matcher's memory grows with the text; the default tokens have no such limit."""
     monkeypatch.setattr(regex_timeout, "MAX_CHARACTERS", 100)
-    with pytest.raises(InputError, match="too long for a token pattern"):
+    with pytest.raises(InputError, match="too long for a custom token pattern"):
         counter(FeatureSettings(token_pattern=r"\w+")).rows([["short", "x" * 101]])
     assert counter(FeatureSettings()).rows([["x" * 101]]).n_tokens.tolist() == [1]
 

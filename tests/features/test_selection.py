@@ -122,8 +122,8 @@ def test_equal_scores_are_equal_whatever_their_last_bit() -> None:
         ({"min_df": 5}, SettingsError, "--min-df: 5 is more than the number of documents, 4"),
         ({"min_df": 3, "max_df": 2}, SettingsError, "with 4 documents, --max-df 2 is less than --min-df 3"),
         ({"min_df": 0}, SettingsError, "^min_df: 0 is less than 1"),
-        ({"max_df": 1.5}, SettingsError, "^max_df: 1.5 is no share"),
-        ({"min_df": float("nan")}, SettingsError, "^min_df: nan is no share"),
+        ({"max_df": 1.5}, SettingsError, "^max_df: 1.5 is not a proportion"),
+        ({"min_df": float("nan")}, SettingsError, "^min_df: nan is not a proportion"),
         ({"max_features": 0}, SettingsError, "^max_features: 0 is less than 1"),
         ({"select": ("mi", 0)}, SettingsError, "^select: 0 is less than 1"),
         ({"select": ("gini", 1)}, SettingsError, "--select: unknown criterion gini; write mi:N or chi2:N"),
@@ -139,7 +139,7 @@ def test_limits_that_make_no_sense_are_refused(options: dict[str, Any], error: t
 def test_nothing_can_be_selected_from_nothing() -> None:
     """Documents without any feature, and labels without a difference, are errors."""
     nothing = ClassCounts(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    with pytest.raises(ModelError, match="the documents hold no feature"):
+    with pytest.raises(ModelError, match="no document contains a feature"):
         selected_columns(nothing, np.array([3]), FeatureSettings())
     sums, class_documents = counted(CORPUS, np.zeros(4, dtype=np.int64))
     with pytest.raises(ModelError, match="--select: mi needs documents of two labels"):

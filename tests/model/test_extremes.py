@@ -140,8 +140,8 @@ def test_a_matrix_of_too_large_counts_is_refused() -> None:
     names = np.frombuffer(b"redround", dtype=np.uint8), np.array([0, 3, 8])
     for data, said in (
         ([1, 2**33], "above 2,147,483,647"),
-        ([1.0, 1e19], "may overflow"),
-        ([1e308, 1e308], "may overflow"),
+        ([1.0, 1e19], "could overflow"),
+        ([1e308, 1e308], "could overflow"),
     ):
         entries = np.array(data), np.array([0, 1], dtype=np.int32), np.array([0, 1, 2])
         matrix = Matrix(*entries, 2, *names, ["1", "2"], ["a", "b"], asdict(FeatureSettings()))
@@ -156,5 +156,5 @@ def test_a_matrix_of_columns_that_its_settings_do_not_make_is_refused(hash_bits:
     entries = np.array([1, 1]), np.array([0, 2], dtype=np.int32), np.array([0, 1, 2])
     arrays = np.frombuffer(names[0], dtype=np.uint8), np.array(names[1])
     matrix = Matrix(*entries, 3, *arrays, ["1", "2"], ["a", "b"], asdict(FeatureSettings(hash_bits=hash_bits)))
-    with pytest.raises(InputError, match="lacks valid settings"):
+    with pytest.raises(InputError, match="does not contain valid feature settings"):
         TextClassifier().fit_matrix(matrix)

@@ -131,8 +131,8 @@ def test_fields_apart() -> None:
         ({"idf": "smooth"}, "a multinomial model of weights cannot generate"),
         ({"tf": "binary"}, "a multinomial model of weights cannot generate"),
         ({"hash_bits": 8}, "hashed features have no names"),
-        ({"ngrams": (1, 2)}, "features that overlap"),
-        ({"analyzer": "char", "ngrams": (3, 3)}, "features that overlap"),
+        ({"ngrams": (1, 2)}, "n-grams overlap"),
+        ({"analyzer": "char", "ngrams": (3, 3)}, "n-grams overlap"),
     ],
     ids=str,
 )

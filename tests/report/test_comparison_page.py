@@ -97,7 +97,10 @@ def test_what_the_tests_say(visit: Callable[..., Any], pages: dict[str, Path]) -
     assert cells[-3:] == ["1", "3", "0.62"]
     sentences = shown.locator(".findings li").all_inner_texts()
     assert "a.joblib is significantly more accurate (McNemar's test, p < 0.001)" in sentences[0]
-    assert "Only c.joblib is correct once, only a.joblib 3 times: the difference is not significant" in sentences[1]
+    assert (
+        "c.joblib alone is correct on 1 document, and a.joblib alone on 3: the difference is not significant"
+        in sentences[1]
+    )
     assert shown.locator("#models .scrolls tbody tr").last.locator("td").last.inner_text() == "3.0 kB"
 
 
