@@ -204,13 +204,6 @@ def _read_state(target: str) -> State | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _check_unchanged(target: str) -> None:
-    """Raise OutputError if this process has locked the target and another one has changed it since."""
-    if target in _states_when_locked and _read_state(target) != _states_when_locked[target]:
-        hint = "nothing was written; run the command again"
-        raise OutputError("it was changed by another program since this command began", where=target, hint=hint)
-
-
 @contextmanager
 def _replacing(target: str) -> Iterator[BinaryIO]:
     """Open a temporary file in the directory of the target; at the end, flush it to the disk and rename it.
@@ -233,7 +226,10 @@ def _replacing(target: str) -> Iterator[BinaryIO]:
                 # os.link follows the link in /proc only if a directory is given, although an absolute path needs none
                 os.link(f"{OPEN_FILES}/{descriptor}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
                 is_named = True
-        _check_unchanged(target)
+        # this process has locked the target, and another one has changed it
+        if target in _states_when_locked and _read_state(target) != _states_when_locked[target]:
+            hint = "nothing was written; run the command again"
+            raise OutputError("it was changed by another program since this command began", where=target, hint=hint)
         os.replace(temporary, target)
     except BaseException:
         if is_named:

@@ -126,7 +126,14 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
         if given is not None:
             features = replace(features, vocabulary=tuple(given.terms))
         modelling = _read_settings(record, "model", ModelSettings)
-        labels = _read_labels(record)
+        names = _read_vocabulary(record, "labels")
+        if names is None or not len(names):
+            raise audit.invalid_value("labels", "should hold at least one label")
+        if (longest := max(map(len, names.terms))) > MAX_LABEL_CHARACTERS:
+            raise audit.invalid_value(
+                "labels", f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}"
+            )
+        labels = tuple(names.terms)
         if (audit.read_optional(record, "sample", dict) is None) != (modelling.keep_sample is None):
             raise audit.invalid_value("sample", "should be there where one is kept, and only there")
         fitted = _read_fitted_model(record, features, modelling, labels)
@@ -149,17 +156,6 @@ def _check_path(path: str | os.PathLike[str]) -> str:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"the path of a model file is a str or os.PathLike, not {type(path).__name__}")
     return os.fsdecode(path)
-
-
-def _read_labels(record: Record) -> tuple[str, ...]:
-    labels = _read_vocabulary(record, "labels")
-    if labels is None or not len(labels):
-        raise audit.invalid_value("labels", "should hold at least one label")
-    if (longest := max(map(len, labels.terms))) > MAX_LABEL_CHARACTERS:
-        raise audit.invalid_value(
-            "labels", f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}"
-        )
-    return tuple(labels.terms)
 
 
 def _given_vocabulary(features: FeatureSettings) -> Vocabulary | None:

@@ -191,7 +191,12 @@ class Reader:
         match operation:
             case b"\x93":  # STACK_GLOBAL
                 attribute, module = self._stack.pop(), self._stack.pop()
-                self._stack.append(_find_name(module, attribute))
+                if type(module) is not str or type(attribute) is not str:
+                    raise code_error("a name that is no text")
+                name = f"{module}.{attribute}"
+                if name not in NAMES or (module, attribute) != tuple(name.rsplit(".", 1)):
+                    raise code_error(name)
+                self._stack.append(NAMES[name])
             case b"\x81":  # NEWOBJ
                 arguments, kind = self._stack.pop(), self._stack.pop()
                 if kind is not ARRAY_WRAPPER or arguments != ():
@@ -199,7 +204,19 @@ class Reader:
                 self._stack.append(ArrayWrapper())
             case b"R":  # REDUCE
                 arguments, function = self._stack.pop(), self._stack.pop()
-                self._stack.append(_make_item_type(function, arguments))
+                if not isinstance(function, Name) or not isinstance(arguments, tuple):
+                    raise code_error("a call of something that is no function")
+                if (
+                    function is not DTYPE
+                    or not is_exactly(arguments[1:], (False, True))
+                    or type(arguments[0]) is not str
+                ):
+                    raise code_error(f"a call of {function.name}")
+                if arguments[0] not in ITEM_BYTES:
+                    raise foreign_error(
+                        f"holds an array of dtype {arguments[0][:20]!r}, not of numbers or truth values"
+                    )
+                self._stack.append(ItemType(arguments[0]))
             case b"b":  # BUILD
                 state, target = self._stack.pop(), self._stack.pop()
                 self._stack.append(self._complete(target, state))
@@ -270,22 +287,3 @@ class Reader:
 
     def _damaged_error(self, what: str) -> ArtifactError:
         return DamagedError(f"byte {self._stream.position:,}: {what}")
-
-
-def _find_name(module: object, attribute: object) -> Name:
-    if type(module) is not str or type(attribute) is not str:
-        raise code_error("a name that is no text")
-    name = f"{module}.{attribute}"
-    if name not in NAMES or (module, attribute) != tuple(name.rsplit(".", 1)):
-        raise code_error(name)
-    return NAMES[name]
-
-
-def _make_item_type(function: object, arguments: object) -> ItemType:
-    if not isinstance(function, Name) or not isinstance(arguments, tuple):
-        raise code_error("a call of something that is no function")
-    if function is not DTYPE or not is_exactly(arguments[1:], (False, True)) or type(arguments[0]) is not str:
-        raise code_error(f"a call of {function.name}")
-    if arguments[0] not in ITEM_BYTES:
-        raise foreign_error(f"holds an array of dtype {arguments[0][:20]!r}, not of numbers or truth values")
-    return ItemType(arguments[0])

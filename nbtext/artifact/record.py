@@ -37,12 +37,17 @@ def read_calibration(record: Record, n_classes: int) -> Calibration:
     temperature = threshold = None
     if audit.read_optional(record, "calibration.temperature", dict) is not None:
         audit.read_section(record, "calibration.temperature", ("a", "b", "noise"))
+        noise = audit.read_number(record, "calibration.temperature.noise", least=0, most=1 / (1 + exp(-LARGEST)))
+        if 0 < noise < exp(-LARGEST) / 2:
+            raise audit.invalid_value(
+                "calibration.temperature.noise", f"should be 0 or at least {exp(-LARGEST) / 2:g}, and is {noise:g}"
+            )
         temperature = TemperatureScaling(
             audit.read_number(
                 record, "calibration.temperature.a", least=1e-100, most=1e100
             ),  # has the unit of the scores
             audit.read_number(record, "calibration.temperature.b", least=-LARGEST, most=LARGEST),
-            _read_noise(record),
+            noise,
         )
     if audit.read_optional(record, "calibration.outlier_threshold", float) is not None:
         threshold = audit.read_number(record, "calibration.outlier_threshold")
@@ -54,15 +59,6 @@ def read_calibration(record: Record, n_classes: int) -> Calibration:
         _read_quantiles(record, "calibration.likelihoods"),
         threshold,
     )
-
-
-def _read_noise(record: Record) -> float:
-    noise = audit.read_number(record, "calibration.temperature.noise", least=0, most=1 / (1 + exp(-LARGEST)))
-    if 0 < noise < exp(-LARGEST) / 2:
-        raise audit.invalid_value(
-            "calibration.temperature.noise", f"should be 0 or at least {exp(-LARGEST) / 2:g}, and is {noise:g}"
-        )
-    return noise
 
 
 def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:

@@ -103,7 +103,13 @@ class ExpectationMaximization:
             gain = log_likelihoods[-1] - log_likelihoods[-2] if step > 0 else np.inf
             if gain <= MIN_GAIN * abs(log_likelihoods[-1]):
                 break
-            statistics = self._expected_statistics(labeled, posteriors)
+            expected = self.unlabeled.transpose(labeled.n_features) @ posteriors
+            expected.sort_indices()
+            total = _matrix(labeled) + self.weight * expected
+            documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
+            # the multinomial model ignores documents; in the Bernoulli model they equal the occurrences
+            indptr, classes = total.indptr.astype(np.int64), total.indices.astype(np.int32)
+            statistics = ClassStatistics(documents, indptr, classes, total.data, total.data)
         return Mixture(scorer, log_priors, tuple(log_likelihoods))
 
     def _compute_posteriors(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
@@ -115,16 +121,6 @@ class ExpectationMaximization:
         )
         return vstack([posteriors for posteriors, _ in parts], format="csr"), sum(marginal for _, marginal in parts)
 
-    def _expected_statistics(self, labeled: ClassStatistics, posteriors: csr_array) -> ClassStatistics:
-        """Return the labeled counts plus λ times the expected counts of the unlabeled documents in each class."""
-        expected = self.unlabeled.transpose(labeled.n_features) @ posteriors
-        expected.sort_indices()
-        total = _matrix(labeled) + self.weight * expected
-        documents = labeled.class_documents + self.weight * posteriors.sum(axis=0)
-        # the multinomial model ignores documents; for the Bernoulli model they equal the occurrences of binary counts
-        indptr, classes = total.indptr.astype(np.int64), total.indices.astype(np.int32)
-        return ClassStatistics(documents, indptr, classes, total.data, total.data)
-
     def _log_posterior(self, labeled: ClassStatistics, scorer: LinearScorer, marginal: float) -> float:
         """Return l(θ), up to a constant that does not depend on the model."""
         of_classes = _matrix(
@@ -133,12 +129,9 @@ class ExpectationMaximization:
         indptr, indices = of_classes.indptr.astype(np.int64), of_classes.indices.astype(np.int32)
         own = np.diagonal(scorer.scores(indptr, indices, of_classes.data))
         log_likelihood = float((own + (labeled.class_documents - 1) * scorer.bias).sum())
-        return log_likelihood + self.weight * marginal + self.smoothing * self._log_prior_density(scorer)
-
-    def _log_prior_density(self, scorer: LinearScorer) -> float:
         if self.model.log_prior_density is None:
             raise ValueError("the event model does not learn from unlabeled documents")
-        return self.model.log_prior_density(scorer)
+        return log_likelihood + self.weight * marginal + self.smoothing * self.model.log_prior_density(scorer)
 
 
 def _posteriors(scorer: LinearScorer, part: DocumentCounts) -> tuple[csr_array, float]:

@@ -61,18 +61,6 @@ class ModelSettings(LinearSettings):
 
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)
-        self._refuse_what_does_not_apply()
-        if self.smoothing is not None:
-            is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
-            _require(is_sound, self.smoothing, f"0 or from {SMALLEST:g} to {LARGEST:g}", "smoothing")
-        if isinstance(self.prior, str):
-            _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
-        if not 2 <= self.values <= MOST_VALUES:
-            raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="values")
-        is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
-        _require(is_sound, self.keep_sample, f"from 1 to {MOST_KEPT:,}", "keep_sample")
-
-    def _refuse_what_does_not_apply(self) -> None:
         defaults = {each.name: each.default for each in fields(self)}
         of_nbsvm = {"loss": "loss", "interpolation": "interpolation", "ratio_smoothing": "ratio_smoothing"}
         refused = {} if self.is_linear else {"C": "C"}
@@ -82,6 +70,15 @@ class ModelSettings(LinearSettings):
         for name, option in refused.items():
             if getattr(self, name) != defaults[name] and (self.is_linear or name not in self._record.options):
                 raise SettingsError(f"{self.model} does not use this option", where=option, hint="leave it out")
+        if self.smoothing is not None:
+            is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
+            _require(is_sound, self.smoothing, f"0 or from {SMALLEST:g} to {LARGEST:g}", "smoothing")
+        if isinstance(self.prior, str):
+            _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
+        if not 2 <= self.values <= MOST_VALUES:
+            raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="values")
+        is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
+        _require(is_sound, self.keep_sample, f"from 1 to {MOST_KEPT:,}", "keep_sample")
 
     @property
     def is_linear(self) -> bool:

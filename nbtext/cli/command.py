@@ -63,7 +63,9 @@ class Option(click.Option):
         return super().process_value(ctx, value)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        return self.names(ctx), " ".join(filter(None, (*self.sentences(), self._default())))
+        return self.names(ctx), " ".join(
+            filter(None, (*self.sentences(), f"[default: {self.default_help}]" if self.default_help else ""))
+        )
 
     def names(self, ctx: click.Context) -> str:
         """The names of the option, with a word for its value."""
@@ -76,9 +78,6 @@ class Option(click.Option):
         if isinstance(self.type, click.Choice):
             first = f"{first.rstrip('.')}: {', '.join(self.type.choices)}."
         yield from (first, *others)
-
-    def _default(self) -> str:
-        return f"[default: {self.default_help}]" if self.default_help else ""
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,15 @@ class Command(click.Command):
         self._deferred = {each.name for each in deferred}
         parameters = [each for part in parts for each in (part.options if isinstance(part, Stage) else (part,))]
         if any(isinstance(each.type, FileType) and each.type.is_output for each in parameters):
-            parameters.append(_force_option())
+            parameters.append(
+                Option(
+                    "--force",
+                    is_flag=True,
+                    title="Running",
+                    help="Overwrite an existing file of another kind: a model over another file, or another file over "
+                    "a model.",
+                )
+            )
         parameters += [
             Option("-h", is_flag=True, is_eager=True, expose_value=False, callback=_print_short_help, title="Running",
                    help="Print the most common options."),
@@ -289,12 +296,6 @@ def refuse(*stages: Stage[Any], because: str, but: tuple[str, ...] = ()) -> None
         source = ctx.get_parameter_source(option.name or "")
         if source is ParameterSource.COMMANDLINE and option.name not in but:
             raise SettingsError(because, where=option.flag, hint="leave it out")
-
-
-def _force_option() -> Option:
-    return Option("--force", is_flag=True, title="Running",
-                  help="Overwrite an existing file of another kind: a model over another file, or another file over a "
-                  "model.")  # fmt: skip
 
 
 def _write_text(formatter: click.HelpFormatter, text: str) -> None:

@@ -152,10 +152,24 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command, print at most one line about an error, and return the exit status."""
-    _replace_closed_streams()
+    if sys.stdout is None:  # it was closed when the program started; to write results to it is an error
+        sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     # joblib warns that it is slower without semaphores
     warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
-    _show_warnings(is_quiet=not {"-q", "--quiet"}.isdisjoint(arguments))
+    # each kind of nbtext's warnings once, in one line on standard error
+    show_others, shown = warnings.showwarning, set()
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
+        if not issubclass(category, NbtextWarning):
+            show_others(message, category, *place, **others)
+        elif category not in shown and {"-q", "--quiet"}.isdisjoint(arguments):
+            shown.add(category)
+            _print_error(f"warning: {message}", 0)
+
+    warnings.simplefilter("always", NbtextWarning)
+    warnings.showwarning = show
     try:
         status = cli.main(arguments, prog_name="nbtext", standalone_mode=False)
         sys.stdout.flush()
@@ -172,29 +186,6 @@ def run(arguments: list[str]) -> int:
             raise
         return _print_error(*_describe(error))
     return status if isinstance(status, int) else 0
-
-
-def _show_warnings(*, is_quiet: bool) -> None:
-    """Show each kind of nbtext's warnings once, in one line on standard error; other warnings as Python does."""
-    show_others, shown = warnings.showwarning, set()
-
-    def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
-        if not issubclass(category, NbtextWarning):
-            show_others(message, category, *place, **others)
-        elif category not in shown and not is_quiet:
-            shown.add(category)
-            _print_error(f"warning: {message}", 0)
-
-    warnings.simplefilter("always", NbtextWarning)
-    warnings.showwarning = show
-
-
-def _replace_closed_streams() -> None:
-    """Replace outputs that were closed when the program started; writing results to them is an error."""
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _describe(error: Exception) -> tuple[str, int]:

@@ -67,19 +67,15 @@ class Workers:
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         counted = [self._submit(count_shard, shard, source.settings, task, TOKEN_VERSIONS) for shard in shards]
         reports = [self._submit(report_of_work, each, priority=1) for each in counted]
-        total = self._add_up(counted)
-        del counted  # each is freed as soon as it is added
-        self._watch(reports, on_batch)
-        return counts_of(total.result()["counts"])
-
-    def _add_up(self, parts: Sequence[Future]) -> Future:
-        """Return the sum of counts, by a tree of additions; those near the root have priority, so that few wait."""
-        priority = 0
-        while len(parts) > 1:
+        parts, priority = counted, 0
+        while len(parts) > 1:  # a tree of additions; those near the root have priority, so that few wait
             priority += 1
             groups = [parts[start : start + N_ADDED] for start in range(0, len(parts), N_ADDED)]
             parts = [self._submit(add_counts, list(group), priority=priority) for group in groups]
-        return parts[0]
+        (total,) = parts
+        del counted, parts  # each is freed as soon as it is added
+        self._watch(reports, on_batch)
+        return counts_of(total.result()["counts"])
 
     def _watch(self, reports: Sequence[Future], on_batch: OnBatch | None) -> None:
         """Wait for all shards; raise the first problem in the order of the documents, as one thread would."""
@@ -116,7 +112,15 @@ class Workers:
             The output cannot be written.
         """
         if output.endswith(os.sep) or os.path.isdir(output):
-            for _ in self._predict_shards(source, task, on_batch, folder=_empty_folder(output)):
+            try:
+                os.makedirs(output, exist_ok=True)
+                names = os.listdir(output)
+            except OSError as error:
+                hint = "name a folder that can be written"
+                raise OutputError(f"cannot be made: {error.strerror}", where=output, hint=hint) from None
+            if any(name.startswith("part-") for name in names):
+                raise OutputError("contains the records of another run", where=output, hint="name a new folder")
+            for _ in self._predict_shards(source, task, on_batch, folder=output):
                 pass
             return
         with atomic_output(output) as file:
@@ -128,7 +132,14 @@ class Workers:
     ) -> Iterator[bytes]:
         """Yield the records of each shard, in order; nothing if they are written to a folder."""
         work = (
-            (predict_shard, shard, source.settings, task, TOKEN_VERSIONS, _target(folder, place, task.output_format))
+            (
+                predict_shard,
+                shard,
+                source.settings,
+                task,
+                TOKEN_VERSIONS,
+                os.path.join(folder, PART.format(place, task.output_format)) if folder is not None else None,
+            )
             for place, shard in enumerate(self._number_shards(source))
         )
         for record in self._in_order(work):
@@ -173,23 +184,6 @@ def prediction_task(model: str, decisions: DecisionSettings, output_format: str)
         return PredictionTask(model, stamp_of(model), decisions, output_format)
     except OSError as error:
         raise unreadable(model, error) from None
-
-
-def _empty_folder(path: str) -> str:
-    """Return the path of a folder, which is made if it is missing; OutputError if it cannot hold the records."""
-    try:
-        os.makedirs(path, exist_ok=True)
-        names = os.listdir(path)
-    except OSError as error:
-        hint = "name a folder that can be written"
-        raise OutputError(f"cannot be made: {error.strerror}", where=path, hint=hint) from None
-    if any(name.startswith("part-") for name in names):
-        raise OutputError("contains the records of another run", where=path, hint="name a new folder")
-    return path
-
-
-def _target(folder: str | None, place: int, form: str) -> str | None:
-    return os.path.join(folder, PART.format(place, form)) if folder is not None else None
 
 
 def _call(on_batch: OnBatch | None, report: Report) -> None:

@@ -86,7 +86,11 @@ class Encoding:
             return Decoded(data.decode(self.codec), 0)
         except UnicodeDecodeError as error:
             if self.is_strict:
-                raise _undecodable(error, self.codec) from None
+                found = error.object[error.start : error.start + 1].hex()
+                raise InputError(
+                    f"byte 0x{found} at {error.start} is not valid {self.codec}",
+                    hint="give the right --encoding, or use --encoding-errors replace",
+                ) from None
         text = data.decode(self.codec, "replace")
         genuine = data.decode(self.codec, "ignore").count("\ufffd")
         return Decoded(text, text.count("\ufffd") - genuine)
@@ -182,29 +186,17 @@ def decode_lines(data: bytes, encoding: Encoding) -> DecodedLines:
     try:
         texts = data.decode(encoding.codec).split("\n")
     except UnicodeDecodeError:
-        return _decode_each(encoding.split_lines(data), encoding)
+        decoded = DecodedLines([], {}, {})
+        for place, line in enumerate(encoding.split_lines(data)):
+            try:
+                text, repaired = encoding.decode_rest(line)
+            except InputError as problem:
+                text, repaired = "", 0
+                decoded.problems[place] = problem
+            decoded.texts.append(text)
+            if repaired:
+                decoded.repaired[place] = repaired
+        return decoded
     if not texts[-1]:
         texts.pop()
     return DecodedLines(texts, {}, {})
-
-
-def _decode_each(lines: list[bytes], encoding: Encoding) -> DecodedLines:
-    decoded = DecodedLines([], {}, {})
-    for place, line in enumerate(lines):
-        try:
-            text, repaired = encoding.decode_rest(line)
-        except InputError as problem:
-            text, repaired = "", 0
-            decoded.problems[place] = problem
-        decoded.texts.append(text)
-        if repaired:
-            decoded.repaired[place] = repaired
-    return decoded
-
-
-def _undecodable(error: UnicodeDecodeError, codec: str) -> InputError:
-    found = error.object[error.start : error.start + 1].hex()
-    return InputError(
-        f"byte 0x{found} at {error.start} is not valid {codec}",
-        hint="give the right --encoding, or use --encoding-errors replace",
-    )

@@ -186,19 +186,15 @@ def read_file_documents(
     """Yield files in blocks of at most 256; blocks of large files are smaller."""
     start, limit = 0, options.settings.max_document_bytes
     while start < len(paths):
-        stop = start + _block_size(paths[start : start + BLOCK_FILES : SAMPLE_STEP], limit)
+        sample = paths[start : start + BLOCK_FILES : SAMPLE_STEP]  # to stat each file is as slow as to read it
+        total = 0
+        for path in sample:
+            with suppress(OSError):
+                ratio = UNPACKED_RATIO if path.endswith(SPECIAL_SUFFIXES) else 1
+                total += min(os.stat(path).st_size * ratio, limit)
+        stop = start + max(1, min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1)))
         yield FileDocuments(list(paths[start:stop]), list(labels[start:stop]), options.encoding, limit, root)
         start = stop
-
-
-def _block_size(sample: Sequence[str], limit: int) -> int:
-    """Return the number of files in a block, from the sizes of a sample: stat of each file is as slow as reading it."""
-    total = 0
-    for path in sample:
-        with suppress(OSError):
-            ratio = UNPACKED_RATIO if path.endswith(SPECIAL_SUFFIXES) else 1
-            total += min(os.stat(path).st_size * ratio, limit)
-    return max(1, min(BLOCK_FILES, BLOCK_BYTES * len(sample) // max(total, 1)))
 
 
 def read_whole(stream: ByteStream, options: ReadOptions) -> Iterator[FileDocuments]:

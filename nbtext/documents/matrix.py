@@ -239,7 +239,11 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: s
 def _checked(arrays: Arrays) -> Matrix:
     """The matrix that the arrays are, if they fit together."""
     settings = _settings(arrays["nbtext"])
-    n_documents, n_features = _shape(arrays)
+    if arrays["format"].tobytes() != b"csr" or len(arrays["shape"]) != 2:
+        raise _UnfitError("it is not sparse by rows")
+    n_documents, n_features = arrays["shape"].tolist()
+    if n_documents != len(arrays["indptr"]) - 1 or not 0 <= n_features <= np.iinfo(np.int32).max:
+        raise _UnfitError("its shape does not fit its rows")
     _check_rows(arrays, n_documents, n_features)
     _check_offsets(arrays["feature_names"], arrays["feature_offsets"], "feature names")
     _check_features(arrays["feature_names"], arrays["feature_offsets"], n_features)
@@ -274,15 +278,6 @@ def _settings(content: NDArray[np.uint8]) -> dict[str, Any]:
         raise _UnfitError("it lacks valid settings")
     settings: dict[str, Any] = about["settings"]
     return settings
-
-
-def _shape(arrays: Arrays) -> tuple[int, int]:
-    if arrays["format"].tobytes() != b"csr" or len(arrays["shape"]) != 2:
-        raise _UnfitError("it is not sparse by rows")
-    n_documents, n_features = arrays["shape"].tolist()
-    if n_documents != len(arrays["indptr"]) - 1 or not 0 <= n_features <= np.iinfo(np.int32).max:
-        raise _UnfitError("its shape does not fit its rows")
-    return n_documents, n_features
 
 
 def _check_rows(arrays: Arrays, n_documents: int, n_features: int) -> None:
@@ -343,23 +338,15 @@ def write_matrix(matrix: Matrix, file: BinaryIO, *, output_format: str) -> None:
     if output_format == "npz":
         save_matrix(matrix, file)
     elif output_format == "svmlight":
-        _write_svmlight(matrix, file)
+        labels = sorted({label for label in matrix.labels if label is not None})
+        codes = {label: code for code, label in enumerate(labels)}
+        bounds = matrix.indptr.tolist()
+        for row, label in enumerate(matrix.labels):
+            entries = slice(bounds[row], bounds[row + 1])
+            pairs = zip((matrix.indices[entries] + np.int64(1)).tolist(), matrix.data[entries].tolist(), strict=True)
+            code = codes[label] if label is not None else -1
+            file.write(" ".join([str(code), *(f"{column}:{weight!r}" for column, weight in pairs)]).encode() + b"\n")
     else:
         from scipy.io import mmwrite
 
         mmwrite(file, matrix.csr(), comment=" documents x features, by nbtext", symmetry="general")
-
-
-def _write_svmlight(matrix: Matrix, file: BinaryIO) -> None:
-    """Write a line for each document: the position of its label among the sorted labels (-1: none), then column:weight.
-
-    Columns are numbered from 1.
-    """
-    labels = sorted({label for label in matrix.labels if label is not None})
-    codes = {label: code for code, label in enumerate(labels)}
-    bounds = matrix.indptr.tolist()
-    for row, label in enumerate(matrix.labels):
-        entries = slice(bounds[row], bounds[row + 1])
-        pairs = zip((matrix.indices[entries] + np.int64(1)).tolist(), matrix.data[entries].tolist(), strict=True)
-        code = codes[label] if label is not None else -1
-        file.write(" ".join([str(code), *(f"{column}:{weight!r}" for column, weight in pairs)]).encode() + b"\n")

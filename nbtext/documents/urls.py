@@ -98,19 +98,14 @@ def has_ranges(url: str) -> bool:
     if not is_http:
         return True
     with convert_errors(url):
-        return _answers_ranges(system, path)
+        from fsspec.asyn import sync
 
+        async def ask() -> bool:
+            session = await system.set_session()
+            async with session.get(system.encode_url(path), headers={"Range": "bytes=1-1"}) as answer:
+                return bool(answer.status == 206)
 
-def _answers_ranges(system: Any, path: str) -> bool:
-    """Whether a server answers a request for the second byte with this byte only (status 206)."""
-    from fsspec.asyn import sync
-
-    async def ask() -> bool:
-        session = await system.set_session()
-        async with session.get(system.encode_url(path), headers={"Range": "bytes=1-1"}) as answer:
-            return bool(answer.status == 206)
-
-    return bool(sync(system.loop, ask))
+        return bool(sync(system.loop, ask))
 
 
 def remote_size(url: str) -> int | None:

@@ -40,7 +40,13 @@ def validate_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: 
             hint="Reshape your data: array.reshape(-1, 1) if it has one feature, array.reshape(1, -1) if one sample",
         )
     rows: csr_array = csr_array(X if dense is None else dense.astype(np.float64), dtype=np.float64)
-    _check_shape(rows.shape, n_features, name)
+    for number, what in zip(rows.shape, ("sample", "feature"), strict=True):
+        if number == 0:
+            raise MatrixError(
+                f"Found array with 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required by {name}."
+            )
+    if n_features is not None and rows.shape[1] != n_features:
+        raise MatrixError(f"X has {rows.shape[1]} features, but {name} is expecting {n_features} features as input")
     if not np.isfinite(rows.data).all():
         raise MatrixError(f"Input X contains {'NaN' if np.isnan(rows.data).any() else 'infinity'}")
     if is_positive and rows.data.min(initial=0) < 0:
@@ -50,16 +56,6 @@ def validate_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: 
         rows.sum_duplicates()
         rows.eliminate_zeros()
     return rows
-
-
-def _check_shape(shape: tuple[int, int], n_features: int | None, name: str) -> None:
-    for number, what in zip(shape, ("sample", "feature"), strict=True):
-        if number == 0:
-            raise MatrixError(
-                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required by {name}."
-            )
-    if n_features is not None and shape[1] != n_features:
-        raise MatrixError(f"X has {shape[1]} features, but {name} is expecting {n_features} features as input")
 
 
 def validate_labels(y: Any, *, n_samples: int, name: str) -> NDArray[Any]:

@@ -111,25 +111,19 @@ def predict_documents(
         log_probabilities = model.log_probabilities(part)
         chosen = model.calibration.decide(log_probabilities)
         true_labels = [labels[k] for k in part.classes]
-        predictions = _predictions(log_probabilities, chosen, training.labels, true_labels)
+        n = len(true_labels)
+        predictions = Predictions(
+            [""] * n,
+            [training.labels[k] for k in chosen],
+            training.labels,
+            np.exp(log_probabilities),
+            np.ones(n),
+            [None] * n,
+            [None] * n,
+            list(true_labels),
+            chosen,
+        )
         yield apply_decisions(predictions, model.calibration, decisions)
-
-
-def _predictions(
-    log_probabilities: NDArray[np.float64], chosen: NDArray[np.int64], labels: tuple[str, ...], true_labels: list[str]
-) -> Predictions:
-    n = len(true_labels)
-    return Predictions(
-        [""] * n,
-        [labels[k] for k in chosen],
-        labels,
-        np.exp(log_probabilities),
-        np.ones(n),
-        [None] * n,
-        [None] * n,
-        list(true_labels),
-        chosen,
-    )
 
 
 def cross_validate_source(

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.streams import unreadable
@@ -70,6 +69,8 @@ class PredictionsFile:
             hint = "nbtext predict --to jsonl keeps the probabilities of documents without a label"
             raise InputError("the file has no predicted label", where=self._path, hint=hint)
         sets = [record.labels for record in records if record.labels is not None]
+        places = {label: place for place, label in enumerate(self._classes)}
+        best = [record.label or max(record.scores, key=record.scores.__getitem__, default="") for record in records]
         return Predictions(
             batch.ids,
             [record.label for record in records],
@@ -79,7 +80,7 @@ class PredictionsFile:
             [None] * len(records),
             [None] * len(records),
             batch.labels,
-            decided=self._decided(records),
+            decided=np.array([places.get(label, 0) for label in best], dtype=np.int64),
             label_sets=sets if len(sets) == len(records) else None,
         )
 
@@ -87,12 +88,6 @@ class PredictionsFile:
     def has_all_probabilities(self) -> bool:
         """Whether the probability of every label is known, not only of the predicted one."""
         return all(len(record.scores) in (0, len(self._classes)) for record in self._records.values())
-
-    def _decided(self, records: list[Record]) -> NDArray[np.int64]:
-        """Return the class of each record's label, or of its most probable label if it has none."""
-        places = {label: place for place, label in enumerate(self._classes)}
-        best = [record.label or max(record.scores, key=record.scores.__getitem__, default="") for record in records]
-        return np.array([places.get(label, 0) for label in best], dtype=np.int64)
 
     def _record(self, identity: str) -> Record:
         # an id whose bytes are not UTF-8 was written with escapes
@@ -125,7 +120,11 @@ def _records(path: str) -> Iterator[tuple[int, tuple[str, Record]]]:
             lines: Iterator[tuple[int, Any]] = _rows(file) if is_csv else enumerate(file, start=1)
             parse = _from_columns if is_csv else _from_json if first == "{" else _from_tsv
             for number, line in lines:
-                yield number, _parse_record(parse, line, f"{path}:{number}")
+                try:
+                    record: tuple[str, Record] = parse(line)
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                    raise InputError("the record is not a prediction", where=(f"{path}:{number}"), hint=HINT) from None
+                yield number, record
     except OSError as error:
         raise unreadable(path, error) from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -138,14 +137,6 @@ def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
     next(reader, None)
     for row in reader:
         yield reader.line_num, row
-
-
-def _parse_record(parse: Any, line: Any, where: str) -> tuple[str, Record]:
-    try:
-        record: tuple[str, Record] = parse(line)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise InputError("the record is not a prediction", where=where, hint=HINT) from None
-    return record
 
 
 def _from_json(line: str) -> tuple[str, Record]:

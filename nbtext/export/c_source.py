@@ -13,7 +13,6 @@ from nbtext.errors import ModelError
 from nbtext.export.exporter import Exporter, check_analyzer, named_features, probability_parameters
 from nbtext.features.analyzer import LONGEST_TOKEN
 from nbtext.features.formulas import format_formula
-from nbtext.features.weighting import Weighting
 from nbtext.model.fitted_model import FittedModel
 
 HEAD = """\
@@ -56,9 +55,10 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     settings, calibration = model.feature_settings, model.calibration
     scorer, weighting = model.scorer, model.weighting
     parameters = probability_parameters(model)
+    variables = {"count": "(count)", "length": "(length)"} | {k: repr(v) for k, v in weighting.parameters.items()}
     constants = {
         "LOWERCASE": int(settings.lowercase), "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
-        "WEIGH(count, length)": _format_term_frequency(weighting),
+        "WEIGH(count, length)": format_formula(weighting.term_frequency.formula, variables, log="log", maximum="fmax"),
         "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
         "A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"],
     }  # fmt: skip
@@ -80,12 +80,6 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
         yield _format_table("int32_t ", f"{name}[]", map(str, places.tolist()))
     yield _unicode_tables()
     yield files("nbtext.export").joinpath("classify.c").read_bytes()
-
-
-def _format_term_frequency(weighting: Weighting) -> str:
-    """Format the term frequency as a C expression."""
-    variables = {"count": "(count)", "length": "(length)"} | {k: repr(v) for k, v in weighting.parameters.items()}
-    return format_formula(weighting.term_frequency.formula, variables, log="log", maximum="fmax")
 
 
 def _format_table(kind: str, name: str, values: Iterable[str]) -> bytes:

@@ -83,7 +83,17 @@ def onnx_graph(model: FittedModel) -> Iterator[bytes]:
     terms = named_features(model).terms
     graph = Graph()
     counts, known = _add_counts(graph, terms)
-    weights = _add_weights(graph, model, counts, known)
+    weighting = model.weighting
+    weights = _term_frequencies(graph, weighting, counts, known)
+    if weighting.idf is not None:
+        weights = graph.with_constant("Mul", weights, weighting.idf, name="tfidf")
+    if weighting.norm != "none":
+        factors = (weights,) if weighting.norm == "l1" else (weights, weights)
+        powers = graph.add("Abs" if weighting.norm == "l1" else "Mul", *factors, name="sizes")
+        length = _add_sum(graph, powers, name="lengths")
+        length = length if weighting.norm == "l1" else graph.add("Sqrt", length, name="euclidean")
+        length = graph.with_constant("Max", length, np.finfo(np.float64).tiny, name="nonzero")
+        weights = graph.add("Div", weights, length, name="normalized")
     label, probabilities = _add_predictions(graph, model, _add_scores(graph, model, weights), known)
     onnx_graph = helper.make_graph(
         graph.nodes,
@@ -139,22 +149,6 @@ def _add_counts(graph: Graph, terms: list[str]) -> tuple[str, str]:
 def _add_sum(graph: Graph, values: str, *, name: str) -> str:
     axis = graph.constant(np.array([1], dtype=np.int64), f"{name}_axis")
     return graph.add("ReduceSum", values, axis, name=name, keepdims=1)
-
-
-def _add_weights(graph: Graph, model: FittedModel, counts: str, known: str) -> str:
-    """Add the weights norm(tf(count) · idf), shape (documents, n_features)."""
-    weighting = model.weighting
-    weights = _term_frequencies(graph, weighting, counts, known)
-    if weighting.idf is not None:
-        weights = graph.with_constant("Mul", weights, weighting.idf, name="tfidf")
-    if weighting.norm != "none":
-        factors = (weights,) if weighting.norm == "l1" else (weights, weights)
-        powers = graph.add("Abs" if weighting.norm == "l1" else "Mul", *factors, name="sizes")
-        length = _add_sum(graph, powers, name="lengths")
-        length = length if weighting.norm == "l1" else graph.add("Sqrt", length, name="euclidean")
-        length = graph.with_constant("Max", length, np.finfo(np.float64).tiny, name="nonzero")
-        weights = graph.add("Div", weights, length, name="normalized")
-    return weights
 
 
 def _term_frequencies(graph: Graph, weighting: Weighting, counts: str, known: str) -> str:

@@ -84,7 +84,10 @@ class Analyzer:
         """Return the tokens of a text that is already lowercased and stripped of accents."""
         tokens: list[str] = self._find_tokens(text)
         if len(text) > LONGEST_TOKEN // 4:
-            tokens = self._remove_long(tokens)
+            kept = [token for token in tokens if not is_too_long(token)]
+            with self._lock:
+                self._n_too_long += len(tokens) - len(kept)
+            tokens = kept
         if self.normalizer is None:
             return tokens
         return [word for word in map(self.normalizer.__getitem__, tokens) if word is not None]
@@ -94,12 +97,6 @@ class Analyzer:
         with self._lock:
             taken, self._n_too_long = self._n_too_long, 0
         return taken
-
-    def _remove_long(self, tokens: list[str]) -> list[str]:
-        kept = [token for token in tokens if not is_too_long(token)]
-        with self._lock:
-            self._n_too_long += len(tokens) - len(kept)
-        return kept
 
     def _word_features(self, text: str) -> list[str]:
         tokens = self.tokens(text)

@@ -95,7 +95,13 @@ def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: 
     """Return the model after it has learned more counts, made by the same settings; see `update_source`."""
     check_growth(model)
     if factor != NO_DECAY:
-        check_decay(model)
+        if model.fitted.model_settings.keep_sample is not None:
+            hint = "train it without --keep-sample"
+            raise ModelError(
+                "a model that retains a sample cannot give documents different weights", where="--half-life", hint=hint
+            )
+        if needs_all_documents(model.fitted.feature_settings, model.fitted.model_settings):
+            raise ModelError("this model cannot give documents different weights", where="--half-life")
     return _fit_again(model, decay_counts(model.counts, factor) + counts, model, jobs)
 
 
@@ -242,17 +248,6 @@ def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
     if factor == NO_DECAY:
         return counts
     return replace(counts, statistics=counts.statistics.decayed(factor), sample=concatenate(()), sample_size=0)
-
-
-def check_decay(model: TrainedModel) -> None:
-    """Raise ModelError unless older documents can weigh less in this model."""
-    if model.fitted.model_settings.keep_sample is not None:
-        hint = "train it without --keep-sample"
-        raise ModelError(
-            "a model that retains a sample cannot give documents different weights", where="--half-life", hint=hint
-        )
-    if needs_all_documents(model.fitted.feature_settings, model.fitted.model_settings):
-        raise ModelError("this model cannot give documents different weights", where="--half-life")
 
 
 def check_undecayed(model: TrainedModel) -> None:

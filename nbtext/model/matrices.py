@@ -7,7 +7,6 @@ from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import MOST_COUNTED, count_classes
 from nbtext.bayes.settings import ModelSettings
@@ -131,7 +130,9 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
     )
     frequencies = document_frequencies(sample.indices, n_features=n_features)
     vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
-    sample = replace(sample, hashes=_document_hashes(sample, vocabulary, n_features)).smallest(None)
+    buckets = np.arange(n_features, dtype=np.int32)
+    hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)
+    sample = replace(sample, hashes=document_hashes(sample, hashes[sample.indices])).smallest(None)
     statistics = count_classes(sample, n_features, len(labels))
     if keep_sample is not None:
         sample = sample.slice(0, min(keep_sample, len(sample)))
@@ -152,13 +153,6 @@ def _check_sampling(features: FeatureSettings, *, is_counted: bool) -> None:
             "the matrix lacks counts of its documents, so no sample can be retained",
             hint="train from the texts, or from a matrix of counts of all features",
         )
-
-
-def _document_hashes(sample: DocumentCounts, vocabulary: Vocabulary | None, n_features: int) -> NDArray[np.uint64]:
-    """Return the content hash that each document has when its text is counted."""
-    buckets = np.arange(n_features, dtype=np.int32)
-    hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)
-    return document_hashes(sample, hashes[sample.indices])
 
 
 def _frozen(value: Any) -> Any:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.diagnostics import Unlabeled
-from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnStep
 from nbtext.bayes.feature_marginals import FeatureMarginals
@@ -50,16 +49,16 @@ class Listener:
     on_step: OnStep = lambda step, log_likelihood: None
 
 
-def _supports(model: EventModel, settings: UnlabeledSettings) -> bool:
-    """Return whether an event model has the method of the settings."""
-    return model.has_feature_marginals if settings.marginals else model.log_prior_density is not None
-
-
 def check_semi_supervised(
     features: FeatureSettings, model_settings: ModelSettings, settings: UnlabeledSettings
 ) -> None:
     """Raise SettingsError unless the model can be trained on unlabeled documents with these settings."""
-    where, able = settings.method or "", [name for name, model in EVENT_MODELS.items() if _supports(model, settings)]
+    where = settings.method or ""
+    able = [
+        name
+        for name, model in EVENT_MODELS.items()
+        if (model.has_feature_marginals if settings.marginals else model.log_prior_density is not None)
+    ]
     if model_settings.model not in able:
         hint = f"use --model {' or '.join(able)}"
         raise SettingsError(

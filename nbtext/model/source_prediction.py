@@ -137,15 +137,12 @@ def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
         classes=parts[0].classes,
         **{name: _concatenate([getattr(part, name) for part in parts]) for name in columns},
     )
-    uncertainty = np.where(whole.known > 0, entropies(whole.probabilities), -1.0)
+    logs = np.log(np.where(whole.probabilities > 0, whole.probabilities, 1.0))
+    uncertainty = np.where(
+        whole.known > 0, np.asarray(np.nan_to_num(-(whole.probabilities * logs).sum(axis=1), nan=-1.0)), -1.0
+    )
     order = np.argsort(-uncertainty, kind="stable")
     return Predictions(classes=whole.classes, **{name: _reorder(getattr(whole, name), order) for name in columns})
-
-
-def entropies(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the entropy of each row in nats, shape (n_documents,); -1 for a row with NaN."""
-    logs = np.log(np.where(probabilities > 0, probabilities, 1.0))
-    return np.asarray(np.nan_to_num(-(probabilities * logs).sum(axis=1), nan=-1.0))
 
 
 def _concatenate(parts: list[Any]) -> Any:

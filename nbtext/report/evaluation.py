@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.metrics import METRICS, Evaluation
@@ -36,17 +36,14 @@ def format_evaluation(evaluation: Evaluation, *, output_format: str, screen: Scr
     if output_format == "table":
         return format_screen(_tables(evaluation, screen.width), screen)
     if output_format in ("json", "jsonl"):
-        return format_json(evaluation_record(evaluation), output_format=output_format)
+        record = asdict(evaluation)
+        record = {name: record[name] for name in ("documents", "unanswered")} | dict(record.pop("metrics")) | record
+        return format_json(
+            {name: value for name, value in record.items() if value is not None}, output_format=output_format
+        )
     if output_format == "markdown":
         return _markdown(evaluation)
     return format_rows(COLUMNS, _rows(evaluation), output_format=output_format)
-
-
-def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
-    """Return an evaluation as plain data, with the metrics by name; what was not measured is left out."""
-    record = asdict(evaluation)
-    record = {name: record[name] for name in ("documents", "unanswered")} | dict(record.pop("metrics")) | record
-    return {name: value for name, value in record.items() if value is not None}
 
 
 def _rows(evaluation: Evaluation) -> Iterator[Row]:

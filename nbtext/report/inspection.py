@@ -146,7 +146,11 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
         return
     yield from _lines(summary_lines(inspection))
     if inspection.confused:
-        yield _confused_table(inspection.confused)
+        table = new_table(*CONFUSED_COLUMNS)
+        table.columns[1].justify = "left"
+        for first, second, *numbers in _confused_rows(inspection.confused):
+            table.add_row(printable(first), printable(second), *(f"{number:,}" for number in numbers))
+        yield table
     if inspection.hyperplane is not None:
         yield ""
         yield from _plane_parts(inspection.hyperplane, width)
@@ -155,14 +159,6 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
         yield ""
         yield _label_line(view, inspection.by)
         yield _words([(feature.feature, f"{getattr(feature, field):{form}}") for feature in view.features], width)
-
-
-def _confused_table(pairs: tuple[ConfusedView, ...]) -> RenderableType:
-    table = new_table(*CONFUSED_COLUMNS)
-    table.columns[1].justify = "left"
-    for first, second, *numbers in _confused_rows(pairs):
-        table.add_row(printable(first), printable(second), *(f"{number:,}" for number in numbers))
-    return table
 
 
 def _plane_parts(plane: Hyperplane, width: int) -> Iterator[Text]:

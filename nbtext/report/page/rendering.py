@@ -62,7 +62,7 @@ class Chart:
         specification = json.loads(path.read_text(encoding="utf-8").replace("METRIC", self.metric))
         if self.rows_of is not None:
             return {"specification": specification, "rows_of": self.rows_of}
-        rows = [[_shorten(value) for value in row] for row in self.rows]
+        rows = [[(float(f"{value:.6g}") if isinstance(value, float) else value) for value in row] for row in self.rows]
         return {"specification": specification, "columns": self.columns, "rows": rows}
 
     def table(self) -> list[list[str]]:
@@ -71,10 +71,6 @@ class Chart:
         if len(rows) > MOST_ROWS:
             rows = [rows[round(place * (len(rows) - 1) / (MOST_ROWS - 1))] for place in range(MOST_ROWS)]
         return [[_show(value) for value in row] for row in rows]
-
-
-def _shorten(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _show(value: Any) -> str:
@@ -97,17 +93,12 @@ def check_page(feature: str, path: str) -> None:
     OutputError
         `path` cannot be written.
     """
-    check_extra(feature)
-    check_output(path)
-
-
-def check_extra(feature: str) -> None:
-    """Check that the libraries that make pages are installed; MissingExtra names the feature."""
     for module, library in (("jinja2", "Jinja2"), ("vl_convert", "vl-convert-python")):
         try:
             import_module(module)
         except ImportError:
             raise MissingExtra(feature, library=library, extra="report") from None
+    check_output(path)
 
 
 def write_page(path: str, page: bytes) -> None:
@@ -142,13 +133,17 @@ def render_page(
     style = _text("page.css")
     given = (data or {}) | {"charts": {chart.name: chart.plain() for chart in charts}}
     encoded = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    allowed = " ".join(map(_digest, running))
+    policy = (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+    )
     page: str = (
         _environment()
         .get_template(template)
         .render(
             content,
             charts={chart.name: chart for chart in charts},
-            policy=_policy(running, style),
+            policy=policy,
             style=style,
             scripts=running,
             data=encoded.replace("<", "\\u003c"),  # it cannot end the script element or begin a comment
@@ -156,12 +151,6 @@ def render_page(
         )
     )
     return page.encode("utf-8", "backslashreplace")
-
-
-def _policy(scripts: Sequence[str], style: str) -> str:
-    """Return the Content-Security-Policy: these scripts and this style, and nothing from anywhere else."""
-    allowed = " ".join(map(_digest, scripts))
-    return f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
 
 
 def _digest(text: str) -> str:
