@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
 
 from nbtext import TextClassifier
 from nbtext.bayes.calibration import fit_temperature
@@ -86,3 +87,17 @@ def test_negative_weights_are_for_linear_models() -> None:
     with pytest.raises(ModelError, match=r"multinomial needs weights >= 0.*--idf smooth"):
         TextClassifier(idf="plus-one").fit(texts, labels)
     TextClassifier(idf="plus-one", model="nbsvm").fit(texts, labels)
+
+
+def test_the_estimate_of_gaussian_models_is_unbiased() -> None:
+    """Over 20 splits of a data set, leave-one-out log-loss and accuracy are those of the test documents on average."""
+    X, y = load_breast_cancer(return_X_y=True)
+    estimates, results = [], []
+    for seed in range(20):
+        train, test, train_labels, test_labels = train_test_split(X, y, random_state=seed, test_size=0.3)
+        model = GaussianNB().fit(train, train_labels)
+        estimate = model.fitted_.estimate
+        estimates.append([estimate.log_loss, estimate.accuracy])
+        results.append([log_loss(test_labels, model.predict_proba(test)), model.score(test, test_labels)])
+    # the standard error of each mean is about 0.005
+    np.testing.assert_allclose(np.mean(estimates, axis=0), np.mean(results, axis=0), atol=0.015)
