@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
-from nbtext.cli.command import Option, command
+from nbtext.cli.command import Option, command, stage, typed_options
 from nbtext.cli.options import (
     CLUSTER_STAGE,
     DEBUG,
@@ -18,12 +18,16 @@ from nbtext.cli.options import (
     RUN_STAGE,
     SOURCES,
     VERBOSE,
+    Parsed,
     RunSettings,
+    parse_names,
     result_options,
 )
 from nbtext.cli.running import is_watched, open_documents, open_workers, result_file, result_format
+from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.report.settings import FIELDS, ColumnSettings
 
 if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings
@@ -32,6 +36,16 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import FittedModel
     from nbtext.model.predictor import Predictions
     from nbtext.model.settings import DecisionSettings
+
+COLUMN_STAGE = stage(
+    "columns", ColumnSettings, "Columns",
+    Option("--add-columns", is_flag=True, default=None,
+           help="Write the rows of SOURCE as they are, in its format, with predictions as further columns. SOURCE is "
+           f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}."),
+    Option("--columns", type=Parsed("NAME,…", parse_names),
+           help=f"Columns to add, of {', '.join(FIELDS)}."),
+    Option("--column-prefix", metavar="TEXT", help="Beginning of the names of added columns, such as predicted_."),
+)  # fmt: skip
 
 
 @command(
@@ -45,13 +59,14 @@ if TYPE_CHECKING:
     Option("--rank", type=click.Choice(["uncertainty"]), metavar="NAME",
            help="Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
            "probabilities first, for active learning. Memory holds all predictions."),
+    COLUMN_STAGE,
     DECISION_STAGE,
     INPUT_STAGE,
     CLUSTER_STAGE,
     RUN_STAGE,
     VERBOSE,
     DEBUG,
-    common="-m -o --to --resume --min-probability --coverage --explain --input-format --text-field -j",
+    common="-m -o --to --add-columns --resume --min-probability --coverage --explain --input-format --text-field -j",
     example="nbtext predict corpora/letters/test -m letters.joblib --to jsonl",
     notes="With --cluster, -o may be a directory. Then one file is written for each shard of SOURCE.\n\n"
     "Memory holds the model and a few batches of documents.",
@@ -63,6 +78,7 @@ def predict(
     output_format: str | None,
     resume: bool,
     rank: str | None,
+    columns: ColumnSettings,
     decisions: DecisionSettings,
     reading: ReadingSettings,
     cluster: ClusterSettings,
@@ -79,6 +95,10 @@ def predict(
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.records import write_predictions
 
+    if columns.add_columns:
+        _check_columns(output_format, resume=resume, rank=rank, cluster=cluster)
+        _add_columns(sources, model, output, columns, decisions, reading, run)
+        return
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     if decisions.explain is not None and chosen not in ("json", "jsonl"):
         raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")
@@ -107,6 +127,45 @@ def predict(
         if rank is not None:
             predictions = _rank(predictions)
         write_predictions(predictions, file, output_format=chosen, with_sets=decisions.coverage is not None)
+
+
+def _check_columns(output_format: str | None, *, resume: bool, rank: str | None, cluster: ClusterSettings) -> None:
+    """Raise SettingsError if an option was given that cannot be used with --add-columns."""
+    refused = {
+        "--to": (output_format, "the rows keep the format of SOURCE"),
+        "--resume": (resume, "the file is written completely or not at all"),
+        "--rank": (rank, "the rows keep their order"),
+        "--cluster": (cluster.cluster, "a cluster does not support it"),
+        "--spreadsheet-safe": ("--spreadsheet-safe" in typed_options(), "the rows keep their cells"),
+    }
+    for option, (value, why) in refused.items():
+        if value:
+            raise SettingsError(f"with --add-columns, {why}", where=option, hint="leave it out")
+
+
+def _add_columns(
+    sources: tuple[str, ...],
+    model: str,
+    output: str,
+    columns: ColumnSettings,
+    decisions: DecisionSettings,
+    reading: ReadingSettings,
+    run: RunSettings,
+) -> None:
+    """Write the rows of the sources with the predictions as further columns."""
+    from dataclasses import replace
+
+    from nbtext.artifact.model import load_model
+    from nbtext.documents.rows import Target
+    from nbtext.model.source_prediction import predict_source
+    from nbtext.report.columns import write_columns
+
+    fitted = load_model(model).fitted
+    run = replace(run, no_progress=run.no_progress or is_watched(output))
+    reading = replace(reading, keeps_rows=True)
+    with open_documents(sources, reading, run, input_unit=fitted.input_unit) as (source, on_batch):
+        predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        write_columns(predictions, Target(output, lambda: result_file(output, "jsonl")), columns, decisions)
 
 
 def _rank(predictions: Iterator[Predictions]) -> Iterator[Predictions]:

@@ -14,6 +14,7 @@ from nbtext.cli.command import typed_options
 from nbtext.cli.files import named_outputs
 from nbtext.cli.options import RunSettings
 from nbtext.documents.batch import Block
+from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, SettingsError, number_of, printable
@@ -47,7 +48,7 @@ def is_watched(output: str = "-") -> bool:
 
 def format_of(output: str, formats: Sequence[str]) -> str | None:
     """The format, among some, that the suffix of a file name implies; None if it implies none of them."""
-    found = SUFFIXES.get(os.path.splitext(output)[1].lower())
+    found = SUFFIXES.get(os.path.splitext(suffix_compression(output)[0])[1].lower())
     return found if found in formats else None
 
 
@@ -72,10 +73,12 @@ def screen(output: str = "-") -> Screen:
 def result_file(output: str, output_format: str) -> Iterator[BinaryIO]:
     """The file of a result, which is written completely or not at all.
 
-    Data may hold control characters. On a terminal they are written as escapes, as in tables.
+    Data may hold control characters. On a terminal they are written as escapes, as in tables. A file whose name says
+    so is compressed.
     """
     is_safe = is_spreadsheet_safe(output_format)
-    with atomic_output(output) as file:
+    compression = suffix_compression(output)[1]
+    with atomic_output(output) as plain, compress(plain, compression) as file:
         shown = cast("BinaryIO", _EscapedTerminal(file)) if is_watched(output) and output_format != "table" else file
         yield cast("BinaryIO", _SpreadsheetSafe(shown)) if is_safe else shown
 

@@ -41,6 +41,24 @@ class ReadBlock:
         return self.read
 
 
+class Rows(Protocol):
+    """The rows of a batch as the file has them, to which columns can be added."""
+
+    @property
+    def format(self) -> str:
+        """Return the name of the format, whose writer writes the rows."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Return the file of the rows, for errors."""
+        ...
+
+    def slice(self, start: int, stop: int) -> Rows:
+        """Return some rows; the first part has what precedes the first row, and the last part what follows."""
+        ...
+
+
 class Document(NamedTuple):
     """One text with its id and its label; None if the label is unknown."""
 
@@ -77,6 +95,8 @@ class Batch:
         The first line of each document; None if the ids are places.
     names : tuple of str
         The keys or columns of the first document without a label.
+    rows : Rows, optional
+        The documents as the file has them, if the settings keep them.
     """
 
     ids: list[str]
@@ -90,6 +110,7 @@ class Batch:
     origin: str = ""
     line_numbers: Sequence[int] | None = None
     names: tuple[str, ...] = ()
+    rows: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -120,6 +141,7 @@ class Batch:
             notes={},
             groups=self.groups[rows] if self.groups is not None else None,
             line_numbers=self.line_numbers[rows] if self.line_numbers is not None else None,
+            rows=self.rows.slice(start, stop) if self.rows is not None else None,
         )
 
     def drop(self, rows: Collection[int]) -> Batch:

@@ -1,11 +1,12 @@
-"""Decompress gzip, bzip2, xz and zstd, block by block."""
+"""Decompress gzip, bzip2, xz and zstd, block by block; and compress a file that is written."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol, cast
 
 from nbtext.errors import InputError, MissingExtra
 
@@ -102,6 +103,32 @@ def unpack(content: bytes, compression: str, *, limit: int) -> bytes:
     return b"".join(blocks)
 
 
+def compress(file: BinaryIO, compression: str | None) -> AbstractContextManager[BinaryIO]:
+    """Return a file that compresses what is written to it, and writes that to another file, which remains open.
+
+    The bytes do not depend on the time. A compression of None returns the file as it is.
+
+    Raises
+    ------
+    MissingExtra
+        No library for zstd is installed.
+    """
+    if compression is None:
+        return nullcontext(file)
+    packed: Any
+    if compression == "gzip":
+        packed = import_module("gzip").GzipFile("", "wb", 6, file, mtime=0)
+    elif compression == "zstd":
+        packed = _zstd_packer(file)
+    else:
+        packed = (
+            import_module("bz2").BZ2File(file, "wb")
+            if compression == "bzip2"
+            else import_module("lzma").open(file, "wb")
+        )
+    return cast("AbstractContextManager[BinaryIO]", packed)
+
+
 def too_long(limit: int) -> InputError:
     """Return the error for a document with more than `limit` bytes."""
     return InputError(f"the document has more than {limit:,} bytes", hint="raise the limit with --max-document-bytes")
@@ -194,6 +221,18 @@ def _zstd_unpacker() -> Unpacker:
     except ImportError:
         raise MissingExtra("reading .zst", library="zstandard", extra="zstd") from None
     return _ZstandardUnpacker(zstandard.ZstdDecompressor().decompressobj())
+
+
+def _zstd_packer(file: BinaryIO) -> Any:
+    if sys.version_info >= (3, 14):
+        from compression.zstd import ZstdFile
+
+        return ZstdFile(file, "wb")
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtra("writing .zst", library="zstandard", extra="zstd") from None
+    return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
 
 
 UNPACKERS: dict[str, Callable[[], Unpacker]] = {

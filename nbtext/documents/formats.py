@@ -50,6 +50,9 @@ class Format:
         Whether documents of a pipe can be read as soon as their lines arrive.
     is_choice : bool
         Whether --input-format offers the format.
+    writer : str
+        `module:function` in this package, which writes the rows of the format with columns added; "" if columns cannot
+        be added. The function has the signature of `rows.Writer`.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Format:
     is_splittable: bool = False
     is_live: bool = False
     is_choice: bool = True
+    writer: str = ""
 
     def begins(self, start: bytes) -> bool:
         """Whether the first line of a text identifies this format."""
@@ -69,8 +73,16 @@ class Format:
 
     def load_reader(self) -> Any:
         """Import and return the function that reads the format."""
-        module, _, function = self.reader.partition(":")
-        return getattr(import_module(f"nbtext.documents.{module}"), function)
+        return _load(self.reader)
+
+    def load_writer(self) -> Any:
+        """Import and return the function that writes rows of the format."""
+        return _load(self.writer)
+
+
+def _load(name: str) -> Any:
+    module, _, function = name.partition(":")
+    return getattr(import_module(f"nbtext.documents.{module}"), function)
 
 
 # If several formats have a suffix, the first one whose beginning matches is selected, otherwise the last one.
@@ -78,11 +90,25 @@ _records = (
     Format("dirs", "file", has_fields=False),
     Format("files", "file", "directory:read_whole", has_fields=False),
     Format(
-        "jsonl", "row", "jsonl:read_jsonl", (".jsonl", ".ndjson", ".json"), rb"\{", is_splittable=True, is_live=True
+        "jsonl",
+        "row",
+        "jsonl:read_jsonl",
+        (".jsonl", ".ndjson", ".json"),
+        rb"\{",
+        is_splittable=True,
+        is_live=True,
+        writer="rows:write_json",
     ),
-    Format("json", "row", "json_array:read_json_array", (".json",), rb"\[\s*(?:\{|\Z)"),
-    Format("csv", "row", "tables:read_csv", (".csv",)),
-    Format("tsv", "row", "tables:read_tsv", (".tsv", ".tab")),
+    Format(
+        "json",
+        "row",
+        "json_array:read_json_array",
+        (".json",),
+        rb"\[\s*(?:\{|\Z)",
+        writer="rows:write_json",
+    ),
+    Format("csv", "row", "tables:read_csv", (".csv",), writer="rows:write_table"),
+    Format("tsv", "row", "tables:read_tsv", (".tsv", ".tab"), writer="rows:write_table"),
     Format(
         "fasttext",
         "line",
@@ -101,6 +127,7 @@ _records = (
 )
 FORMATS = {record.name: record for record in _records}
 FORMAT_NAMES = tuple(record.name for record in _records if record.is_choice)
+WRITABLE_NAMES = tuple(record.name for record in _records if record.writer)
 
 
 def content_suffix(path: str) -> str:

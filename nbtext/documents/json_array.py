@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from json import JSONDecodeError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions, read_raw_blocks
@@ -18,6 +18,9 @@ from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
+
+if TYPE_CHECKING:
+    from nbtext.documents.rows import TextRows
 
 BLOCK_ITEMS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
@@ -35,6 +38,7 @@ class ArrayDocuments:
     origin: str
     settings: ReadingSettings
     size: int
+    rows: TextRows | None = None
 
     def batch(self) -> Batch:
         """Return the items as documents, with ids `FILE:NUMBER`. An error in an item becomes a problem of its row."""
@@ -42,12 +46,16 @@ class ArrayDocuments:
         for number, (item, repaired) in enumerate(self.items, self.first_number):
             place = f"{self.origin}{number}"
             if isinstance(item, InputError):
+                if self.rows is not None:  # as for a line that is too long
+                    raise item.locate(place)
                 builder.add_problem(item, place=place)
             else:
                 add_record(builder, item, self.settings, place=place)
             builder.batch.repaired_documents += repaired > 0
             builder.batch.repaired_bytes += repaired
-        return builder.finish()
+        batch = builder.finish()
+        batch.rows = self.rows
+        return batch
 
 
 def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayDocuments]:
@@ -59,33 +67,54 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayD
         The text is no JSON array, or an item has more characters than a document may have.
     """
     settings, origin = options.settings, origin_of(stream.path)
+    text = _Text(stream, options)
     items: list[tuple[Any, int]] = []
+    pieces: list[str] = []
     first_number, n_characters, position = 1, 0, 0
-    for item, length, repaired in _read_items(stream, options):
+
+    def block() -> ArrayDocuments:
+        rows = text.keep_rows(pieces, len(items), first_number) if settings.keeps_rows else None
+        return ArrayDocuments(items, first_number, origin, settings, stream.position - position, rows)
+
+    for item, length, repaired in _read_items(text):
         items.append((item, repaired))
         n_characters += length
+        if settings.keeps_rows:
+            pieces.append(text.take())
         if len(items) == BLOCK_ITEMS or n_characters >= BLOCK_CHARACTERS:
-            yield ArrayDocuments(items, first_number, origin, settings, stream.position - position)
-            items, first_number, n_characters, position = [], first_number + len(items), 0, stream.position
-    if items:
-        yield ArrayDocuments(items, first_number, origin, settings, stream.position - position)
+            yield block()
+            n_items, items, pieces = len(items), [], []
+            first_number, n_characters, position = first_number + n_items, 0, stream.position
+    if settings.keeps_rows:
+        pieces.append(text.take())
+    if items or pieces:
+        yield block()
 
 
 class _Text:
-    """The decoded text of a stream; the characters before `at` have been parsed."""
+    """The decoded text of a stream; the characters before `at` have been parsed, those before `_taken` were taken."""
 
     def __init__(self, stream: ByteStream, options: ReadOptions) -> None:
         encoding, bom_size = detect_bom(stream.head(), options.encoding)
+        self.encoding, self.bom = encoding, stream.head()[:bom_size]
         stream.skip(bom_size)
         self.path, self.limit = stream.path, options.settings.max_document_bytes
+        self._keeps_text = options.settings.keeps_rows
+        self._kept: list[str] = []
+        self._taken = 0
         self.buffer, self.at, self.line = "", 0, 1
         self.is_ended = False
         self._raw_blocks = read_raw_blocks(stream)
-        self._decoder = codecs.getincrementaldecoder(encoding.codec)("strict" if encoding.is_strict else "replace")
+        self._decoder = codecs.getincrementaldecoder(encoding.codec)(
+            "strict" if encoding.is_strict or self._keeps_text else "replace"
+        )
 
     def read_more(self) -> None:
         """Double the rest of the text, so that an item is parsed only a few times."""
         self.line += self.buffer.count("\n", 0, self.at)
+        if self._keeps_text:
+            self._kept.append(self.buffer[self._taken : self.at])
+        self._taken = 0
         self.buffer, self.at = self.buffer[self.at :], 0
         blocks, wanted = [self.buffer], max(len(self.buffer), 1)
         while wanted > 0 and not self.is_ended:
@@ -108,15 +137,30 @@ class _Text:
                 return self.buffer[self.at : self.at + 1]
             self.read_more()
 
+    def take(self) -> str:
+        """Return the parsed text since the last call, if text is kept."""
+        text = "".join((*self._kept, self.buffer[self._taken : self.at]))
+        self._kept, self._taken = [], self.at
+        return text
+
+    def keep_rows(self, pieces: list[str], n_items: int, first_number: int) -> TextRows:
+        """Return the items of a block as they are. A piece of the text ends where an item does."""
+        from nbtext.documents.rows import TextRows
+
+        lines = [piece.encode(self.encoding.codec) for piece in pieces]
+        ends, is_start = list(range(n_items)), first_number == 1
+        return TextRows(
+            "json", self.path, self.encoding, lines, ends, b"", first_number, is_start=is_start, bom=self.bom
+        )
+
     def error(self, what: str, hint: str = ARRAY_HINT) -> InputError:
         """Return an error at the current line."""
         line = self.line + self.buffer.count("\n", 0, self.at)
         return InputError(what, where=f"{origin_of(self.path)}{line}", hint=hint)
 
 
-def _read_items(stream: ByteStream, options: ReadOptions) -> Iterator[tuple[Any, int, int]]:
+def _read_items(text: _Text) -> Iterator[tuple[Any, int, int]]:
     """Yield each item, its length in characters, and its number of replacement characters for invalid bytes."""
-    text = _Text(stream, options)
     if text.skip_blanks() != "[":
         raise text.error("is no JSON array")
     separator = text.buffer[text.at]

@@ -10,15 +10,18 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtext.documents.batch import Batch, BatchBuilder, format_names, join_fields
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.lines import LineDocuments, read_line_documents
 from nbtext.documents.settings import ReadingSettings
-from nbtext.documents.streams import ByteStream
+from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 from nbtext.errors import InputError
+
+if TYPE_CHECKING:
+    from nbtext.documents.rows import TextRows
 
 try:
     from nbtext.documents._lines import scan
@@ -64,12 +67,40 @@ def read_jsonl(stream: ByteStream, options: ReadOptions) -> Iterator[LineDocumen
 
 def parse_jsonl(lines: LineDocuments) -> Batch:
     """Return a batch in which each line that is not blank is a document."""
+    batch = _parse_fast(lines)
+    batch = batch if batch is not None else _parse_with_json(lines)
+    if lines.settings.keeps_rows:
+        batch.rows = _keep_rows(lines, batch)
+    return batch
+
+
+def _parse_fast(lines: LineDocuments) -> Batch | None:
+    """Return the batch of usual lines; None if json must parse them."""
     for parse in (_parse_flat, _parse_with_orjson):
         try:
             return parse(lines)
         except (_UnusualLineError, ValueError, LookupError, TypeError):
             pass  # an unusual line, which the next parser parses or reports
-    return _parse_with_json(lines)
+    return None
+
+
+def _keep_rows(lines: LineDocuments, batch: Batch) -> TextRows:
+    """Return the lines of a batch as they are."""
+    from nbtext.documents.rows import TextRows
+
+    block, encoding = lines.block, lines.encoding
+    return TextRows(
+        "jsonl",
+        lines.origin.removesuffix(":") or STANDARD_INPUT,
+        encoding,
+        encoding.split_lines(block.data),
+        [line - block.first_line for line in batch.line_numbers or ()],
+        encoding.newline,
+        block.first_line,
+        is_ended=block.data.endswith(encoding.newline),
+        is_start=block.first_line == 1,
+        bom=lines.bom,
+    )
 
 
 def _parse_flat(lines: LineDocuments) -> Batch:
@@ -155,6 +186,8 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
                 raise decoded.problems[number]
             record = _parse_line(line)
         except InputError as problem:
+            if lines.settings.keeps_rows:  # no key can be added to the line
+                raise problem.locate(place) from None
             builder.add_problem(problem, place=place, line=line_number)
         else:
             add_record(builder, record, lines.settings, place=place, line=line_number)

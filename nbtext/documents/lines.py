@@ -34,6 +34,8 @@ class LineDocuments:
     settings : ReadingSettings
     parse : callable
         Parses a block that is not too long into a batch.
+    bom : bytes
+        The byte order mark of the file.
     """
 
     block: LineBlock
@@ -42,6 +44,7 @@ class LineDocuments:
     encoding: Encoding
     settings: ReadingSettings
     parse: Callable[[LineDocuments], Batch]
+    bom: bytes = b""
 
     @property
     def size(self) -> int:
@@ -54,6 +57,8 @@ class LineDocuments:
             return self.parse(self)
         place = self.place(0)
         problem = too_long(self.settings.max_document_bytes).locate(place)
+        if self.settings.keeps_rows:  # its bytes are not kept
+            raise problem
         n_columns = len(self.settings.text_field) if self.settings.separate_fields else 1
         return Batch([place], tuple([""] for _ in range(n_columns)), [None], {0: problem})
 
@@ -68,6 +73,7 @@ def read_line_documents(
     """Yield the lines of a stream, or of a range of its file, in blocks."""
     origin = origin_of(stream.path)
     encoding, bom_size = detect_bom(stream.head(), options.encoding)
+    bom = stream.head()[:bom_size]
     stream.skip(bom_size)
     limit = options.settings.max_document_bytes
     if options.byte_range is not None:
@@ -75,7 +81,7 @@ def read_line_documents(
     else:
         blocks = read_line_blocks(read_raw_blocks(stream), encoding, limit, position=lambda: stream.position)
     for block in blocks:
-        yield LineDocuments(block, origin, options.label, encoding, options.settings, parse)
+        yield LineDocuments(block, origin, options.label, encoding, options.settings, parse, bom)
 
 
 def origin_of(path: str) -> str:

@@ -21,3 +21,4 @@ class ReadingSettings:
     split_field: str | None = None  # the column, key or header of the group or the timestamp of a document
     input_unit: str | None = None  # "file": a file of plain text is one document; else each of its lines is
     max_document_bytes: int = 100_000_000
+    keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them

@@ -16,7 +16,7 @@ from nbtext.documents.batch import Batch, Block, Document, ReadBlock
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import Encoding, encoding_of
 from nbtext.documents.directory import list_tree, read_file_documents
-from nbtext.documents.formats import FORMAT_NAMES, FORMATS, is_mail
+from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.recognition import BINARY, recognize, recognize_output
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
@@ -273,6 +273,8 @@ def _read_shard(
     shard: Shard, settings: ReadingSettings, skipped: Counter[str], units: dict[str, str]
 ) -> Iterator[Block]:
     options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
+    if settings.keeps_rows and shard.reader != "file":
+        raise _not_writable(shard.root or shard.paths[0])
     if shard.reader == "files":
         return read_file_documents(shard.paths, shard.labels, options, shard.root)
     if shard.reader == "mails":
@@ -294,6 +296,8 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
         units[path] = found.unit
         if not found.has_fields:
             _check_joined(path, settings)
+        if settings.keeps_rows and not found.writer:
+            raise _not_writable(stream.path)
         if options.byte_range is not None and not found.is_splittable:
             raise InputError(f"a range of a file of the format {found.name} cannot be read", where=stream.path)
         if not found.reader:
@@ -305,6 +309,11 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
         yield from reader(stream, options)
     finally:
         stream.close()
+
+
+def _not_writable(path: str) -> InputError:
+    what = f"columns can be added only to {', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}"
+    return InputError(what, where=path, hint="--input-format names the format of a stream")
 
 
 def _reason_to_skip(stream: ByteStream, root: str, encoding: Encoding) -> str | None:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import csv
-import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtext.documents.batch import Batch, BatchBuilder, format_names
-from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_raw_blocks
-from nbtext.documents.decoding import Encoding, decode_lines, detect_bom
-from nbtext.documents.decompression import too_long
+from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
+from nbtext.documents.decoding import Encoding, detect_bom
+from nbtext.documents.delimited import (
+    SEPARATORS,
+    LineFeed,
+    Record,
+    find_separator,
+    read_csv_records,
+    read_tsv_records,
+)
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import ReadingSettings
 from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
 
+if TYPE_CHECKING:
+    from nbtext.documents.rows import TableRows
+
 BLOCK_ROWS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
-QUOTE_HINT = "double the quotes within a quoted column"
 DEFAULTS = ReadingSettings()
-
-_separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
-_inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 
 
 class Columns(NamedTuple):
@@ -39,16 +41,6 @@ class Columns(NamedTuple):
     group: int | None = None
 
 
-class Record(NamedTuple):
-    """A row: its columns (none of a blank line), its first and last line in the file, and what is wrong with it."""
-
-    columns: list[str]
-    first_line: int
-    last_line: int
-    problem: InputError | None = None
-    repaired: int = 0
-
-
 @dataclass(slots=True)
 class TableDocuments:
     """Documents that are some rows of a table; `size` is the bytes of the file that were read for them."""
@@ -59,9 +51,16 @@ class TableDocuments:
     settings: ReadingSettings
     separator: str  # in words
     size: int
+    rows: TableRows | None = None
 
     def batch(self) -> Batch:
-        """Pick the columns; a row that is broken, too short or too long is a problem."""
+        """Pick the columns; a row that is broken, too short or too long is a problem.
+
+        Raises
+        ------
+        InputError
+            The rows are kept, and no columns can be added to one that is broken or too long.
+        """
         texts, label, identity, names, group = self.columns
         builder = BatchBuilder(self.settings, self.origin)
         builder.batch.names = names
@@ -70,6 +69,8 @@ class TableDocuments:
             place = f"{self.origin}{line}"
             problem = record.problem or self._check_width(row)
             if problem is not None:
+                if self.rows is not None and (record.problem or len(row) > len(names)):
+                    raise problem.locate(place)
                 builder.add_problem(problem, place=place, line=line, repaired=repaired)
                 continue
             builder.add(
@@ -81,7 +82,9 @@ class TableDocuments:
                 line=line,
                 repaired=repaired,
             )
-        return builder.finish()
+        batch = builder.finish()
+        batch.rows = self.rows
+        return batch
 
     def _check_width(self, row: list[str]) -> InputError | None:
         texts, label, identity, names, group = self.columns
@@ -111,10 +114,12 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     """
     settings, limit = options.settings, options.settings.max_document_bytes
     encoding, bom_size = detect_bom(stream.head(), options.encoding)
+    bom = stream.head()[:bom_size]
     stream.skip(bom_size)
-    origin = origin_of(stream.path)
-    blocks = read_line_blocks(_convert_line_ends(stream, encoding), encoding, limit, position=lambda: stream.position)
-    feed = LineFeed(blocks, encoding, limit)
+    origin, newline = origin_of(stream.path), _line_end(stream, encoding)
+    raw_blocks = _convert_line_ends(stream, newline, encoding, is_strict=settings.keeps_rows)
+    blocks = read_line_blocks(raw_blocks, encoding, limit, position=lambda: stream.position)
+    feed = LineFeed(blocks, encoding, limit, keeps_raw=settings.keeps_rows)
     separator = "\t" if is_tsv else find_separator(feed, *_wanted_columns(settings))
     records = feed.check(
         read_tsv_records(feed) if is_tsv else read_csv_records(feed, where=origin, separator=separator)
@@ -126,21 +131,75 @@ def _read_table(stream: ByteStream, options: ReadOptions, *, is_tsv: bool) -> It
     if first.problem is not None:
         raise first.problem.locate(place)
     columns, is_header = find_columns(first.columns, settings, place=place)
-    position = 0
-    for group in _group_records(records if is_header else chain((first,), records)):
-        name = SEPARATORS.get(separator, separator)
-        yield TableDocuments(group, columns, origin, settings, name, stream.position - position)
-        position = stream.position
+    documents = TableDocuments([], columns, origin, settings, SEPARATORS.get(separator, separator), 0)
+    groups = _group_records(records if is_header else chain((first,), records))
+    if not settings.keeps_rows:
+        position = 0
+        for group in groups:
+            yield replace(documents, records=group, size=stream.position - position)
+            position = stream.position
+        return
+    from nbtext.documents.rows import TableRows
+
+    kind = TableRows("tsv" if is_tsv else "csv", stream.path, encoding, [], [], newline, bom=bom, is_start=True)
+    header_end = first.last_line - 1 if is_header else None
+    kind = replace(kind, separator=separator, names=columns.names, has_header=is_header, header_end=header_end)
+    yield from _keep_rows(groups, documents, kind, feed, stream)
 
 
-def _convert_line_ends(stream: ByteStream, encoding: Encoding) -> Iterator[bytes]:
-    """Yield the bytes of a table, with line feeds where lines end with a carriage return alone."""
-    head = stream.head()
-    raw_blocks = read_raw_blocks(stream)
-    carriage_return = "\r".encode(encoding.codec)
-    if encoding.width == 1 and carriage_return in head and encoding.newline not in head:
-        return (raw.replace(carriage_return, encoding.newline) for raw in raw_blocks)
-    return raw_blocks
+def _keep_rows(
+    groups: Iterator[list[Record]], documents: TableDocuments, rows: TableRows, feed: LineFeed, stream: ByteStream
+) -> Iterator[TableDocuments]:
+    """Yield the documents in blocks, with the lines as they are; the last block may have no document.
+
+    Parameters
+    ----------
+    documents, rows
+        All but what differs between the blocks.
+    """
+    first_line, position = 1, 0
+    for group in chain(groups, ([],)):
+        lines = feed.take_raw(group[-1].last_line if group else feed.line)
+        if not lines:
+            return
+        kept = replace(
+            rows,
+            lines=lines,
+            ends=[record.last_line - first_line for record in group],
+            widths=tuple(len(record.columns) for record in group),
+            first_line=first_line,
+            is_ended=feed.is_ended or feed.has_raw,
+        )
+        yield replace(documents, records=group, rows=kept, size=stream.position - position)
+        first_line, position = first_line + len(lines), stream.position
+        rows = replace(rows, is_start=False, header_end=None)
+
+
+def _line_end(stream: ByteStream, encoding: Encoding) -> bytes:
+    """Return the bytes that end lines: a line feed, or a carriage return where there are no line feeds."""
+    head, carriage_return = stream.head(), "\r".encode(encoding.codec)
+    is_return = encoding.width == 1 and carriage_return in head and encoding.newline not in head
+    return carriage_return if is_return else encoding.newline
+
+
+def _convert_line_ends(stream: ByteStream, newline: bytes, encoding: Encoding, *, is_strict: bool) -> Iterator[bytes]:
+    """Yield the bytes of a table, with line feeds where lines end with a carriage return alone.
+
+    Raises
+    ------
+    InputError
+        Some lines end with a carriage return, others with a line feed, and `is_strict` is set.
+    """
+    if newline == encoding.newline:
+        yield from read_raw_blocks(stream)
+        return
+    for raw in read_raw_blocks(stream):
+        if is_strict and encoding.newline in raw:
+            hint = "end all lines alike"
+            raise InputError(
+                "some lines end with a carriage return, others with a line feed", where=stream.path, hint=hint
+            )
+        yield raw.replace(newline, encoding.newline)
 
 
 def _group_records(records: Iterator[Record]) -> Iterator[list[Record]]:
@@ -199,202 +258,3 @@ def _wanted_columns(settings: ReadingSettings) -> tuple[set[str], int]:
 
 def _is_number(name: str) -> bool:
     return name.isascii() and name.isdecimal() and len(name) < 10
-
-
-class LineFeed:
-    """The lines of a file one by one, decoded, with their line ends; `line` is the number of the last one."""
-
-    def __init__(self, blocks: Iterable[LineBlock], encoding: Encoding, limit: int) -> None:
-        self.line = 0
-        self.limit = limit
-        self._oddities: dict[int, int | InputError] = {}  # by line: what was repaired, or why the line is empty instead
-        self._lines = self._decode(blocks, encoding)
-        self._returned: deque[str] = deque()
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._returned.popleft() if self._returned else next(self._lines)
-        self.line += 1
-        return line
-
-    def put_back(self, lines: list[str]) -> None:
-        """Return the last lines once more."""
-        self._returned.extendleft(reversed(lines))
-        self.line -= len(lines)
-
-    def _decode(self, blocks: Iterable[LineBlock], encoding: Encoding) -> Iterator[str]:
-        for block in blocks:
-            if block.is_too_long:
-                self._oddities[block.first_line] = too_long(self.limit)
-                yield "\n"
-                continue
-            decoded = decode_lines(block.data, encoding)
-            for oddities in (decoded.repaired, decoded.problems):
-                self._oddities.update({block.first_line + line: odd for line, odd in oddities.items()})
-            for text in decoded.texts:
-                yield text + "\n"
-
-    def check(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Yield the records that are not blank, with the repairs and the problems of their lines."""
-        for record in records:
-            if not self._oddities:
-                if record.columns or record.problem:
-                    yield record
-                continue
-            lines = range(record.first_line, record.last_line + 1)
-            oddities = [self._oddities.pop(line, 0) for line in lines]
-            problem = record.problem or next((odd for odd in oddities if isinstance(odd, InputError)), None)
-            if record.columns or problem:
-                repaired = sum(odd for odd in oddities if isinstance(odd, int))
-                yield record._replace(problem=problem, repaired=repaired)
-
-
-def find_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
-    """Return the separator of a CSV file, by its first line; a line `sep=;`, which spreadsheets write, decides.
-
-    names      of columns, any of which makes the line a header
-    n_columns  the highest number of a column that is wanted
-    """
-    line = next(feed, "")
-    if found := _separator_line.fullmatch(line):
-        return found[1]
-    feed.put_back([line] if line else [])
-    return separator_of(line, names, n_columns)
-
-
-def separator_of(line: str, names: Set[str], n_columns: int) -> str:
-    """Return the separator of a line: comma, semicolon or tab, since spreadsheets follow the settings of a country.
-
-    The first of these is taken by which the line is a header, else by which it has `n_columns`, else by which it has
-    most columns.
-    """
-    found = {separator: _split_line(line, separator) for separator in SEPARATORS}
-    for separator, columns in found.items():
-        if not names.isdisjoint(columns):
-            return separator
-    enough = (separator for separator, columns in found.items() if len(columns) >= n_columns > 0)
-    return next(enough, max(SEPARATORS, key=lambda separator: len(found[separator])))
-
-
-def _split_line(line: str, separator: str) -> list[str]:
-    """Return the columns of a line; none where it is broken, which the reader of rows reports."""
-    try:
-        return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
-    except csv.Error:
-        return []
-
-
-def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
-    """Yield rows of separated columns; quoted columns may hold separators, line ends and doubled quotes.
-
-    where   what precedes the number of a line in an error
-    raises  InputError: a row, or what follows a quote that is never closed, has more characters than a document may
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), feed.limit))  # of the process; Python's own is 128 KiB
-    lines = _RowLines(feed, where)
-    reader = csv.reader(lines, delimiter=separator)
-    while True:
-        first_line = lines.begin_row()
-        problem = None
-        try:
-            columns = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            columns, problem = [], InputError(f"broken CSV: {error}")
-            if "new-line character" in str(error):
-                hint = "put quotes around the column, or end all rows alike"
-                problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
-        if lines.is_ended:
-            problem = InputError("a quote that is opened in this row is never closed", hint=QUOTE_HINT)
-        yield Record(columns, first_line, feed.line, problem)
-
-
-class _RowLines:
-    """The lines of a row; `is_ended` where the file ended within it."""
-
-    def __init__(self, feed: LineFeed, where: str) -> None:
-        self.is_ended = False
-        self._feed = feed
-        self._where = where
-        self._first_line = self._size = 0
-
-    def begin_row(self) -> int:
-        """Return the number of the next line, which is the first of a row."""
-        self._first_line, self._size = self._feed.line + 1, 0
-        return self._first_line
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._feed, None)
-        if line is None:
-            self.is_ended = True
-            raise StopIteration
-        self._size += len(line)
-        if self._size > self._feed.limit:
-            what = f"the row that begins here does not end within {self._feed.limit:,} characters"
-            where = f"{self._where}{self._first_line}"
-            raise InputError(what, where=where, hint=f"close an open quote; {QUOTE_HINT}")
-        return line
-
-
-def read_tsv_records(feed: LineFeed) -> Iterator[Record]:
-    """Yield rows of tab-separated columns.
-
-    A column is quoted only where its first and its last character are quotes and every quote within it is doubled
-    (RFC 4180); it may then hold tabs and line ends. Any other quote is an ordinary character.
-    """
-    for line in feed:
-        first_line = feed.line
-        text = _strip_line_end(line)
-        columns = _split_tsv(line, feed) if '"' in text else text.split("\t")
-        yield Record(columns if text else [], first_line, feed.line)
-
-
-def _split_tsv(line: str, feed: LineFeed) -> list[str]:
-    """Return the columns of a row that begins with this line; further lines of a quoted column come from the feed."""
-    columns = []
-    text, start = _strip_line_end(line), 0
-    while start <= len(text):
-        quoted = _read_quoted(line, start, feed) if text.startswith('"', start) else None
-        if quoted is None:
-            end = text.find("\t", start)
-            end = end if end >= 0 else len(text)
-            columns.append(text[start:end])
-        else:
-            column, line, end = quoted
-            text = _strip_line_end(line)
-            columns.append(column)
-        start = end + 1
-    return columns
-
-
-def _read_quoted(line: str, start: int, feed: LineFeed) -> tuple[str, str, int] | None:
-    """Return a quoted column, the line on which it ends, and where on it; None where it is not well quoted."""
-    contents: list[str] = []
-    taken: list[str] = []
-    size, begin = 0, start + 1
-    while True:
-        match = _inside_quotes.match(line, begin)
-        end = match.end() if match else begin
-        contents.append(line[begin:end])
-        if end < len(line):  # at a quote that is not doubled
-            if line[end + 1 : end + 2] in ("", "\t", "\n") or line.startswith("\r\n", end + 1):
-                return "".join(contents).replace('""', '"'), line, end + 1
-            break
-        size += len(line)
-        following = next(feed, None) if size <= feed.limit else None
-        if following is None:
-            break
-        line, begin = following, 0
-        taken.append(line)
-    feed.put_back(taken)
-    return None
-
-
-def _strip_line_end(line: str) -> str:
-    return line.removesuffix("\n").removesuffix("\r")

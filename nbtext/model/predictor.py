@@ -14,7 +14,7 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unknown_tokens
 from nbtext.bayes.prediction_sets import nonconformity
 from nbtext.bayes.scorer import Floats
-from nbtext.documents.batch import Batch
+from nbtext.documents.batch import Batch, Rows
 from nbtext.errors import SettingsError
 from nbtext.features.counting import counter
 from nbtext.features.csr import running_sums
@@ -56,6 +56,8 @@ class Predictions:
         Prediction sets, each by decreasing probability; None if none are asked for.
     explanations
         The strongest features of each document with their log-odds, strongest first.
+    rows
+        The documents as the file has them, if the source keeps them.
     """
 
     ids: list[str]
@@ -71,6 +73,7 @@ class Predictions:
     typicality: NDArray[np.float64] | None = None
     label_sets: list[tuple[str, ...]] | None = None
     explanations: list[tuple[tuple[str, float], ...]] | None = None
+    rows: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -154,6 +157,7 @@ class Predictor:
         predictions = Predictions(
             batch.ids, labels, model.labels, probabilities, known, unflagged, reasons, batch.labels, classes
         )
+        predictions.rows = batch.rows
         self._add_likelihoods(predictions, scores)
         return apply_decisions(predictions, model.calibration, decisions)
 

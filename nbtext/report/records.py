@@ -208,13 +208,13 @@ def _rows(batch: Predictions) -> Iterator[tuple[str, ...]]:
     """Yield id, label and probability as text, with the prediction set if there is one; without a label both are
     empty.
     """
-    sets = [(_set_field(labels),) for labels in batch.label_sets] if batch.label_sets is not None else [()] * len(batch)
+    sets = [(set_field(labels),) for labels in batch.label_sets] if batch.label_sets is not None else [()] * len(batch)
     for identity, label, probability, labels in zip(batch.ids, batch.labels, batch.best.tolist(), sets, strict=True):
         answer = ("", "") if label is None else (label, f"{probability:.{DIGITS}f}")
         yield identity, *answer, *labels
 
 
-def _set_field(labels: tuple[str, ...]) -> str:
+def set_field(labels: tuple[str, ...]) -> str:
     """Join labels by commas, with commas and backslashes within labels escaped."""
     return ",".join(label.replace("\\", "\\\\").replace(",", "\\,") for label in labels)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -172,8 +173,10 @@ def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable
         ("memory://\x1b[31m", "memory://\\x1b[31m: cannot be read: there is no such file; check the URL"),
     ],
 )
-def test_what_cannot_be_read(opened: Callable[..., Any], url: str, said: str) -> None:
+def test_what_cannot_be_read(opened: Callable[..., Any], url: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line says what is wrong, and which package would read it; credentials and escapes are not in it."""
+    for driver in ("pyarrow", "s3fs"):  # as if they were not installed
+        monkeypatch.setitem(sys.modules, driver, None)
     with pytest.raises(InputError) as raised:
         list(opened(url).batches())
     assert str(raised.value) == said

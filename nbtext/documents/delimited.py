@@ -1,0 +1,257 @@
+"""Split lines into rows of separated columns, as CSV and TSV quote them."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Set
+from typing import NamedTuple
+
+from nbtext.documents.blocks import LineBlock
+from nbtext.documents.decoding import Encoding, decode_lines
+from nbtext.documents.decompression import too_long
+from nbtext.errors import InputError
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+QUOTE_HINT = "double the quotes within a quoted column"
+
+_separator_line = re.compile(r"(?i)sep=([,;\t|])\s*")
+_inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
+
+
+class Record(NamedTuple):
+    """A row: its columns (none of a blank line), its first and last line in the file, and what is wrong with it."""
+
+    columns: list[str]
+    first_line: int
+    last_line: int
+    problem: InputError | None = None
+    repaired: int = 0
+
+
+class LineFeed:
+    """The lines of a file one by one, decoded, with their line ends.
+
+    Attributes
+    ----------
+    line : int
+        The number of the last line that was returned.
+    limit : int
+        The maximum size of a line, in bytes.
+    is_ended : bool
+        Whether the last line that was read ends with a line feed, if raw lines are kept.
+    """
+
+    def __init__(self, blocks: Iterable[LineBlock], encoding: Encoding, limit: int, *, keeps_raw: bool = False) -> None:
+        self.line = 0
+        self.limit = limit
+        self.is_ended = True
+        self._n_taken = 0
+        self._raw: deque[bytes] | None = deque() if keeps_raw else None
+        self._oddities: dict[int, int | InputError] = {}  # by line: what was repaired, or why the line is empty instead
+        self._lines = self._decode(blocks, encoding)
+        self._returned: deque[str] = deque()
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._returned.popleft() if self._returned else next(self._lines)
+        self.line += 1
+        return line
+
+    def put_back(self, lines: list[str]) -> None:
+        """Return the last lines once more."""
+        self._returned.extendleft(reversed(lines))
+        self.line -= len(lines)
+
+    @property
+    def has_raw(self) -> bool:
+        """Whether raw lines are kept that were not taken yet."""
+        return bool(self._raw)
+
+    def take_raw(self, line: int) -> list[bytes]:
+        """Return the bytes of the next lines, up to this one, without line feeds; nothing if they are not kept."""
+        if self._raw is None:
+            return []
+        n_lines, self._n_taken = line - self._n_taken, line
+        return [self._raw.popleft() for _ in range(n_lines)]
+
+    def _decode(self, blocks: Iterable[LineBlock], encoding: Encoding) -> Iterator[str]:
+        for block in blocks:
+            if self._raw is not None and not block.is_too_long:
+                self._raw.extend(encoding.split_lines(block.data))
+                self.is_ended = block.data.endswith(encoding.newline)
+            if block.is_too_long:
+                self._oddities[block.first_line] = too_long(self.limit)
+                yield "\n"
+                continue
+            decoded = decode_lines(block.data, encoding)
+            for oddities in (decoded.repaired, decoded.problems):
+                self._oddities.update({block.first_line + line: odd for line, odd in oddities.items()})
+            for text in decoded.texts:
+                yield text + "\n"
+
+    def check(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Yield the records that are not blank, with the repairs and the problems of their lines."""
+        for record in records:
+            if not self._oddities:
+                if record.columns or record.problem:
+                    yield record
+                continue
+            lines = range(record.first_line, record.last_line + 1)
+            oddities = [self._oddities.pop(line, 0) for line in lines]
+            problem = record.problem or next((odd for odd in oddities if isinstance(odd, InputError)), None)
+            if record.columns or problem:
+                repaired = sum(odd for odd in oddities if isinstance(odd, int))
+                yield record._replace(problem=problem, repaired=repaired)
+
+
+def find_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
+    """Return the separator of a CSV file, by its first line; a line `sep=;`, which spreadsheets write, decides.
+
+    names      of columns, any of which makes the line a header
+    n_columns  the highest number of a column that is wanted
+    """
+    line = next(feed, "")
+    if found := _separator_line.fullmatch(line):
+        return found[1]
+    feed.put_back([line] if line else [])
+    return separator_of(line, names, n_columns)
+
+
+def separator_of(line: str, names: Set[str], n_columns: int) -> str:
+    """Return the separator of a line: comma, semicolon or tab, since spreadsheets follow the settings of a country.
+
+    The first of these is taken by which the line is a header, else by which it has `n_columns`, else by which it has
+    most columns.
+    """
+    found = {separator: _split_line(line, separator) for separator in SEPARATORS}
+    for separator, columns in found.items():
+        if not names.isdisjoint(columns):
+            return separator
+    enough = (separator for separator, columns in found.items() if len(columns) >= n_columns > 0)
+    return next(enough, max(SEPARATORS, key=lambda separator: len(found[separator])))
+
+
+def _split_line(line: str, separator: str) -> list[str]:
+    """Return the columns of a line; none where it is broken, which the reader of rows reports."""
+    try:
+        return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:
+        return []
+
+
+def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Iterator[Record]:
+    """Yield rows of separated columns; quoted columns may hold separators, line ends and doubled quotes.
+
+    where   what precedes the number of a line in an error
+    raises  InputError: a row, or what follows a quote that is never closed, has more characters than a document may
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), feed.limit))  # of the process; Python's own is 128 KiB
+    lines = _RowLines(feed, where)
+    reader = csv.reader(lines, delimiter=separator)
+    while True:
+        first_line = lines.begin_row()
+        problem = None
+        try:
+            columns = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            columns, problem = [], InputError(f"broken CSV: {error}")
+            if "new-line character" in str(error):
+                hint = "put quotes around the column, or end all rows alike"
+                problem = InputError("broken CSV: a carriage return outside of quotes", hint=hint)
+        if lines.is_ended:
+            problem = InputError("a quote that is opened in this row is never closed", hint=QUOTE_HINT)
+        yield Record(columns, first_line, feed.line, problem)
+
+
+class _RowLines:
+    """The lines of a row; `is_ended` where the file ended within it."""
+
+    def __init__(self, feed: LineFeed, where: str) -> None:
+        self.is_ended = False
+        self._feed = feed
+        self._where = where
+        self._first_line = self._size = 0
+
+    def begin_row(self) -> int:
+        """Return the number of the next line, which is the first of a row."""
+        self._first_line, self._size = self._feed.line + 1, 0
+        return self._first_line
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._feed, None)
+        if line is None:
+            self.is_ended = True
+            raise StopIteration
+        self._size += len(line)
+        if self._size > self._feed.limit:
+            what = f"the row that begins here does not end within {self._feed.limit:,} characters"
+            where = f"{self._where}{self._first_line}"
+            raise InputError(what, where=where, hint=f"close an open quote; {QUOTE_HINT}")
+        return line
+
+
+def read_tsv_records(feed: LineFeed) -> Iterator[Record]:
+    """Yield rows of tab-separated columns.
+
+    A column is quoted only where its first and its last character are quotes and every quote within it is doubled
+    (RFC 4180); it may then hold tabs and line ends. Any other quote is an ordinary character.
+    """
+    for line in feed:
+        first_line = feed.line
+        text = _strip_line_end(line)
+        columns = _split_tsv(line, feed) if '"' in text else text.split("\t")
+        yield Record(columns if text else [], first_line, feed.line)
+
+
+def _split_tsv(line: str, feed: LineFeed) -> list[str]:
+    """Return the columns of a row that begins with this line; further lines of a quoted column come from the feed."""
+    columns = []
+    text, start = _strip_line_end(line), 0
+    while start <= len(text):
+        quoted = _read_quoted(line, start, feed) if text.startswith('"', start) else None
+        if quoted is None:
+            end = text.find("\t", start)
+            end = end if end >= 0 else len(text)
+            columns.append(text[start:end])
+        else:
+            column, line, end = quoted
+            text = _strip_line_end(line)
+            columns.append(column)
+        start = end + 1
+    return columns
+
+
+def _read_quoted(line: str, start: int, feed: LineFeed) -> tuple[str, str, int] | None:
+    """Return a quoted column, the line on which it ends, and where on it; None where it is not well quoted."""
+    contents: list[str] = []
+    taken: list[str] = []
+    size, begin = 0, start + 1
+    while True:
+        match = _inside_quotes.match(line, begin)
+        end = match.end() if match else begin
+        contents.append(line[begin:end])
+        if end < len(line):  # at a quote that is not doubled
+            if line[end + 1 : end + 2] in ("", "\t", "\n") or line.startswith("\r\n", end + 1):
+                return "".join(contents).replace('""', '"'), line, end + 1
+            break
+        size += len(line)
+        following = next(feed, None) if size <= feed.limit else None
+        if following is None:
+            break
+        line, begin = following, 0
+        taken.append(line)
+    feed.put_back(taken)
+    return None
+
+
+def _strip_line_end(line: str) -> str:
+    return line.removesuffix("\n").removesuffix("\r")

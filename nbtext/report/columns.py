@@ -1,0 +1,73 @@
+"""Predictions as columns that are added to the rows of a source, in the format of the source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from nbtext.documents.formats import FORMATS, content_suffix
+from nbtext.documents.rows import AddedColumns, Column, Target
+from nbtext.errors import InputError, SettingsError
+from nbtext.report.records import prediction_records
+from nbtext.report.settings import DECIDED_FIELDS, FIELDS, ColumnSettings
+
+if TYPE_CHECKING:
+    from nbtext.model.predictor import Predictions
+    from nbtext.model.settings import DecisionSettings
+
+
+def write_columns(
+    predictions: Iterable[Predictions], target: Target, settings: ColumnSettings, decisions: DecisionSettings
+) -> None:
+    """Write the rows of a source with columns added, each batch as soon as it arrives.
+
+    Raises
+    ------
+    SettingsError
+        The name of the output says another format than that of the source.
+    InputError
+        A column cannot be added.
+    """
+    names = [*settings.columns]
+    names += ["labels"] if decisions.coverage is not None else []
+    names += ["explanation"] if decisions.explain is not None else []
+    added = (_add_columns(batch, names, settings.column_prefix) for batch in predictions)
+    first = next(added, None)
+    if first is None:  # there is nothing to read
+        with target.open():
+            return
+    found = FORMATS[first.rows.format]
+    suffix = content_suffix(target.path)
+    if suffix not in found.suffixes and any(suffix in each.suffixes for each in FORMATS.values() if each.writer):
+        what = f"the rows are written as {found.name}, the format of SOURCE; {target.path} says {suffix}"
+        raise SettingsError(what, where="-o", hint=f"name a file that ends with {found.suffixes[0]}")
+    write: Callable[[Iterator[AddedColumns], Target], None] = found.load_writer()
+    write(_check_formats(chain((first,), added), first), target)
+
+
+def _check_formats(added: Iterator[AddedColumns], first: AddedColumns) -> Iterator[AddedColumns]:
+    """Yield the same rows; raise InputError for those of another format than the first ones."""
+    for each in added:
+        if each.rows.format != first.rows.format:
+            what = f"it is {each.rows.format}, and {first.rows.path} is {first.rows.format}"
+            raise InputError(what, where=each.rows.path, hint="write the rows of each file to a file of its own")
+        yield each
+
+
+def _add_columns(batch: Predictions, names: Sequence[str], prefix: str) -> AddedColumns:
+    """Return the rows of a batch with the columns of these names."""
+    assert batch.rows is not None
+    records = list(prediction_records(batch))
+    nested = []
+    for name in names:
+        field = FIELDS.get(name) or DECIDED_FIELDS[name]
+        values = [_json_value(record.get(name)) for record in records]
+        nested.append(Column(prefix + name, field.kind, values, field.cell))
+    return AddedColumns(batch.rows, nested, nested)
+
+
+def _json_value(value: Any) -> Any:
+    """Return a value without numbers that JSON cannot hold."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,78 @@
+"""Which columns `predict --add-columns` adds to the rows of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nbtext.errors import SettingsError
+
+COLUMNS = ("label", "probability")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnSettings:
+    """Which columns are added to the rows of a source.
+
+    add_columns    whether columns are added
+    columns        names of fields of a prediction
+    column_prefix  what the names of the columns begin with
+    """
+
+    add_columns: bool = False
+    columns: tuple[str, ...] = COLUMNS
+    column_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.add_columns and (self.column_prefix or self.columns != COLUMNS):
+            where = "column_prefix" if self.column_prefix else "columns"
+            raise SettingsError("no columns are added to records", where=where, hint="give --add-columns")
+        for name in self.columns:
+            if name not in FIELDS:
+                raise SettingsError(
+                    f"there is no column {name!r}", where="columns", hint=f"choose of {', '.join(FIELDS)}"
+                )
+        if not self.columns or len(set(self.columns)) < len(self.columns):
+            raise SettingsError("name each column once", where="columns", hint=f"choose of {', '.join(FIELDS)}")
+
+
+class Field(NamedTuple):
+    """A field of a prediction: the type of its values, and how a value is written where it must be a text."""
+
+    kind: type
+    cell: Callable[[Any], str]
+
+
+def _number_cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.6f}"
+
+
+def _text_cell(value: str | None) -> str:
+    return value or ""
+
+
+def _set_cell(labels: tuple[str, ...]) -> str:
+    from nbtext.report.records import set_field
+
+    return set_field(labels)
+
+
+def _json_cell(value: Any) -> str:
+    import json  # only needed here: json is slow to import
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+FIELDS = {
+    "label": Field(str, _text_cell),
+    "probability": Field(float, _number_cell),
+    "known": Field(float, _number_cell),
+    "outlier": Field(bool, lambda value: "" if value is None else str(value).lower()),
+    "typicality": Field(float, lambda value: "" if value is None else f"{value:g}"),
+    "reason": Field(str, _text_cell),
+}
+DECIDED_FIELDS = {  # are added where a decision asks for them
+    "labels": Field(list, _set_cell),
+    "explanation": Field(list, _json_cell),
+}

@@ -1,0 +1,204 @@
+"""`nbtext predict --add-columns`: the rows of a source, in its format, with predictions as further columns."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROWS = [{"text": 'the bins, of "street"', "n": 1, "nested": {"a": [1.50, None]}}, {"text": "taxes\nand fees", "n": 2}]
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'\xef\xbb\xbfid;text;n\r\n7;"the bins; of ""street""";1\r\n\r\n8;taxes\r\n')
+    return path
+
+
+def predictions(nbtext: Any, model: str, *arguments: str, cwd: Path) -> list[dict[str, Any]]:
+    result = nbtext("predict", *arguments, "-m", model, "--to", "jsonl", cwd=cwd)
+    assert result.status == 0, result.err
+    return [json.loads(line) for line in result.out.splitlines()]
+
+
+def test_csv(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
+    """Mark, separator, quotes, line ends and blank lines stay; a short row is filled up."""
+    first, second = predictions(nbtext, model, "t.csv", cwd=tmp_path)
+    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", "out.csv", cwd=tmp_path)
+    assert (result.status, result.out, result.err) == (0, "", "")
+    assert (tmp_path / "out.csv").read_bytes().decode() == (
+        '\ufeffid;text;n;label;probability\r\n7;"the bins; of ""street""";1;'
+        f"{first['label']};{first['probability']:.6f}\r\n\r\n8;taxes;;{second['label']};{second['probability']:.6f}\r\n"
+    )
+
+
+def test_jsonl_and_json(nbtext: Any, model: str, lines: Path, tmp_path: Path) -> None:
+    """Objects keep their bytes; the numbers are those of the records; standard output and input work as well."""
+    found = predictions(nbtext, model, "t.jsonl", cwd=tmp_path)
+    for source, given in (("t.jsonl", b""), ("-", lines.read_bytes())):
+        result = nbtext("predict", source, "-m", model, "--add-columns", input=given, cwd=tmp_path)
+        assert (result.status, result.err) == (0, "")
+        for line, new, each in zip(lines.read_text().splitlines(), result.out.splitlines(), found, strict=True):
+            assert new.startswith(line[:-1] + ', "label": ')
+            record = json.loads(new)
+            assert (record["label"], record["probability"]) == (each["label"], each["probability"])
+    (tmp_path / "t.json").write_text(json.dumps(ROWS, indent=1))
+    result = nbtext("predict", "t.json", "-m", model, "--add-columns", cwd=tmp_path)
+    assert [list(record) for record in json.loads(result.out)] == [[*row, "label", "probability"] for row in ROWS]
+
+
+def test_which_columns_and_their_names(nbtext: Any, model: str, lines: Path, table: Path, tmp_path: Path) -> None:
+    """Columns are chosen and named; decisions add theirs."""
+    ask = ("-m", model, "--add-columns", "--column-prefix", "nb_", "--columns", "known,label,outlier,typicality,reason")
+    result = nbtext("predict", "t.jsonl", *ask, "--coverage", "0.9", "--explain", "1", cwd=tmp_path)
+    assert result.status == 0, result.err
+    found = predictions(nbtext, model, "t.jsonl", "--coverage", "0.9", "--explain", "1", cwd=tmp_path)
+    for line, each in zip(result.out.splitlines(), found, strict=True):
+        record = json.loads(line)
+        names = ("known", "label", "outlier", "typicality", "reason", "labels", "explanation")
+        assert {name: record[f"nb_{name}"] for name in names} == {name: each.get(name) for name in names}
+    result = nbtext("predict", "t.csv", *ask, "--min-probability", "1", cwd=tmp_path)
+    rows = list(csv.DictReader(io.StringIO(result.out[1:]), delimiter=";"))
+    assert (
+        rows[0]["nb_label"] == "" and "below 1" in rows[0]["nb_reason"] and rows[0]["nb_outlier"] in ("true", "false")
+    )
+
+
+def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """A row without its text stays, without a label; the reason is a column, and is counted on standard error."""
+    (tmp_path / "t.csv").write_text("id,text\n1,bins\n2\n")
+    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", "--columns", "label,reason", cwd=tmp_path)
+    last = result.out.splitlines()[-1]
+    assert last.startswith('2,,,"t.csv:3: expected 2 comma-separated columns, found 1')
+    assert result.err.startswith("1 document could not be read")
+
+
+def test_the_same_bytes_for_any_number_of_threads(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """Quoted line breaks and blank lines lie at the edges of blocks."""
+    words = ["bins", "taxes", "street", "permit", "water", "school"]
+    rows = [[str(n), f'{words[n % 6]} "{n}"\n{words[n % 5]}' * (1 + n % 7)] for n in range(30_000)]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "text"], *rows])
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps({"text": text, "id": n}) + "\n\n" for n, text in rows))
+    for name in ("t.csv", "t.jsonl"):
+        for jobs in ("1", "3"):
+            result = nbtext(
+                "predict", name, "-m", model, "--add-columns", "-j", jobs, "-o", f"{jobs}-{name}", cwd=tmp_path
+            )
+            assert (result.status, result.err) == (0, "")
+        assert (tmp_path / f"1-{name}").read_bytes() == (tmp_path / f"3-{name}").read_bytes()
+    with (tmp_path / "1-t.csv").open(newline="") as file:
+        read = list(csv.reader(file))
+    assert [row[:2] for row in read[1:]] == rows
+    assert [len(row) for row in read] == [4] * (len(rows) + 1)
+    assert [json.loads(line)["text"] for line in (tmp_path / "1-t.jsonl").read_text().split("\n\n")[:-1]] == [
+        r[1] for r in rows
+    ]
+
+
+def test_more_labels_than_fit_a_batch(nbtext: Any, tmp_path: Path) -> None:
+    """Batches are cut where a model has many labels."""
+    many = "".join(json.dumps({"text": f"word{n} other{n % 7}", "label": f"l{n}"}) + "\n" for n in range(20_000))
+    (tmp_path / "many.jsonl").write_text(many)
+    assert nbtext("train", "many.jsonl", "-o", "m", "--model", "multinomial", cwd=tmp_path).status == 0
+    (tmp_path / "t.csv").write_text("text\n" + "".join(f"word{n}\n" for n in range(1000)))
+    result = nbtext("predict", "t.csv", "-m", "m", "--add-columns", cwd=tmp_path)
+    assert [line.split(",")[0] for line in result.out.splitlines()] == ["text", *(f"word{n}" for n in range(1000))]
+
+
+@pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)])
+def test_compressed(nbtext: Any, model: str, table: Path, tmp_path: Path, suffix: str, opened: Any) -> None:
+    """A compressed source is read; an output is compressed if its name says so, without a time in it."""
+    with opened(tmp_path / f"t.csv{suffix}", "wb") as file:
+        file.write(table.read_bytes())
+    plain = nbtext("predict", "t.csv", "-m", model, "--add-columns", cwd=tmp_path).out
+    result = nbtext("predict", f"t.csv{suffix}", "-m", model, "--add-columns", "-o", f"o.csv{suffix}", cwd=tmp_path)
+    assert (result.status, result.err) == (0, "")
+    with opened(tmp_path / f"o.csv{suffix}", "rb") as file:
+        assert file.read().decode() == plain
+    before = (tmp_path / f"o.csv{suffix}").read_bytes()
+    nbtext("predict", "t.csv", "-m", model, "--add-columns", "-o", f"o.csv{suffix}", cwd=tmp_path)
+    assert (tmp_path / f"o.csv{suffix}").read_bytes() == before
+
+
+def test_records_are_compressed_too(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
+    result = nbtext("predict", "t.csv", "-m", model, "-o", "o.jsonl.gz", cwd=tmp_path)
+    assert result.status == 0
+    expected = nbtext("predict", "t.csv", "-m", model, "--to", "jsonl", cwd=tmp_path).out
+    assert gzip.decompress((tmp_path / "o.jsonl.gz").read_bytes()).decode() == expected
+
+
+REFUSED = [
+    (("t.csv", "--to", "csv"), 2, "--to: with --add-columns, the rows keep the format of SOURCE; leave it out"),
+    (("t.csv", "--resume"), 2, "--resume: with --add-columns, the file is written completely or not at all"),
+    (("t.csv", "--rank", "uncertainty"), 2, "--rank: with --add-columns, the rows keep their order"),
+    (("t.csv", "--cluster", "local"), 2, "--cluster: with --add-columns, a cluster does not support it"),
+    (("t.csv", "--spreadsheet-safe"), 2, "--spreadsheet-safe: with --add-columns, the rows keep their cells"),
+    (("t.csv", "--columns", "label,score"), 2, "--columns: there is no column 'score'; choose of label, probability"),
+    (("t.csv", "--columns", "label,label"), 2, "--columns: name each column once"),
+    (("t.csv", "-o", "out.jsonl"), 2, "-o: the rows are written as csv, the format of SOURCE; out.jsonl says .jsonl"),
+    (("t.csv", "--columns", "label", "--column-prefix", "", "-o", "t.csv"), 2, "t.csv is also an input"),
+    (("labeled.csv",), 1, "labeled.csv:1: there is a column `label` already; --column-prefix predicted_"),
+    (("broken.csv", "-o", "out.csv"), 1, "broken.csv:3: a quote that is opened in this row is never closed"),
+    (("plain.txt",), 1, "plain.txt: columns can be added only to jsonl, json, csv"),
+    (("folder",), 1, "folder: columns can be added only to jsonl, json, csv"),
+    (("t.csv", "t.jsonl", "-o", "out"), 1, "t.jsonl: it is jsonl, and t.csv is csv; write"),
+    (("long.jsonl", "--max-document-bytes", "99", "-o", "out"), 1, "long.jsonl:2: the document has more than 99 bytes"),
+]
+
+
+@pytest.mark.usefixtures("lines")
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_refused(
+    nbtext: Any,
+    model: str,
+    table: Path,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    status: int,
+    message: str,
+) -> None:
+    """What cannot be done is one line, and nothing is written."""
+    (tmp_path / "labeled.csv").write_text("text,label\nbins,a\n")
+    (tmp_path / "broken.csv").write_text('text,n\nbins,1\n"taxes,2\n')
+    (tmp_path / "plain.txt").write_text("bins\n")
+    (tmp_path / "long.jsonl").write_text('{"text": "a"}\n' + json.dumps({"text": "a" * 200}) + "\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text("bins")
+    before = table.read_bytes()
+    result = nbtext("predict", *arguments, "-m", model, "--add-columns", cwd=tmp_path)
+    assert (result.status, result.out, result.err.count("\n")) == (status, "", 1), result.err
+    assert message in result.err
+    assert not list(tmp_path.glob("out*")) and table.read_bytes() == before
+
+
+def test_options_without_add_columns(nbtext: Any, model: str, table: Path, tmp_path: Path) -> None:
+    for option in (("--column-prefix", "nb_"), ("--columns", "label")):
+        result = nbtext("predict", "t.csv", "-m", model, *option, cwd=tmp_path)
+        assert result.status == 2 and f"{option[0]}: no columns are added to records; give --add-columns" in result.err
+
+
+def test_nothing_to_read(nbtext: Any, model: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("text,n\n")
+    (tmp_path / "t.jsonl").write_text("")
+    result = nbtext("predict", "t.csv", "-m", model, "--add-columns", cwd=tmp_path)
+    assert (result.status, result.out) == (0, "text,n,label,probability\n")
+    result = nbtext("predict", "t.jsonl", "-m", model, "--add-columns", cwd=tmp_path)
+    assert (result.status, result.out) == (0, "")

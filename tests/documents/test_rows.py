@@ -1,0 +1,233 @@
+"""Columns are added to the rows of a text file, and nothing else of the file changes."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.documents.formats import FORMATS
+from nbtext.documents.rows import AddedColumns, Column, Target
+from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import InputError
+
+READING = ReadingSettings(keeps_rows=True)
+
+
+class Kept(io.BytesIO):
+    """A file whose content can be read after it is closed."""
+
+    def close(self) -> None:
+        pass
+
+
+def add(
+    *paths: Path, label: str = "spam", slices: int = 0, names: tuple[str, str] = ("label", "p"), **given: Any
+) -> bytes:
+    """Return the bytes of some files with two columns: a label, and the number 0.5."""
+    written = Kept()
+
+    @contextmanager
+    def opened() -> Iterator[io.BytesIO]:
+        yield written
+
+    batches = []
+    for batch in open_source([str(path) for path in paths], replace(READING, **given)).batches():
+        batches += batch.split(slices) if slices else [batch]
+    added = []
+    for batch in batches:
+        assert batch.rows is not None
+        n = len(batch)
+        columns = [Column(names[0], str, [label] * n, str), Column(names[1], float, [0.5] * n, "{:.2f}".format)]
+        added.append(AddedColumns(batch.rows, columns, columns))
+    if added:
+        FORMATS[added[0].rows.format].load_writer()(iter(added), Target("out", opened))
+    return written.getvalue()
+
+
+texts = st.text(st.sampled_from('ab ,;"\n\tä\u3042😀='), max_size=8)
+tables = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.lists(texts, min_size=width, max_size=width), min_size=0, max_size=9)
+)
+
+
+class Layout(NamedTuple):
+    """How a file is written."""
+
+    codec: str
+    end: str
+    separator: str
+    is_quoted: bool
+    is_ended: bool
+    slices: int
+
+
+layouts = st.builds(
+    Layout,
+    codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16-le", "utf-16"]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    separator=st.sampled_from([",", ";"]),
+    is_quoted=st.booleans(),
+    is_ended=st.booleans(),
+    slices=st.sampled_from([0, 1, 2]),
+)
+
+
+@given(rows=tables, layout=layouts)
+@settings(max_examples=300, deadline=None)
+def test_csv_round_trip(tmp_path_factory: Any, rows: list[list[str]], layout: Layout) -> None:
+    """Each line begins with its source, and the cells are those of the source and two more."""
+    codec, end, separator, is_quoted, is_ended, slices = layout
+    quoting = csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL
+    width = len(rows[0]) if rows else 1
+    separator = separator if width > 1 else ","
+    if end == "\r" and (codec.startswith("utf-16") or any("\n" in cell for row in rows for cell in row)):
+        end = "\n"
+    written = io.StringIO(newline="")
+    header = ["text", *(f"column {n}" for n in range(1, width))]
+    writer = csv.writer(written, delimiter=separator, lineterminator=end, quoting=quoting)
+    writer.writerows([header, *rows])
+    text = written.getvalue() if is_ended else written.getvalue().removesuffix(end)
+    path = tmp_path_factory.mktemp("rows") / "t.csv"
+    path.write_bytes(text.encode(codec))
+    label = f'a{separator}"b"'
+    found = add(path, label=label, slices=slices, encoding=codec)
+    bom = codecs.BOM_UTF8 if codec == "utf-8-sig" else codecs.BOM_UTF16_LE if codec == "utf-16" else b""
+    assert found.startswith(bom)
+    result = found.decode(codec)
+    assert result.endswith(end) == text.endswith(end)
+    lines, new_lines = text.split(end), result.split(end)
+    if end not in ("\n", "\r\n") or not any("\n" in cell for row in rows for cell in row):
+        assert len(lines) == len(new_lines)
+    read = list(csv.reader(io.StringIO(result, newline=""), delimiter=separator))
+    assert read == [[*header, "label", "p"], *([*row, label, "0.50"] for row in rows)]
+    stripped = [
+        new.removesuffix(f'{separator}"{label.replace(chr(34), chr(34) * 2)}"{separator}0.50') for new in new_lines
+    ]
+    assert stripped[1:] == lines[1:]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.builds(
+    lambda text, others: {
+        **{key: value for key, value in others.items() if key not in ("text", "new", "p", "label", "id")},
+        "text": text,
+    },
+    st.text(max_size=9),
+    st.dictionaries(st.text(max_size=4), values, max_size=4),
+)
+
+
+@given(records=st.lists(objects, max_size=6), layout=layouts, is_ascii=st.booleans(), is_array=st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_json_round_trip(
+    tmp_path_factory: Any, records: list[dict[str, Any]], layout: Layout, is_ascii: bool, is_array: bool
+) -> None:
+    """Each object keeps its bytes, and has two more keys at its end."""
+    codec, end, _, is_spaced, is_ended, slices = layout
+    ends = {"\n": "\n", "\r\n": "\r\n", "\r": " \n\n"}[end]
+    comma, separators = (", ", (", ", ": ")) if is_spaced else (",", (",", ":"))
+    lines = [json.dumps(record, ensure_ascii=is_ascii, separators=separators) for record in records]
+
+    def joined(lines: list[str]) -> str:
+        if is_array:
+            return f"[{ends}" + f",{ends}".join(lines) + (f"{ends}]\n" if is_ended else "]")
+        return "".join(line + ends for line in lines)[: None if is_ended else -len(ends)]
+
+    new = json.dumps({"new": 'a"é', "p": 0.5}, ensure_ascii=False, separators=separators)[1:]
+    expected = joined([line[:-1] + comma + new for line in lines])
+    path = tmp_path_factory.mktemp("rows") / ("t.json" if is_array else "t.jsonl")
+    path.write_bytes(joined(lines).encode(codec, "surrogatepass"))
+    form = "json" if is_array else "jsonl"
+    found = add(path, label='a"é', slices=slices, names=("new", "p"), input_format=form, encoding=codec)
+    assert found.decode(codec, "surrogatepass") == expected or (not records and not is_array)
+
+
+def test_what_a_line_may_look_like(tmp_path: Path) -> None:
+    """Blanks, empty objects, bytes that are no UTF-8, and a key that is spelled otherwise."""
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'\n  {"text": "\xff", "a": [1, {"label": 2}] }  \r\n\n{"text":1.50,"A":1e400}\n{}\n')
+    assert add(path) == (
+        b'\n  {"text": "\xff", "a": [1, {"label": 2}], "label": "spam", "p": 0.5 }  \r\n\n'
+        b'{"text":1.50,"A":1e400,"label":"spam","p":0.5}\n{"label":"spam","p":0.5}\n'
+    )
+    for line, place in ((b'{"text": "", "label": 1}', 1), (b'\n{"text": "", "l\\u0061bel": 1}', 2)):
+        path.write_bytes(line)
+        with pytest.raises(InputError, match=rf"t\.jsonl:{place}: there is a key `label` already; --column-prefix"):
+            add(path)
+    for line in (b"[1]", b'"}"', b"{", b'{"text" 1}'):
+        path.write_bytes(b'{"text": "a"}\n' + line)
+        with pytest.raises(InputError, match=r"t\.jsonl:2: "):
+            add(path)
+
+
+def test_ragged_rows(tmp_path: Path) -> None:
+    """Short rows are filled up; cells without a name are dropped if they are empty, otherwise nothing is written."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"text,a,a\n1\n2,,,,\r\n3,x,y\n\n")
+    assert add(path) == b"text,a,a,label,p\n1,,,spam,0.50\n2,,,spam,0.50\r\n3,x,y,spam,0.50\n\n"
+    for row in (b"1,2,3,4", b'1,2,3,""', b'1,"2'):
+        path.write_bytes(b"text,a,a\n1,2,3\n" + row)
+        with pytest.raises(InputError, match=r"t\.csv:3: "):
+            add(path)
+    path.write_bytes(b"text,label\n1,2\n")
+    with pytest.raises(InputError, match=r"t\.csv:1: there is a column `label` already; --column-prefix"):
+        add(path)
+
+
+def test_tables_without_header_and_with_sep_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"sep=;\r\ntext;n\r\na, b;1")
+    assert add(path) == b"sep=;\r\ntext;n;label;p\r\na, b;1;spam;0.50"
+    path.write_bytes(b"a,1\nb,2\n")
+    assert add(path, text_field=("1",)) == b"a,1,spam,0.50\nb,2,spam,0.50\n"
+    path.write_bytes(b"text,n")
+    assert add(path) == b"text,n,label,p"
+    path = tmp_path / "t.tsv"
+    path.write_bytes(b'text\tn\n"a\tb"\t"c\n"a\n\tb"\t"c"d\n')
+    assert add(path, label='x"\t') == b'text\tn\tlabel\tp\n"a\tb"\t"c\t"x""\t"\t0.50\n"a\n\tb"\t"c"d\t"x""\t"\t0.50\n'
+
+
+def test_several_files_follow_each_other(tmp_path: Path) -> None:
+    """The header and the byte order mark are those of the first; the columns must be the same."""
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_bytes(b"\xef\xbb\xbftext,n\na,1")
+    second.write_bytes(b"\xef\xbb\xbftext,n\nb,2")
+    assert add(first, second) == b"\xef\xbb\xbftext,n,label,p\na,1,spam,0.50\nb,2,spam,0.50"
+    for other in (b"text,m\nb,2\n", b"text;n\nb;2\n", "text,n\nb,2\n".encode("utf-16")):
+        second.write_bytes(other)
+        with pytest.raises(InputError, match=r"b\.csv: its .*a\.csv"):
+            add(first, second)
+
+
+def test_a_label_that_the_encoding_has_not(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("text\nä\n".encode("latin-1"))
+    assert add(path, label="ö", encoding="latin-1") == "text,label,p\nä,ö,0.50\n".encode("latin-1")
+    with pytest.raises(InputError, match="cannot be written in the encoding of the file, iso8859-1"):
+        add(path, label="あ", encoding="latin-1")
+    path = tmp_path / "t.jsonl"
+    path.write_bytes('{"text": "ä"}\n'.encode("latin-1"))
+    assert add(path, label="あ", encoding="latin-1").endswith(b'"label": "\\u3042", "p": 0.5}\n')
+
+
+def test_two_kinds_of_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"text\ra\r" + b"b" * 3_000_000 + b"\rc\n")
+    with pytest.raises(InputError, match="some lines end with a carriage return"):
+        add(path)
