@@ -109,4 +109,4 @@ $(VENV)/.dev: pyproject.toml $(wildcard nbtext/*/*.pyx nbtext/*/*.pxd nbtext/*/*
 	touch $@ $(VENV)/.nbtext
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info nbtext/*/_*.c nbtext/*/_*.so
+	rm -rf $(VENV) build dist *.egg-info nbtext/_*.c nbtext/_*.so nbtext/*/_*.c nbtext/*/_*.so
