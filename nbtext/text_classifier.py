@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.model import growth
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import check_hashing, sample_size, train_on_counts, train_on_source
@@ -23,9 +22,10 @@ from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import (
     check_paired,
     classifier_tags,
-    label_texts,
+    count_texts,
     list_texts,
     refuse_unfitted,
+    text_batch,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +83,11 @@ class TextClassifier:
         Calibrate probabilities with leave-one-out scores.
     optimize : {"accuracy", "macro_f1", "log_loss"}, optional
         Fit decision offsets (for log_loss a prior adjustment) that optimize this metric on leave-one-out scores.
+    min_recall, min_precision : dict of label to float, optional
+        Least recall or precision of labels on new documents, such as {"ham": 0.995}, by decision offsets that are
+        chosen on leave-one-out scores.
+    confidence : float
+        Probability that new documents meet each of these targets.
     normalize_weights : bool
         complement: scale each class's weights to sum to 1.
     values : int
@@ -144,6 +149,9 @@ class TextClassifier:
         prior: str | Iterable[float] | None = None,
         calibrate: bool = True,
         optimize: str | None = None,
+        min_recall: Mapping[Any, float] | Iterable[tuple[Any, float]] = (),
+        min_precision: Mapping[Any, float] | Iterable[tuple[Any, float]] = (),
+        confidence: float = 0.95,
         normalize_weights: bool = False,
         values: int = 4,
         keep_sample: int | None = None,
@@ -316,7 +324,7 @@ class TextClassifier:
             The label to compare with; None: the most probable other one.
         """
         names = [None if each is None else str(each) for each in (label, against)]
-        return Explainer(self.fitted_).explain_batch(_batch(list_texts(X)), label=names[0], against=names[1])
+        return Explainer(self.fitted_).explain_batch(text_batch(list_texts(X)), label=names[0], against=names[1])
 
     @property
     def model_(self) -> TrainedModel:
@@ -357,15 +365,10 @@ class TextClassifier:
         self, X: Iterable[str], y: Sequence[Any], size: int | None, fitted: FittedModel | None = None
     ) -> tuple[CorpusCounts, str]:
         """Return the counts of texts and labels, and the type of the labels; `fitted` is the model they are for."""
-        texts = list_texts(X)
-        labels, label_type = label_texts(y)
-        check_paired(len(texts), len(labels))
-        if fitted is not None and labels and label_type != fitted.label_type:
-            raise InputError(f"the labels are {label_type}, and those of the model are {fitted.label_type}")
-        settings = self.feature_settings if fitted is None else fitted.feature_settings
-        corpus_counter = CorpusCounter(settings, sample_size=size)
-        corpus_counter.add(_batch(texts, list(labels)))
-        return corpus_counter.finish(), label_type
+        settings, label_type = (
+            (self.feature_settings, None) if fitted is None else (fitted.feature_settings, fitted.label_type)
+        )
+        return count_texts(X, y, settings, sample_size=size, label_type=label_type)
 
     def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities in the order of the model's classes."""
@@ -381,10 +384,6 @@ class TextClassifier:
 
     def __sklearn_tags__(self) -> Any:
         return classifier_tags(takes_texts=True)
-
-
-def _batch(texts: list[str], labels: list[str | None] | None = None) -> Batch:
-    return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), labels or [None] * len(texts))
 
 
 def load_model(path: str | PathLike[str]) -> TextClassifier:

@@ -244,9 +244,16 @@ def _read_fitted_model(
     has_likelihood = not modelling.is_linear and modelling.event_model.is_generative
     if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
         raise audit.invalid_value("calibration.likelihoods", f"are not of a {modelling.model} model")
+    estimate = read_estimate(record, n_classes)
+    if not {label for _, label, _ in modelling.targets} <= set(labels):
+        raise audit.invalid_value("model", "has a target for a label that it does not have")
+    if estimate is not None and len(estimate.targets) != len(modelling.targets):
+        raise audit.invalid_value("estimate.targets", "should be one for each target of the settings")
+    if estimate is not None and estimate.optimized is not None and modelling.optimize is None:
+        raise audit.invalid_value("estimate.optimized", "should be there only if a metric is optimized")
     return FittedModel(
         labels, features, modelling, selected, None, weighting, scorer, _read_log_prior(record, modelling, unlabeled),
-        hyperparameters, calibration, read_estimate(record, n_classes), unlabeled, approximate, label_type, input_unit,
+        hyperparameters, calibration, estimate, unlabeled, approximate, label_type, input_unit,
     )  # fmt: skip
 
 

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from nbtext.artifact import audit
 from nbtext.bayes.calibration import LARGEST, Calibration, TemperatureScaling
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
-from nbtext.bayes.diagnostics import METHODS, MOST_PAIRS, Confused, Hyperparameters, LeaveOneOutEstimate, Unlabeled
+from nbtext.bayes.diagnostics import (
+    METHODS,
+    MOST_PAIRS,
+    Confused,
+    Hyperparameters,
+    LeaveOneOutEstimate,
+    Proportion,
+    Unlabeled,
+)
 from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
@@ -80,7 +88,26 @@ def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
         audit.read_integer(record, "estimate.duplicates"),
         audit.read_integer(record, "estimate.unjudged"),
         audit.read_integer(record, "estimate.held_out", most=documents),
+        _read_optimized(record),
+        tuple(_read_proportion(each, documents) for each in audit.read_value(record, "estimate.targets", tuple)),
     )
+
+
+def _read_optimized(record: Record) -> tuple[float, float] | None:
+    if audit.read_optional(record, "estimate.optimized", tuple) is None:
+        return None
+    found = record["estimate"]["optimized"]
+    if len(found) != 2:
+        raise audit.invalid_value("estimate.optimized", "should be the metric before and after")
+    before, after = (audit.read_number({"optimized": each}, "optimized", least=0) for each in found)
+    return before, after
+
+
+def _read_proportion(found: Any, documents: int) -> Proportion:
+    record = {"targets": found}
+    audit.read_section(record, "targets", ("correct", "documents"))
+    n = audit.read_integer(record, "targets.documents", most=documents)
+    return Proportion(audit.read_integer(record, "targets.correct", most=n), n)
 
 
 def _read_confusion(pair: Any, n_classes: int) -> Confused:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,21 @@ MOST_WORK = 2**33  # documents times squared classes; if there are more, the fir
 PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
 
 
-def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats | None:
-    """Return the offsets that optimize a metric on documents that the model has not seen; None if there is no gain.
+class Optimized(NamedTuple):
+    """Offsets that optimize a metric, and the metric before and after.
+
+    offsets  (n_classes,), added for the decision; for log_loss, added before normalizing; None if there is no gain
+    before   the metric without offsets
+    after    the metric with them; cross-validated, but for log_loss; equal to `before` if there is no gain
+    """
+
+    offsets: Floats | None
+    before: float
+    after: float
+
+
+def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Optimized:
+    """Return the offsets that optimize a metric on documents that the model has not seen.
 
     Accuracy and macro F1 are step functions. They are maximized class by class: the other offsets stay fixed, and every
     threshold that changes a prediction is evaluated. Such a search overfits, so it is cross-validated: each part of the
@@ -29,10 +42,13 @@ def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: s
     log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
     classes        (n_documents,), the true class of each
     metric         `accuracy`, `macro_f1` or `log_loss`
-    returns        (n_classes,), added for the decision; for log_loss, added before normalizing
     """
     if metric == "log_loss":
-        return _fit_prior_adjustment(log_posterior, classes)
+        offsets = _fit_prior_adjustment(log_posterior, classes)
+        own = np.arange(len(classes)), classes
+        return Optimized(
+            offsets, *(-float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets)))
+        )
     n_classes = log_posterior.shape[1]
     used = slice(max(PARTS, MOST_WORK // n_classes**2))
     log_posterior, classes = log_posterior[used], classes[used]
@@ -44,8 +60,8 @@ def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: s
         offsets[part] = _ascend(log_posterior[others], classes[others], metric)
         predicted[own] = (log_posterior[own] + offsets[part]).argmax(axis=1)
     evaluate = {"accuracy": _accuracy, "macro_f1": _macro_f1}[metric]
-    plain = evaluate(log_posterior.argmax(axis=1), classes, n_classes)
-    return offsets.mean(axis=0) if evaluate(predicted, classes, n_classes) > plain else None
+    before, after = (evaluate(each, classes, n_classes) for each in (log_posterior.argmax(axis=1), predicted))
+    return Optimized(offsets.mean(axis=0), before, after) if after > before else Optimized(None, before, before)
 
 
 def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats:

@@ -27,6 +27,37 @@ class Confused:
 
 
 @dataclass(frozen=True, slots=True)
+class Proportion:
+    """A number of successes among a number of trials, such as documents of a label and those that are found."""
+
+    correct: int
+    documents: int
+
+    @property
+    def value(self) -> float:
+        """Return the share of successes; 0 without trials."""
+        return self.correct / self.documents if self.documents else 0.0
+
+    def lower_bound(self, confidence: float) -> float:
+        """Return the bound that the true probability exceeds with this confidence.
+
+        Source: Clopper and Pearson, The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial,
+        1934.
+        """
+        from scipy.special import betaincinv
+
+        if self.correct == 0:
+            return 0.0
+        return float(betaincinv(self.correct, self.documents - self.correct + 1, 1 - confidence))
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the two-sided interval of Clopper and Pearson of the true probability."""
+        one_sided = (1 + confidence) / 2
+        missed = Proportion(self.documents - self.correct, self.documents)
+        return self.lower_bound(one_sided), 1 - missed.lower_bound(one_sided)
+
+
+@dataclass(frozen=True, slots=True)
 class LeaveOneOutEstimate:
     """The leave-one-out estimate for new documents of the same kind.
 
@@ -37,6 +68,8 @@ class LeaveOneOutEstimate:
     duplicates  how many of the documents repeat another one; all copies are left out together
     unjudged    documents (and duplicates) that are the only ones of their label: nothing can be estimated from them
     held_out    how many of the documents the model never learned, so that nothing was left out for them
+    optimized   the optimized metric before and after; equal if no decision offsets improve it; None: none is optimized
+    targets     recall or precision of each target: those of `min_recall`, then those of `min_precision`
     """
 
     documents: int
@@ -46,6 +79,8 @@ class LeaveOneOutEstimate:
     duplicates: int = 0
     unjudged: int = 0
     held_out: int = 0
+    optimized: tuple[float, float] | None = None
+    targets: tuple[Proportion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ SMALLEST, LARGEST = 1e-100, 1e100  # of smoothing and priors, so that their rati
 SMALLEST_C, LARGEST_C = 1e-20, 1e20  # outside this range, weights lose precision
 METRICS = ("accuracy", "macro_f1", "log_loss")
 PRIORS = ("empirical", "uniform")
+CONFIDENCE = 0.95  # of a target of recall or precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +49,20 @@ class LinearSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings(LinearSettings):
-    """Which event model reads the counts, with which smoothing and prior, and whether it is calibrated."""
+    """Which event model reads the counts, with which smoothing and prior, and how probabilities become decisions.
+
+    min_recall, min_precision  the least recall or precision of labels on new documents, chosen by decision offsets
+    confidence                 of each of these targets
+    """
 
     model: str = field(default="multinomial", metadata={"choices": (*EVENT_MODELS, *LINEAR_MODELS)})
     smoothing: float | None = None
     prior: str | tuple[float, ...] | None = None
     calibrate: bool = True
     optimize: str | None = field(default=None, metadata={"choices": METRICS})
+    min_recall: tuple[tuple[str, float], ...] = ()
+    min_precision: tuple[tuple[str, float], ...] = ()
+    confidence: float = CONFIDENCE
     normalize_weights: bool = False
     values: int = 4
     keep_sample: int | None = None
@@ -79,6 +87,32 @@ class ModelSettings(LinearSettings):
             raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="values")
         is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
         _require(is_sound, self.keep_sample, f"from 1 to {MOST_KEPT:,}", "keep_sample")
+        self._check_targets()
+
+    def _check_targets(self) -> None:
+        for name in ("min_recall", "min_precision"):
+            targets = getattr(self, name)
+            for label, least in targets:
+                _require(0 < least < 1, f"{label}={least:g}", "between 0 and 1", name)
+            if len({label for label, _ in targets}) < len(targets):
+                raise SettingsError("a label has two targets", where=name, hint="keep one of them")
+        _require(0 < self.confidence < 1, self.confidence, "between 0 and 1", "confidence")
+        if not self.has_targets and self.confidence != CONFIDENCE:
+            raise SettingsError("there is no target", where="confidence", hint="add min_recall or min_precision")
+        if self.has_targets and self.optimize in ("accuracy", "macro_f1"):
+            what = f"{self.optimize} and the targets of recall and precision both set the decision offsets"
+            raise SettingsError(what, where="optimize", hint="leave out one of them; log_loss can be combined")
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether a least recall or precision is set."""
+        return bool(self.targets)
+
+    @property
+    def targets(self) -> tuple[tuple[str, str, float], ...]:
+        """The metric (`recall` or `precision`), the label and the least value of each target."""
+        recalls = (("recall", *each) for each in self.min_recall)
+        return (*recalls, *(("precision", *each) for each in self.min_precision))
 
     @property
     def is_linear(self) -> bool:

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled_temperature, fit_temperature
 from nbtext.bayes.decision_offsets import fit_decision_offsets
-from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, most_confused
+from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Proportion, most_confused
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.targets import Goals, fit_targets, refuse_targets
+from nbtext.features.document_counts import number_contents
 from nbtext.parallel import parallel_calls
 
 LAPLACE = 1.0  # where there is nothing to choose by
@@ -24,6 +26,7 @@ LAPLACE = 1.0  # where there is nothing to choose by
 DECADES = (-2, 1)
 REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each goes on around the best of the one before
 MOST_SCORES = 1 << 24  # of documents and labels: with more than 512 labels, leave-one-out looks at fewer documents
+NO_GOALS = Goals()
 SEARCH_SIZE = 1024  # documents that the search looks at: log-loss is smooth in log α, and so is its minimum
 
 
@@ -42,8 +45,8 @@ def judge(
     classes: NDArray[Any],
     *,
     n_unjudged: int = 0,
-    n_duplicates: int = 0,
-    optimize: str | None = None,
+    contents: NDArray[Any] | None = None,
+    goals: Goals = NO_GOALS,
 ) -> Selection:
     """Fit decision offsets and nonconformity scores to left-out documents, and estimate how good predictions are.
 
@@ -54,17 +57,30 @@ def judge(
     lengths : (n_documents,), known tokens; None where they are not known
     classes : (n_documents,), the true classes
     n_unjudged : documents that are the only ones of their label; for prediction sets their labels conform least
-    n_duplicates : how many of the documents repeat another one
-    optimize : the metric that decision offsets, or for `log_loss` a prior adjustment, shall optimize
+    contents : (n_documents,), a number of each document's content; of duplicates, one counts for the targets
+    goals : what decision offsets shall reach
+
+    Raises
+    ------
+    SettingsError : a target cannot be met
     """
     calibration = selection.calibration
-    if optimize is not None:
-        offsets = fit_decision_offsets(calibration.log_posterior(scores, lengths), classes, optimize)
-        if optimize == "log_loss":
+    optimized: tuple[float, float] | None = None
+    proportions: tuple[Proportion, ...] = ()
+    if goals.optimize is not None:
+        offsets, before, after = fit_decision_offsets(
+            calibration.log_posterior(scores, lengths), classes, goals.optimize
+        )
+        optimized = before, after
+        if goals.optimize == "log_loss":
             calibration = replace(calibration, prior_adjustment=offsets)
         else:
             calibration = replace(calibration, decision_offsets=offsets)
     log_posterior = calibration.log_posterior(scores, lengths)
+    if goals.targets:
+        rows = np.arange(len(classes)) if contents is None else _find_distinct(contents, classes)
+        offsets, proportions = fit_targets(log_posterior[rows], classes[rows], goals.targets)
+        calibration = replace(calibration, decision_offsets=offsets)
     predicted = calibration.decide(log_posterior)
     loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
     accuracy, confused = float((predicted == classes).mean()), most_confused(classes, predicted)
@@ -72,8 +88,16 @@ def judge(
     return Selection(
         selection.hyperparameters,
         replace(calibration, nonconformity=Quantiles.of(own)),
-        LeaveOneOutEstimate(len(classes), accuracy, loss, confused, n_duplicates, n_unjudged),
+        LeaveOneOutEstimate(
+            len(classes), accuracy, loss, confused, unjudged=n_unjudged, optimized=optimized, targets=proportions
+        ),
     )
+
+
+def _find_distinct(contents: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the first document of each pair of content and class."""
+    numbers = np.unique(contents, return_inverse=True)[1]
+    return np.asarray(np.unique(np.stack((numbers, classes)), axis=1, return_index=True)[1])
 
 
 def add_likelihoods(selection: Selection, scores: Floats, lengths: NDArray[Any]) -> Selection:
@@ -89,7 +113,11 @@ def add_likelihoods(selection: Selection, scores: Floats, lengths: NDArray[Any])
 
 
 def select_smoothing(
-    corpus: LeaveOneOut, smoothing: float | None, *, calibrate: bool, optimize: str | None = None
+    corpus: LeaveOneOut,
+    smoothing: float | None,
+    *,
+    calibrate: bool,
+    goals: Goals = NO_GOALS,
 ) -> Selection:
     """The smoothing with the least calibrated log-loss (or the given one), its calibration and estimate.
 
@@ -101,6 +129,7 @@ def select_smoothing(
     corpus = corpus.complete().first(max(1, MOST_SCORES // max(1, n_classes)))
     judged = corpus.judged()
     if len(judged.documents) == 0 or n_classes < 2:
+        refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))
     best, near = _search(judged) if smoothing is None else (smoothing, None)
     (scores,) = judged.scores(best)
@@ -109,10 +138,12 @@ def select_smoothing(
     temperature = _calibrate(judged, known, near) if calibrate else None
     selection = judge(
         Selection(Hyperparameters(best), Calibration(temperature)), known, lengths, classes,
-        n_unjudged=len(corpus.documents) - len(classes), n_duplicates=corpus.duplicates.n_duplicates, optimize=optimize,
+        n_unjudged=len(corpus.documents) - len(classes), contents=number_contents(judged.documents), goals=goals,
     )  # fmt: skip
-    if judged.is_new is not None and selection.estimate is not None:
-        selection = selection._replace(estimate=replace(selection.estimate, held_out=int(judged.is_new.sum())))
+    if selection.estimate is not None:
+        n_new = 0 if judged.is_new is None else int(judged.is_new.sum())
+        estimate = replace(selection.estimate, duplicates=corpus.duplicates.n_duplicates, held_out=n_new)
+        selection = selection._replace(estimate=estimate)
     is_likelihood = judged.model.is_generative and judged.documents.is_counted
     return add_likelihoods(selection, scores, judged.documents.lengths) if is_likelihood else selection
 

@@ -16,6 +16,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.expectation_maximization import Mixture, OnStep
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import Selection, add_likelihoods, judge
+from nbtext.bayes.targets import Goals
 from nbtext.features.document_counts import DocumentCounts, join_duplicates
 from nbtext.parallel import parallel_calls
 
@@ -152,6 +153,6 @@ class HeldOut:
             return selection
         selection = judge(
             selection, known, self._n_known, classes,
-            n_unjudged=len(self.sample) - len(classes), optimize=optimize,
+            n_unjudged=len(self.sample) - len(classes), goals=Goals(optimize),
         )  # fmt: skip
         return add_likelihoods(selection, complete, self.lengths[self.held_out])

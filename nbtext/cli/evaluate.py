@@ -20,7 +20,7 @@ from nbtext.cli.options import (
     RunSettings,
     result_options,
 )
-from nbtext.cli.running import check_report, open_documents, result_format, screen, write_result
+from nbtext.cli.running import check_report, open_documents, result_format, screen, warn_of_costs, write_result
 from nbtext.cli.training_options import FEATURE_STAGE, FOLD_STAGE, MODEL_STAGE
 from nbtext.errors import SettingsError
 from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
@@ -100,11 +100,9 @@ def evaluate(
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.report.evaluation import format_evaluation
 
-    if foreign is not None and model_file is None:
-        raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
     check_report(report)
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    subject = _load_subject(model_file, predictions, folding)
+    subject = _load_subject(model_file, predictions, folding, foreign)
     log = _error_log(report, decisions)
 
     def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
@@ -120,7 +118,10 @@ def evaluate(
         )  # fmt: skip
 
     unit = subject.fitted.input_unit if isinstance(subject, TrainedModel) else None
-    evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None)
+    if isinstance(subject, TrainedModel):
+        warn_of_costs(subject.fitted, decisions, quiet=run.quiet)
+    targets = None if decisions.replaces_label else _settings_of(subject, modelling)
+    evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None, targets=targets)
     reading = replace(reading, split_field=folding.split_field)
     with open_documents(sources, reading, run, input_unit=unit) as (source, on_batch):
         predicted = predict(source, on_batch)
@@ -136,12 +137,14 @@ def evaluate(
 
 
 def _load_subject(
-    model_file: str | None, predictions: str | None, folding: FoldSettings
+    model_file: str | None, predictions: str | None, folding: FoldSettings, foreign: str | None
 ) -> TrainedModel | PredictionsFile | None:
     """Load what is evaluated: a model, a file of predictions, or (None) models of cross-validation.
 
     raises  SettingsError: none or several of them are given, or options that have no effect
     """
+    if foreign is not None and model_file is None:
+        raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
     if [model_file, folding.is_wanted or None, predictions].count(None) != 2:
         raise SettingsError("give one of -m MODEL, --folds N and --predictions FILE")
     if not folding.is_wanted:
@@ -155,6 +158,17 @@ def _load_subject(
     from nbtext.artifact.model import load_model
 
     return load_model(model_file)
+
+
+def _settings_of(
+    subject: TrainedModel | PredictionsFile | None, modelling: Deferred[ModelSettings]
+) -> ModelSettings | None:
+    """Return the settings of the model that is evaluated, or of those of cross-validation; None if not known."""
+    from nbtext.model.fitted_model import TrainedModel
+
+    if isinstance(subject, TrainedModel):
+        return subject.fitted.model_settings
+    return modelling.settings() if subject is None else None
 
 
 def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,6 +70,18 @@ def parse_names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _parse_label_share(text: str) -> tuple[str, float]:
+    label, _, number = text.rpartition("=")
+    try:
+        share = float(number)
+    except ValueError:
+        share = nan
+    if not label or not isfinite(share):
+        raise ValueError(f"{text!r} is not LABEL=P, such as spam=0.99")
+    return label, share
+
+
+LABEL_SHARE = Parsed("LABEL=P", _parse_label_share)
 DURATION = Parsed("TIME", parse_time(DAYS, "d", "30d, 12h or 4w"))
 
 INPUT_STAGE = stage(
@@ -99,6 +112,9 @@ DECISION_STAGE = stage(
     Option("--cost", type=FileType(parse=_parse_costs),
            help="Predict the label with the lowest expected cost. The columns of FILE are true label, predicted "
            "label and cost. Other pairs cost 0 if the labels are equal, else 1."),
+    Option("--threshold", type=LABEL_SHARE, multiple=True,
+           help="Predict LABEL where its probability is at least P, and otherwise the most probable other label; may "
+           "be repeated. Of several labels that reach their thresholds, the most probable one is predicted."),
     Option("--explain", type=int, metavar="N",
            help="Add the N features with the largest contributions to each record. Needs --to jsonl or json."),
 )  # fmt: skip

@@ -23,7 +23,7 @@ from nbtext.cli.options import (
     parse_names,
     result_options,
 )
-from nbtext.cli.running import is_watched, open_documents, open_workers, result_file, result_format
+from nbtext.cli.running import is_watched, open_documents, open_workers, result_file, result_format, warn_of_costs
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS
@@ -115,6 +115,7 @@ def predict(
         _predict_on_cluster(sources, model, output, chosen, decisions, reading, cluster, run)
         return
     fitted = load_model(model).fitted
+    warn_of_costs(fitted, decisions, quiet=run.quiet)
     run = replace(run, no_progress=run.no_progress or (is_watched(output) and rank is None))
     with (
         open_documents(sources, reading, run, input_unit=fitted.input_unit) as (source, on_batch),

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings
     from nbtext.documents.batch import Batch
     from nbtext.documents.settings import ReadingSettings
-    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.fitted_model import FittedModel, TrainedModel
+    from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
     from nbtext.report.terminal import Screen
 
@@ -153,10 +154,11 @@ def model_output(output: str | None) -> Iterator[str]:
 def save(model: TrainedModel, target: str, *, quiet: bool) -> None:
     """Save a model, and print a summary of it."""
     from nbtext.artifact.model import save_model
-    from nbtext.report.training import format_approximation, format_training_summary
+    from nbtext.report.training import format_approximation, format_decisions, format_training_summary
 
     save_model(model, target)
-    say(format_training_summary(model), quiet=quiet)
+    for line in (format_training_summary(model), *format_decisions(model)):
+        say(line, quiet=quiet)
     if note := format_approximation(model):
         say(note, quiet=quiet)
 
@@ -177,6 +179,18 @@ def rewrite_model(
         with open_documents(sources, reading, run, input_unit=trained.fitted.input_unit) as (source, on_batch):
             changed = change(trained, source, on_batch)
         save(changed, target, quiet=run.quiet)
+
+
+def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: bool) -> None:
+    """Name the labels that --cost never lets the model predict, with the probabilities that are the reason."""
+    from nbtext.model.predictor import find_unpredicted
+
+    for label, needed, highest in find_unpredicted(model, decisions.cost) if decisions.cost is not None else ():
+        why = "another label, or none, always costs less"
+        if needed <= 1:
+            why = f"that needs a probability of {needed:.6g}, and the calibrated probabilities of this model end at "
+            why += f"{highest:.6g}; lower the costs, or train with --no-calibrate"
+        say(f"--cost: {label} is never predicted: {why}", quiet=quiet)
 
 
 def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:

@@ -12,7 +12,7 @@ from nbtext.bayes.settings import LINEAR_MODELS, LOSSES, METRICS, ModelSettings
 from nbtext.cli import completion
 from nbtext.cli.command import Option, Stage, refuse, stage
 from nbtext.cli.files import FileType
-from nbtext.cli.options import CLUSTER_STAGE, INPUT_STAGE, Parsed, parse_names, parse_time
+from nbtext.cli.options import CLUSTER_STAGE, INPUT_STAGE, LABEL_SHARE, Parsed, parse_names, parse_time
 from nbtext.evaluation.settings import SEARCHES, CurveSettings, FoldSettings, SearchSettings, models_to_compare
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
@@ -144,6 +144,13 @@ MODEL_STAGE = stage(
     Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
            help="Metric to optimize, on leave-one-out scores, by an offset for each label that is added to its "
            "log-probability. Only log_loss also changes the probabilities."),
+    Option("--min-recall", type=LABEL_SHARE, multiple=True,
+           help="Least recall of a label on new documents, such as ham=0.995; may be repeated. The threshold is chosen "
+           "on leave-one-out scores."),
+    Option("--min-precision", type=LABEL_SHARE, multiple=True,
+           help="Least precision of a label on new documents, such as spam=0.99; may be repeated."),
+    Option("--confidence", type=float, metavar="P",
+           help="--min-recall, --min-precision: probability that new documents meet the target."),
     Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
            help="logistic, nbsvm: inverse regularization strength; `auto` selects it by cross-validation."),
     Option("--loss", type=click.Choice(LOSSES), metavar="NAME", help="nbsvm: loss function."),

@@ -62,7 +62,7 @@ def cross_validate(
     """
     everything = over_vocabulary(corpus, features)
     size = sample_size(features, modelling)
-    if size is not None and modelling.optimize is None and decisions.coverage is None:
+    if size is not None and modelling.optimize is None and not modelling.has_targets and decisions.coverage is None:
         size = min(size, N_CALIBRATED)
     has_own_vocabulary = corpus.vocabulary is not None and features.vocabulary is None
 
@@ -140,8 +140,7 @@ def cross_validate_source(
     check_hashing(features, modelling)
     features = replace(features, fields=source.field_names)
     corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
-    if decisions.cost is not None:
-        decisions.cost.check(corpus.labels)
+    decisions.check(corpus.labels)
     folds = assign_folds(corpus.sample, settings)
     yield from cross_validate(
         corpus,

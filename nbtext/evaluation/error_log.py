@@ -64,8 +64,7 @@ def predict_by_model(
     on_batch: OnBatch | None = None,
 ) -> Iterator[PredictedBatch]:
     """Predict every document of a source with a trained model, in order, as `predict_source` does."""
-    if decisions.cost is not None:
-        decisions.cost.check(model.labels)
+    decisions.check(model.labels)
     predictor = Predictor(model)
 
     def predict(batch: Batch) -> PredictedBatch:
@@ -85,8 +84,11 @@ def predict_from_file(
     Raises
     ------
     SettingsError
-        Prediction sets are asked for, which need the model.
+        Prediction sets or thresholds are asked for, which need the model.
     """
+    if decisions.threshold:
+        hint = "give it to nbtext predict; its labels are evaluated"
+        raise SettingsError("predictions in a file have their labels already", where="threshold", hint=hint)
     if decisions.coverage is not None:
         hint = "give it to nbtext predict; its sets are evaluated"
         raise SettingsError("prediction sets cannot be changed in a file of predictions", where="--coverage", hint=hint)

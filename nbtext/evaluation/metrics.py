@@ -14,7 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.label_curves import Ranking
 from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure
@@ -229,6 +231,25 @@ class LabelScore:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetCheck:
+    """What a target of the model (`min_recall`, `min_precision`) comes to on the evaluated documents.
+
+    metric     `recall` or `precision`
+    target     the value to reach
+    value      the value that is measured
+    low, high  its Clopper-Pearson interval, with the confidence of the target
+    """
+
+    metric: str
+    label: str
+    target: float
+    value: float
+    low: float
+    high: float
+    is_met: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """The metrics of predictions for labeled documents.
 
@@ -248,6 +269,8 @@ class Evaluation:
         Bins that have a document.
     foreign_documents : int, optional
         Number of foreign documents with a likelihood; None: there was no foreign source.
+    targets : tuple[TargetCheck, ...], optional
+        The targets of the model; None: it has none, or its labels are not what was evaluated.
     """
 
     documents: int
@@ -258,16 +281,24 @@ class Evaluation:
     confusion_matrix: tuple[tuple[int, ...], ...] | None
     reliability: tuple[ReliabilityBin, ...]
     foreign_documents: int | None = None
+    targets: tuple[TargetCheck, ...] | None = None
 
 
 class Evaluator:
     """Compares predictions with the true labels, batch by batch.
 
     Memory depends on the labels only; with likelihoods, there is one number for each document as well.
+
+    Parameters
+    ----------
+    targets : ModelSettings, optional
+        The settings whose targets are checked.
     """
 
-    def __init__(self, costs: Costs | None = None, *, with_likelihoods: bool = False) -> None:
-        self._costs = costs
+    def __init__(
+        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
+    ) -> None:
+        self._costs, self._targets = costs, targets
         self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
         self._numbers = LabelNumbers()
         self._cells: Counter[tuple[int, int]] = Counter()
@@ -322,7 +353,22 @@ class Evaluator:
             confusion_matrix=matrix,
             reliability=self._reliability.bins(),
             foreign_documents=len(totals.likelihoods[1]) if totals.likelihoods is not None else None,
+            targets=self._check_targets(totals, labels),
         )
+
+    def _check_targets(self, totals: Totals, labels: tuple[str, ...]) -> tuple[TargetCheck, ...] | None:
+        if self._targets is None or not self._targets.has_targets:
+            return None
+        checks = []
+        for metric, label, least in self._targets.targets:
+            found = Proportion(0, 0)
+            if label in labels:
+                whole = totals.support if metric == "recall" else totals.n_predicted
+                k = labels.index(label)
+                found = Proportion(int(totals.true_positives[k]), int(whole[k]))
+            interval = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
+            checks.append(TargetCheck(metric, label, least, found.value, *interval, is_met=found.value >= least))
+        return tuple(checks)
 
     def _totals(self, labels: tuple[str, ...]) -> Totals:
         positions = np.append(self._numbers.positions(labels), UNANSWERED)

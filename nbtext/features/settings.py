@@ -161,11 +161,13 @@ def _convert(value: Any, hint: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return lists, sets and arrays as tuples, and NumPy scalars as Python scalars."""
+    """Return lists, sets and arrays as tuples, NumPy scalars as Python scalars, and a dict as pairs."""
     if callable(getattr(value, "tolist", None)):
         value = value.tolist()
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)
+    if isinstance(value, dict):
+        value = [(str(name), number) for name, number in value.items()]
     return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 

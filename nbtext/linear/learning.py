@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +16,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, LinearSettings, ModelSettings
 from nbtext.bayes.smoothing import Selection, judge
+from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.linear.models import fit_logistic, fit_nbsvm
 from nbtext.linear.solver import Solution, SolverSettings, TrainingData
@@ -55,16 +57,19 @@ class Learned(NamedTuple):
     selection: Selection
 
 
-def learn(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *, jobs: int = 1) -> Learned:
+def learn(
+    data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *, goals: Goals | None = None, jobs: int = 1
+) -> Learned:
     """Fit a linear model to all documents. The result does not depend on the number of threads.
 
-    Folds are fitted only if something needs them: calibration, `optimize` or the search for C. Without them there is no
-    estimate.
+    Folds are fitted only if something needs them: calibration, `optimize`, targets or the search for C. Without them
+    there is no estimate.
 
     Parameters
     ----------
     lengths : (n_documents,), known tokens of each document
     settings : of a `logistic` or `nbsvm` model
+    goals : what the decisions shall reach; None: `optimize` of the settings
 
     Raises
     ------
@@ -74,12 +79,15 @@ def learn(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *,
     -----
     ConvergenceWarning : the solver stopped before it met its tolerance
     """
+    goals = Goals(settings.optimize) if goals is None else goals
     data.mean_square()  # raises where sums of squares would overflow
     folds = stratified_folds(data.classes, settings.folds, seed=settings.seed, hashes=data.hashes)
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     is_selecting = settings.C == AUTO
     has_folds = data.n_classes > 1 and len(held_out) >= settings.folds
-    has_folds = has_folds and (is_selecting or settings.calibrate or settings.optimize is not None)
+    if not has_folds:
+        refuse_targets(goals.targets)
+    has_folds = has_folds and (is_selecting or settings.calibrate or goals != Goals())
     fit = partial(FITTERS[settings.model], data, settings=settings)
     every, scores, start = np.arange(len(data)), None, None
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
@@ -101,8 +109,11 @@ def learn(data: TrainingData, lengths: NDArray[Any], settings: ModelSettings, *,
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
     selection = judge(
         selection, scores, lengths, classes, n_unjudged=len(data) - len(held_out),
-        n_duplicates=0 if data.hashes is None else len(data) - len(np.unique(data.hashes)), optimize=settings.optimize,
+        contents=None if data.hashes is None else data.hashes[held_out], goals=goals,
     )  # fmt: skip
+    if selection.estimate is not None and data.hashes is not None:
+        n_duplicates = len(data) - len(np.unique(data.hashes))
+        selection = selection._replace(estimate=replace(selection.estimate, duplicates=n_duplicates))
     return Learned(scorer, selection)
 
 

@@ -13,6 +13,7 @@ from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import Selection, select_smoothing
+from nbtext.bayes.targets import find_goals
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, selected_columns
@@ -134,9 +135,8 @@ def fit_model(
     prior = modelling.effective_prior
     if selection is None:
         left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
-        selection = select_smoothing(
-            left_out, modelling.smoothing, calibrate=modelling.calibrate, optimize=modelling.optimize
-        )
+        goals = find_goals(modelling, counts.labels)
+        selection = select_smoothing(left_out, modelling.smoothing, calibrate=modelling.calibrate, goals=goals)
     scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
@@ -171,7 +171,7 @@ def _learned(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
         statistics.n_features, statistics.n_classes, sample.hashes,
     )  # fmt: skip
-    learned = learn(data, lengths, modelling, jobs=jobs)
+    learned = learn(data, lengths, modelling, goals=find_goals(modelling, counts.labels), jobs=jobs)
     log_priors = log_prior(statistics.class_documents, modelling.effective_prior)
     return FittedModel(
         counts.labels, features, modelling, counts.vocabulary, columns,

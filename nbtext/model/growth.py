@@ -207,9 +207,10 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     smoothing = settings.smoothing if settings.smoothing is not None else earlier
     is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None) and not is_semi_supervised
     if not is_alike or smoothing != earlier:
-        if settings.optimize is not None:
+        if settings.optimize is not None or settings.has_targets:
             hint = "train with --keep-sample, or on the texts"
-            raise ModelError("the model has no retained sample to optimize the metric on", hint=hint)
+            what = "optimize the metric" if settings.optimize is not None else "meet the target"
+            raise ModelError(f"the model has no retained sample to {what} on", hint=hint)
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
@@ -224,6 +225,9 @@ def _applicable(before: ModelSettings, name: str) -> ModelSettings:
     kept: dict[str, Any] = {
         "calibrate": before.calibrate,
         "optimize": before.optimize,
+        "min_recall": before.min_recall,
+        "min_precision": before.min_precision,
+        "confidence": before.confidence,
         "keep_sample": before.keep_sample,
     }
     if _share_smoothing(before.model, name):
@@ -353,7 +357,7 @@ def _fitted_to_documents(settings: ModelSettings) -> tuple[str, ...]:
     """Return what of a model depends on the documents that leave-one-out scored."""
     smoothing = ("smoothing",) if settings.smoothing is None else ()
     calibration = ("calibration",) if settings.calibrate else ()
-    offsets = ("decision_offsets",) if settings.optimize is not None else ()
+    offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
     return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.outliers import log_likelihood_per_token, typicality, with_unknown_tokens
 from nbtext.bayes.prediction_sets import nonconformity
-from nbtext.bayes.scorer import Floats
+from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.documents.batch import Batch, Rows
 from nbtext.errors import SettingsError
 from nbtext.features.counting import counter
@@ -192,6 +192,8 @@ def apply_decisions(
     """
     if settings.cost is not None:
         predictions = _minimize_cost(predictions, settings.cost)
+    if settings.threshold:
+        predictions = _apply_thresholds(predictions, settings.threshold)
     if settings.coverage is not None:
         predictions = _add_sets(predictions, calibration, settings.coverage)
     if settings.min_probability is not None:
@@ -221,15 +223,7 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
     if len(predictions) == 0:
         return predictions
     probabilities, classes = predictions.probabilities, predictions.classes
-    places = {label: place for place, label in enumerate(classes)}
-    expected = 1 - probabilities  # every error costs 1, unless the file lists another cost
-    abstaining = np.full(len(predictions), DEFAULT_ERROR_COST)
-    for (true, predicted), cost in costs.pairs.items():
-        if true in places and predicted in places:
-            default = DEFAULT_ERROR_COST * (true != predicted)
-            expected[:, places[predicted]] += (cost - default) * probabilities[:, places[true]]
-        elif true in places and predicted == "":
-            abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
+    expected, abstaining = _expected_costs(probabilities, classes, costs)
     least = expected.min(axis=1)
     decided = np.where(expected <= least[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
     labels = [
@@ -241,6 +235,90 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
         for row in np.flatnonzero(abstaining < least - TIE).tolist()
         if costs.has_abstention
     }
+    return _abstain(replace(predictions, labels=labels, decided=decided), reasons)
+
+
+def _expected_costs(probabilities: Floats, labels: Sequence[str], costs: Costs) -> tuple[Floats, Floats]:
+    """Return the expected cost of each label, shape (n_documents, n_classes), and of abstaining, (n_documents,)."""
+    places = {label: place for place, label in enumerate(labels)}
+    expected = 1 - probabilities  # every error costs 1, unless the file lists another cost
+    abstaining = np.full(len(probabilities), DEFAULT_ERROR_COST)
+    for (true, predicted), cost in costs.pairs.items():
+        if true in places and predicted in places:
+            default = DEFAULT_ERROR_COST * (true != predicted)
+            expected[:, places[predicted]] += (cost - default) * probabilities[:, places[true]]
+        elif true in places and predicted == "":
+            abstaining += (cost - DEFAULT_ERROR_COST) * probabilities[:, places[true]]
+    return expected, abstaining
+
+
+class Unpredicted(NamedTuple):
+    """A label that costs rule out, because no probability of the model is high enough.
+
+    label     the label
+    needed    the probability from which it would cost least; infinity if it never does
+    highest   the highest probability that the model can give it
+    """
+
+    label: str
+    needed: float
+    highest: float
+
+
+def find_unpredicted(model: FittedModel, costs: Costs) -> list[Unpredicted]:
+    """Return the labels that the costs never let a model predict.
+
+    The label-noise rate bounds calibrated probabilities: a label has at most 1 − noise + noise / K, and each other
+    label at least noise / K. A label is listed if another one, or abstaining, costs less even at this bound.
+    """
+    temperature, labels = model.calibration.temperature, model.labels
+    if temperature is None or temperature.noise == 0 or len(labels) < 2:
+        return []
+    found = []
+    for predicted in sorted({predicted for _, predicted in costs.pairs if predicted in labels}):
+        own = labels.index(predicted)
+        best = np.full(len(labels), temperature.noise / len(labels))
+        best[own] += 1 - temperature.noise
+        adjustment = model.calibration.prior_adjustment
+        probabilities = best if adjustment is None else np.exp(log_posterior(np.log(best)[None, :] + adjustment))[0]
+        expected, abstaining = _expected_costs(probabilities[None, :], labels, costs)
+        others = expected[0].copy()
+        others[own] = abstaining[0] if costs.has_abstention else np.inf
+        if expected[0, own] <= others.min() + TIE:
+            continue
+        rival = int(others.argmin())
+        rest = probabilities.copy()
+        rest[own] = 0.0
+        rest /= rest.sum()
+        # the expected cost is linear between the sure label and the other labels as they are
+        expected, abstaining = _expected_costs(np.stack((np.arange(len(labels)) == own, rest)) * 1.0, labels, costs)
+        sure, never = expected[:, own] - (abstaining if rival == own else expected[:, rival])
+        needed = float(never / (never - sure)) if sure < 0 else math.inf
+        found.append(Unpredicted(predicted, needed, float(probabilities[own])))
+    return found
+
+
+def _apply_thresholds(predictions: Predictions, thresholds: Sequence[tuple[str, float]]) -> Predictions:
+    """Return the predictions with the most probable label that reaches its threshold.
+
+    If no label reaches one, it is the most probable label without a threshold; if all labels have one, there is none.
+    """
+    if len(predictions) == 0:
+        return predictions
+    probabilities, least = predictions.probabilities, dict(thresholds)
+    needed = np.array([least.get(label, np.inf) for label in predictions.classes])
+    is_free = np.isinf(needed)
+    reached = np.where(probabilities >= needed, probabilities, -1.0)
+    free = np.where(is_free, probabilities, -1.0)
+    has_reached = (reached >= 0).any(axis=1)
+    decided = np.where(has_reached, reached.argmax(axis=1), (free if is_free.any() else probabilities).argmax(axis=1))
+    labels = [
+        None if label is None else predictions.classes[k]
+        for label, k in zip(predictions.labels, decided.tolist(), strict=True)
+    ]
+    reasons = {}
+    if not is_free.any():
+        reasons = dict.fromkeys(np.flatnonzero(~has_reached).tolist(), "no label reaches its threshold")
     return _abstain(replace(predictions, labels=labels, decided=decided), reasons)
 
 

@@ -64,6 +64,9 @@ def check_semi_supervised(
         raise SettingsError(
             f"{model_settings.model} cannot be trained on unlabeled documents by this method", where=where, hint=hint
         )
+    if model_settings.has_targets:
+        hint = "leave out min_recall and min_precision"
+        raise SettingsError("it has no leave-one-out scores to meet targets by", where=where, hint=hint)
     if model_settings.smoothing == 0:
         raise SettingsError("it needs a smoothing above 0", where=where, hint="use --smoothing 0.01 or leave it out")
     if not features.is_counting and not model_settings.event_model.is_binary:

@@ -115,15 +115,18 @@ class DecisionSettings:
     min_probability  the model abstains below it, from 0 to 1; None: it never abstains
     coverage         probability that a prediction set holds the true label, between 0 and 1; None: no sets
     cost             the costs of errors, which the labels minimize; None: all errors cost the same
+    threshold        labels with the least probability at which each is predicted, from 0 to 1
     explain          number of features that explain each prediction; None: no explanation
     """
 
     min_probability: float | None = None
     coverage: float | None = None
     cost: Costs | None = None
+    threshold: tuple[tuple[str, float], ...] = ()
     explain: int | None = None
 
     def __post_init__(self) -> None:
+        self._check_thresholds()
         if self.explain is not None and self.explain < 1:
             raise SettingsError(f"{self.explain} is less than 1", where="explain", hint="5 is usual")
         if self.min_probability is not None and not 0 <= self.min_probability <= 1:
@@ -135,6 +138,33 @@ class DecisionSettings:
         if self.coverage is not None and not 0 < self.coverage < 1:
             hint = "0.95 means that 19 of 20 sets hold the true label"
             raise SettingsError(f"{self.coverage:g} is not between 0 and 1", where="coverage", hint=hint)
+
+    def _check_thresholds(self) -> None:
+        for label, least in self.threshold:
+            if not 0 <= least <= 1:
+                hint = "give a number from 0 to 1"
+                raise SettingsError(f"{label}={least:g} is not a probability", where="threshold", hint=hint)
+        if len(dict(self.threshold)) < len(self.threshold):
+            raise SettingsError("a label has two thresholds", where="threshold", hint="keep one of them")
+        for name, other in (("cost", self.cost), ("coverage", self.coverage)):
+            if self.threshold and other is not None:
+                what = f"a threshold and {'costs both decide' if name == 'cost' else 'a prediction set both decide'}"
+                raise SettingsError(f"{what} on the label", where="threshold", hint="leave out one of them")
+
+    @property
+    def replaces_label(self) -> bool:
+        """Whether the label does not follow the decision offsets of the model."""
+        return self.cost is not None or bool(self.threshold)
+
+    def check(self, labels: Iterable[str]) -> None:
+        """Raise InputError or SettingsError if a label of the costs or thresholds is not among these labels."""
+        known = set(labels)
+        if self.cost is not None:
+            self.cost.check(known)
+        for label, _ in self.threshold:
+            if label not in known:
+                hint = f"there are {_list_labels(known)}"
+                raise SettingsError(f"there is no label {label}", where="threshold", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, NbtextError, number_of
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 
 MISSING = ("nan", "<NA>", "NaT")  # missing values of tables
 
@@ -85,6 +88,30 @@ def check_paired(n_texts: int, n_labels: int) -> None:
     """Raise InputError unless there are as many labels as texts."""
     if n_texts != n_labels:
         raise InputError(f"{number_of(n_texts, 'text')} and {number_of(n_labels, 'label')} differ in number")
+
+
+def text_batch(texts: list[str], labels: list[str | None] | None = None) -> Batch:
+    """Return a batch of texts, numbered from 1."""
+    return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), labels or [None] * len(texts))
+
+
+def count_texts(
+    X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, label_type: str | None
+) -> tuple[CorpusCounts, str]:
+    """Return the counts of texts and labels, and the type of the labels.
+
+    sample_size  how many documents the counts retain; None: all
+    label_type   the type that labels must have; None: any
+    raises       InputError: X are no texts, y are no labels or have another type, or their numbers differ
+    """
+    texts = list_texts(X)
+    labels, found = label_texts(y)
+    check_paired(len(texts), len(labels))
+    if label_type is not None and labels and found != label_type:
+        raise InputError(f"the labels are {found}, and those of the model are {label_type}")
+    corpus_counter = CorpusCounter(settings, sample_size=sample_size)
+    corpus_counter.add(text_batch(texts, list(labels)))
+    return corpus_counter.finish(), found
 
 
 def classifier_tags(

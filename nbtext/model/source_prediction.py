@@ -40,8 +40,7 @@ def predict_source(
 
     Text from a pipe is predicted as it arrives, in this thread; otherwise `jobs` threads read a few batches ahead.
     """
-    if decisions.cost is not None:
-        decisions.cost.check(model.labels)
+    decisions.check(model.labels)
     predict = batch_predictor(model, decisions)
     yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 

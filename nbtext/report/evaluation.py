@@ -49,6 +49,8 @@ def format_evaluation(evaluation: Evaluation, *, output_format: str, screen: Scr
 def _rows(evaluation: Evaluation) -> Iterator[Row]:
     for name, value in _summary(evaluation).items():
         yield name, value, ""
+    for check in evaluation.targets or ():
+        yield f"target_{check.metric}", check.target, check.label
     for score in evaluation.per_label:
         for name in ("precision", "recall", "f1", "support"):
             yield name, getattr(score, name), score.label
@@ -79,6 +81,14 @@ def _markdown(evaluation: Evaluation) -> str:
             ],
         ),
     ]
+    if evaluation.targets:
+        columns = ("target", "label", "at least", "value", "interval", "met")
+        rows: list[Row] = [
+            (each.metric, each.label, f"{each.target:g}", f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}",
+             "yes" if each.is_met else "no")
+            for each in evaluation.targets
+        ]  # fmt: skip
+        tables.insert(1, (columns, rows))
     return "\n".join(format_rows(*table, output_format="markdown") for table in tables)
 
 
@@ -123,6 +133,10 @@ def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
             line = ""
         line += f", {shown}" if line else shown
     yield line
+    for each in evaluation.targets or ():
+        found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
+        name = f"target {each.metric} of {printable(each.label)} {each.target:g}"
+        yield f"{name}: {'met' if each.is_met else 'missed'}, {found}"
 
 
 def _confusion_matrix(evaluation: Evaluation) -> Table:

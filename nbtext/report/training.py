@@ -8,6 +8,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
+from nbtext.evaluation.metrics import METRICS
 from nbtext.report.records import field_text, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from nbtext.bayes.smoothing import Selection
     from nbtext.evaluation.search import Search
     from nbtext.model.difference import Change, Difference
-    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.fitted_model import FittedModel, TrainedModel
 
 DIFFERENCE_COLUMNS = ("what", "label", "name", "before", "after")
 MOST_LABELS = 10  # that are named
@@ -49,6 +50,41 @@ def format_training_summary(model: TrainedModel) -> str:
     if expected.duplicates:
         judge += f", {number_of(expected.duplicates, 'duplicate')}"
     return f"{found}; estimated accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
+
+
+def format_decisions(model: TrainedModel) -> list[str]:
+    """Format what the decision offsets reach on left-out documents: a line for `optimize`, and one for each target."""
+    settings, estimate = model.fitted.model_settings, model.fitted.estimate
+    lines: list[str] = []
+    if estimate is None:
+        return lines
+    if estimate.optimized is not None:
+        before, after = estimate.optimized
+        name = METRICS[settings.optimize or ""].title
+        lines.append(
+            f"optimized {name}: {before:.4f} without offsets, {after:.4f} with them"
+            if before != after
+            else f"optimized {name}: nothing changed, because no offsets improve it ({before:.4f})"
+        )
+    for (metric, label, least), found in zip(settings.targets, estimate.targets, strict=False):
+        bound, confidence = found.lower_bound(settings.confidence), f"{settings.confidence:.4g} confidence"
+        line = f"{metric} of {label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
+        line += f"at least {bound:.4f} with {confidence}; target {least:g}"
+        lines.append(line + _format_threshold(model.fitted, label))
+    return lines
+
+
+def _format_threshold(fitted: FittedModel, label: str) -> str:
+    """Format from which probability on a label is predicted."""
+    offsets = fitted.calibration.decision_offsets
+    if offsets is None:
+        return ", met by the most probable label"
+    k = fitted.labels.index(label)
+    if len(fitted.labels) > 2:
+        return f", by the offset {offsets[k]:+.4g} of its log-probability"
+    from math import exp
+
+    return f", predicted from probability {1 / (1 + exp(min(700.0, offsets[k] - offsets[1 - k]))):.4g}"
 
 
 def format_unlabeled(unlabeled: Unlabeled) -> str:

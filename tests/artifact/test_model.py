@@ -149,6 +149,8 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
                     "duplicates": 0,
                     "unjudged": 0,
                     "held_out": 0,
+                    "optimized": None,
+                    "targets": (),
                 },
             ),
         )

@@ -39,7 +39,7 @@ def accuracy(answers: np.ndarray, classes: np.ndarray) -> float:
 @pytest.mark.parametrize(("metric", "judged"), [("macro_f1", macro_f1), ("accuracy", accuracy)])
 def test_other_documents_gain(metric: str, judged: Any) -> None:
     """What was fitted on some documents raises the metric on others."""
-    shift = fit_decision_offsets(*unbalanced(2000, 1, neglect=3.0), metric)
+    shift = fit_decision_offsets(*unbalanced(2000, 1, neglect=3.0), metric).offsets
     assert shift is not None
     asked, classes = unbalanced(5000, 2, neglect=3.0)
     assert judged((asked + shift).argmax(axis=1), classes) > judged(asked.argmax(axis=1), classes) + 0.01
@@ -47,7 +47,7 @@ def test_other_documents_gain(metric: str, judged: Any) -> None:
 
 def test_log_loss_finds_the_neglect() -> None:
     """The shift of least log-loss is what the class was neglected by."""
-    shift = fit_decision_offsets(*unbalanced(20_000, 1, neglect=3.0), "log_loss")
+    shift = fit_decision_offsets(*unbalanced(20_000, 1, neglect=3.0), "log_loss").offsets
     assert shift is not None
     np.testing.assert_allclose(shift - shift[0], [0, 0, 3], atol=0.1)
 
@@ -59,7 +59,7 @@ def test_few_documents_do_not_mislead(metric: str) -> None:
     asked, truth = unbalanced(5000, 99, neglect=0.0)
     plain = accuracy(asked.argmax(axis=1), truth)
     for seed in range(30):
-        shift = fit_decision_offsets(*unbalanced(30, seed, neglect=0.0), metric)
+        shift = fit_decision_offsets(*unbalanced(30, seed, neglect=0.0), metric).offsets
         if shift is not None:
             lost.append(plain - accuracy((asked + shift).argmax(axis=1), truth))
     assert len(lost) < 20
@@ -89,7 +89,7 @@ def test_nothing_to_gain() -> None:
     """Where every answer is right, there is no shift."""
     scores = np.log(np.where(np.eye(3) > 0, 0.8, 0.1))[[0, 1, 2] * 10]
     for metric in ("macro_f1", "accuracy"):
-        assert fit_decision_offsets(scores, np.array([0, 1, 2] * 10), metric) is None
+        assert fit_decision_offsets(scores, np.array([0, 1, 2] * 10), metric).offsets is None
 
 
 @pytest.mark.parametrize(("n_documents", "n_classes", "seed"), [(300, 2, 0), (500, 7, 1), (400, 60, 2), (3, 5, 3)])
@@ -103,7 +103,7 @@ def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int)
         adjusted = log_posterior(scores + offsets)
         return float(offsets @ offsets / 2 - adjusted[np.arange(n_documents), classes].sum()) / n_documents
 
-    found = fit_decision_offsets(scores, classes, "log_loss")
+    found = fit_decision_offsets(scores, classes, "log_loss").offsets
     best = minimize(loss, np.zeros(n_classes), method="BFGS", options={"gtol": 1e-7}).x
     np.testing.assert_allclose(found, best - best.mean(), atol=2e-3)
 
@@ -114,7 +114,7 @@ def test_log_loss_needs_no_square_of_the_classes() -> None:
     scores = log_posterior(random.normal(0, 3, (20, 10_000)))
     tracemalloc.start()
     try:
-        assert fit_decision_offsets(scores, random.integers(0, 10_000, 20), "log_loss") is not None
+        assert fit_decision_offsets(scores, random.integers(0, 10_000, 20), "log_loss").offsets is not None
         assert tracemalloc.get_traced_memory()[1] < 40_000_000
     finally:
         tracemalloc.stop()

@@ -1,0 +1,123 @@
+"""Targets of recall and precision are met on new documents about as often as their confidence says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from nbtext.bayes.diagnostics import Proportion
+from nbtext.bayes.scorer import log_posterior
+from nbtext.bayes.targets import Target, fit_targets, measure
+from nbtext.errors import SettingsError
+
+
+def two_classes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities of documents of two classes that overlap; the second has three of ten documents."""
+    random = np.random.default_rng(seed)
+    classes = (random.random(n) < 0.3).astype(np.int64)
+    scores = np.zeros((n, 2))
+    scores[:, 1] = random.normal(0, 1.5, n) + 3.2 * (2 * classes - 1)
+    return log_posterior(scores), classes
+
+
+def decide(scores: np.ndarray, offsets: np.ndarray | None) -> np.ndarray:
+    return np.asarray((scores if offsets is None else scores + offsets).argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("metric", "least", "confidence", "most"),
+    [("recall", 0.99, 0.8, 0.9), ("recall", 0.99, 0.95, 1.0), ("precision", 0.98, 0.8, 1.0)],
+)
+def test_new_documents_meet_the_target(metric: str, least: float, confidence: float, most: float) -> None:
+    """Over many samples the share that meets it is the confidence at least; for recall it is not far above either."""
+    new, truth = two_classes(100_000, 10**6)
+    target = Target(metric, "spam", 1, least, confidence)
+    n_met, n_samples = 0, 200
+    for seed in range(n_samples):
+        offsets, _ = fit_targets(*two_classes(1300, seed), [target])
+        n_met += measure(decide(new, offsets), truth, target).value >= least
+    assert binomtest(n_met, n_samples, confidence, alternative="less").pvalue > 0.001
+    assert n_met / n_samples <= most
+
+
+@given(n=st.integers(1, 3000), missed=st.integers(0, 50), confidence=st.sampled_from([0.5, 0.8, 0.95, 0.999]))
+def test_the_bound_is_that_of_clopper_and_pearson(n: int, missed: int, confidence: float) -> None:
+    """It is the probability at which so few errors have the probability 1 - confidence."""
+    found = Proportion(max(0, n - missed), n)
+    bound = found.lower_bound(confidence)
+    if found.correct == 0:
+        assert bound == 0
+        return
+    assert binom.sf(found.correct - 1, n, bound) == pytest.approx(1 - confidence, rel=1e-6)
+    low, high = found.interval(confidence)
+    expected = binomtest(found.correct, n).proportion_ci(confidence, "exact")
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_the_threshold_is_that_of_the_binomial_distribution() -> None:
+    """The number of documents that recall may miss is the largest whose probability is small enough."""
+    scores, classes = two_classes(5000, 7)
+    n = int((classes == 1).sum())
+    _, (found,) = fit_targets(scores, classes, [Target("recall", "spam", 1, 0.995, 0.9)])
+    n_missed = n - found.correct
+    assert binom.cdf(n_missed, n, 0.005) <= 0.1 < binom.cdf(n_missed + 1, n, 0.005)
+
+
+def test_decisions_change_no_more_than_needed() -> None:
+    """A target that the most probable labels meet needs no offset; another one moves its label only."""
+    scores, classes = two_classes(2000, 1)
+    offsets, (found,) = fit_targets(scores, classes, [Target("recall", "ham", 0, 0.9, 0.95)])
+    assert offsets is None
+    assert found == measure(scores.argmax(axis=1), classes, Target("recall", "ham", 0, 0.9, 0.95))
+    offsets, _ = fit_targets(scores, classes, [Target("precision", "spam", 1, 0.99, 0.9)])
+    assert offsets is not None
+    assert offsets[0] == 0
+    assert offsets[1] < 0
+
+
+def test_duplicates_and_ties_share_a_side() -> None:
+    """Documents of equal scores are on one side of the threshold."""
+    scores, classes = two_classes(300, 3)
+    scores, classes = np.repeat(scores, 5, axis=0), np.repeat(classes, 5)
+    for metric in ("recall", "precision"):
+        target = Target(metric, "spam", 1, 0.99 if metric == "recall" else 0.98, 0.9)
+        offsets, (found,) = fit_targets(scores, classes, [target])
+        predicted = decide(scores, offsets).reshape(-1, 5)
+        assert (predicted == predicted[:, :1]).all()
+        assert measure(predicted.ravel(), classes, target) == found
+        assert found.lower_bound(0.9) >= target.least
+
+
+def test_targets_of_several_labels() -> None:
+    """With three labels, each of two targets is met by the joint decisions; others that exclude each other are not."""
+    random = np.random.default_rng(5)
+    classes = random.choice(3, 6000, p=[0.5, 0.3, 0.2])
+    scores = log_posterior(random.normal(0, 1, (6000, 3)) * 2 + 4 * np.eye(3)[classes])
+    targets = [Target("recall", "a", 0, 0.99, 0.95), Target("precision", "b", 1, 0.97, 0.95)]
+    offsets, found = fit_targets(scores, classes, targets)
+    predicted = decide(scores, offsets)
+    for target, proportion in zip(targets, found, strict=True):
+        assert measure(predicted, classes, target) == proportion
+        assert proportion.lower_bound(0.95) >= target.least
+    with pytest.raises(SettingsError, match="cannot be reached together"):
+        fit_targets(scores, classes, [Target("recall", "a", 0, 0.995, 0.9), Target("recall", "b", 1, 0.995, 0.9)])
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (Target("recall", "spam", 1, 0.995, 0.95), "needs at least 598 documents of spam; there are 277"),
+        (Target("precision", "spam", 1, 0.999, 0.95), "it needs at least 3,688 predictions of spam, and there are"),
+        (Target("precision", "spam", 1, 0.99, 0.5), r"at most 0\.\d+ can be assured"),
+    ],
+)
+def test_unreachable_targets_are_one_clear_message(target: Target, message: str) -> None:
+    scores, classes = two_classes(1000, 0)
+    if target.confidence == 0.5:  # many errors among the most certain predictions, too
+        classes = np.where(np.random.default_rng(0).random(1000) < 0.2, 1 - classes, classes)
+    with pytest.raises(SettingsError, match=message) as caught:
+        fit_targets(scores, classes, [target])
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,204 @@
+"""`--min-recall`, `--min-precision` and `--threshold` as typed, and what `--optimize` and `--cost` say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+WORDS = {"ham": ["lunch", "meeting", "report", "friend"], "spam": ["prize", "cash", "winner", "loan"]}
+
+
+@pytest.fixture(scope="module")
+def mails(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two thousand short mails, some of which have words of the other label."""
+    folder = tmp_path_factory.mktemp("mails")
+    for name, seed in (("train", 0), ("test", 1)):
+        random = np.random.default_rng(seed)
+        lines = ["label,text\n"]
+        for number in range(2000):
+            label = "spam" if random.random() < 0.35 else "ham"
+            other = "ham" if label == "spam" else "spam"
+            words = [str(random.choice(WORDS[label if random.random() < 0.8 else other])) for _ in range(6)]
+            lines.append(f"{label},{' '.join(words)} word{number % 97} word{number % 89}\n")
+        (folder / f"{name}.csv").write_text("".join(lines))
+    return folder
+
+
+def evaluate(nbtext: Any, folder: Path, *options: str) -> Any:
+    return json.loads(nbtext("evaluate", "test.csv", *options, "--to", "json", cwd=folder).out)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "nbsvm"])
+def test_a_target_of_recall(nbtext: Any, mails: Path, model: str) -> None:
+    """It is stored, reported with its bound, met by new documents, and checked by `evaluate`."""
+    assert nbtext("train", "train.csv", "-o", "plain", "--model", model, cwd=mails).status == 0
+    plain = evaluate(nbtext, mails, "-m", "plain")
+    assert plain["per_label"][0]["recall"] < 0.99
+    assert "targets" not in plain
+    options = ("--model", model, "--min-recall", "ham=0.99", "--confidence", "0.9")
+    trained = nbtext("train", "train.csv", "-o", "m", *options, cwd=mails)
+    assert "recall of ham: 0.99" in trained.err
+    assert "with 0.9 confidence; target 0.99, predicted from probability 0." in trained.err
+    found = evaluate(nbtext, mails, "-m", "m")
+    (check,) = found["targets"]
+    assert check["value"] == found["per_label"][0]["recall"]
+    assert check["is_met"] is (check["value"] >= 0.99)
+    assert check["low"] <= check["value"] <= check["high"]
+    assert check["high"] > 0.99
+    assert nbtext("evaluate", "test.csv", "-m", "m", "--fail-under", "recall:ham=0.97", cwd=mails).status == 0
+    for output_format, words in (("table", "target recall of ham 0.99: "), ("tsv", "target_recall\t0.99"),
+                                 ("markdown", "| recall | ham | 0.99 |")):  # fmt: skip
+        assert words in nbtext("evaluate", "test.csv", "-m", "m", "--to", output_format, cwd=mails).out
+
+
+def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
+    """`evaluate --folds` checks what `train` would train."""
+    found = evaluate(nbtext, mails, "--folds", "4", "--min-precision", "spam=0.95")
+    (check,) = found["targets"]
+    assert (check["metric"], check["label"], check["is_met"]) == ("precision", "spam", True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--min-recall", "ham=0.9999"],
+            "--min-recall: recall 0.9999 of ham with 0.95 confidence needs at least 29,956",
+        ),
+        (["--min-precision", "spam=0.999"], "--min-precision: precision 0.999 of spam cannot be assured"),
+        (["--min-recall", "hum=0.9"], "--min-recall: there is no label hum; did you mean ham?"),
+        (["--min-recall", "ham=1"], "--min-recall: ham=1 is not between 0 and 1"),
+        (["--min-recall", "ham=a"], "'ham=a' is not LABEL=P"),
+        (["--min-recall", "0.9"], "'0.9' is not LABEL=P"),
+        (["--min-recall", "ham=0.9", "--min-recall", "ham=0.8"], "--min-recall: a label has two targets"),
+        (["--confidence", "0.9"], "--confidence: there is no target"),
+        (["--min-recall", "ham=0.9", "--optimize", "accuracy"], "--optimize: accuracy and the targets"),
+        (["--min-recall", "ham=0.99", "--min-recall", "spam=0.99"], "cannot be reached together"),
+    ],
+)
+def test_targets_without_a_meaning(nbtext: Any, mails: Path, options: list[str], message: str) -> None:
+    """One line says what is wrong, and no model is written."""
+    ran = nbtext("train", "train.csv", "-o", "none", *options, cwd=mails)
+    assert ran.status in (1, 2)
+    assert message in ran.err
+    assert ran.err.count("\n") <= 4
+    assert not (mails / "none").exists()
+
+
+def test_a_growing_model_chooses_again_or_says_that_it_does_not(nbtext: Any, mails: Path) -> None:
+    """With a retained sample, `update` equals training on all; without it, the offsets stay and a line says so."""
+    (mails / "both.csv").write_text((mails / "train.csv").read_text() + (mails / "test.csv").read_text()[11:])
+    target = ("--min-recall", "ham=0.99")
+    kept = (*target, "--keep-sample", "10000")
+    assert nbtext("train", "train.csv", "-o", "kept", *kept, cwd=mails).status == 0
+    assert nbtext("update", "kept", "test.csv", cwd=mails).status == 0
+    assert nbtext("train", "both.csv", "-o", "whole", *kept, cwd=mails).status == 0
+    assert (mails / "kept").read_bytes() == (mails / "whole").read_bytes()
+    assert nbtext("train", "train.csv", "-o", "lean", *target, cwd=mails).status == 0
+    grown = nbtext("update", "lean", "test.csv", cwd=mails)
+    assert "decision offsets" in grown.err
+    assert evaluate(nbtext, mails, "-m", "lean")["targets"][0]["metric"] == "recall"
+    refused = nbtext("train", "lean", "-o", "other", "--min-recall", "ham=0.95", cwd=mails)
+    assert "has no retained sample to meet the target on" in refused.err
+    assert nbtext("train", "kept", "-o", "other", "--min-recall", "ham=0.95", cwd=mails).status == 0
+
+
+def test_thresholds(nbtext: Any, mails: Path) -> None:
+    """A label is predicted exactly where its probability reaches the threshold."""
+    assert nbtext("train", "train.csv", "-o", "t", cwd=mails).status == 0
+
+    def predict(*options: str) -> list[dict[str, Any]]:
+        out = nbtext("predict", "test.csv", "-m", "t", "--to", "jsonl", *options, cwd=mails).out
+        return [json.loads(line) for line in out.splitlines()]
+
+    for least in (0.05, 0.9):
+        for record in predict("--threshold", f"spam={least}"):
+            assert record["label"] == ("spam" if record["scores"]["spam"] >= least else "ham")
+            assert record["probability"] == record["scores"][record["label"]]
+    for record in predict("--threshold", "spam=0.9", "--threshold", "ham=0.8"):
+        reached = [label for label, least in (("ham", 0.8), ("spam", 0.9)) if record["scores"][label] >= least]
+        assert record["label"] == (reached[0] if reached else None)
+        assert reached or record["reason"] == "no label reaches its threshold"
+    by_threshold = evaluate(nbtext, mails, "-m", "t", "--threshold", "spam=0.9")
+    assert by_threshold["per_label"][0]["recall"] > evaluate(nbtext, mails, "-m", "t")["per_label"][0]["recall"]
+
+
+def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
+    assert nbtext("train", "train.csv", "-o", "t", cwd=mails).status == 0
+    (mails / "cost.csv").write_text("ham,spam,10\n")
+    assert nbtext("predict", "test.csv", "-m", "t", "-o", "p.jsonl", cwd=mails).status == 0
+    for command, options, message in (
+        ("predict", ["--threshold", "spam=0.9", "--cost", "cost.csv"], "a threshold and costs both decide"),
+        ("predict", ["--threshold", "spam=0.9", "--coverage", "0.9"], "a threshold and a prediction set both decide"),
+        ("predict", ["--threshold", "spam=1.5"], "--threshold: spam=1.5 is not a probability"),
+        ("predict", ["--threshold", "spum=0.5"], "--threshold: there is no label spum"),
+        ("evaluate", ["--threshold", "spum=0.5"], "--threshold: there is no label spum"),
+        ("predict", ["--threshold", "spam=0.5", "--threshold", "spam=0.6"], "--threshold: a label has two thresholds"),
+    ):
+        ran = nbtext(command, "test.csv", "-m", "t", *options, cwd=mails)
+        assert ran.status != 0
+        assert message in ran.err
+    ran = nbtext("evaluate", "test.csv", "--predictions", "p.jsonl", "--threshold", "spam=0.9", cwd=mails)
+    assert "predictions in a file have their labels already" in ran.err
+
+
+def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:
+    """A warning names the label, the probability that is needed, and the highest one; then no document has it."""
+    assert nbtext("train", "train.csv", "-o", "t", cwd=mails).status == 0
+    (mails / "high.csv").write_text("ham,spam,1e9\n")
+    ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "high.csv", cwd=mails)
+    assert "--cost: spam is never predicted: that needs a probability of 1" in ran.err
+    assert "the calibrated probabilities of this model end at 0.9" in ran.err
+    assert "\tspam\t" not in ran.out
+    assert "never predicted" in nbtext("evaluate", "test.csv", "-m", "t", "--cost", "high.csv", cwd=mails).err
+    (mails / "low.csv").write_text("ham,spam,2\n")
+    ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "low.csv", cwd=mails)
+    assert "never" not in ran.err
+    assert "\tspam\t" in ran.out
+
+
+@pytest.mark.parametrize("cost", [3.0, 30.0, 300.0, 3000.0, 30000.0])
+def test_the_warning_has_the_right_numbers(nbtext: Any, mails: Path, cost: float) -> None:
+    """Spam is predicted from the probability cost / (1 + cost) on; the warning comes if no document can have that."""
+    assert nbtext("train", "train.csv", "-o", "t", cwd=mails).status == 0
+    (mails / "costs.csv").write_text(f"ham,spam,{cost}\n")
+    ran = nbtext("predict", "test.csv", "-m", "t", "--cost", "costs.csv", cwd=mails)
+    if "never predicted" in ran.err:
+        assert f"needs a probability of {cost / (1 + cost):.6g}" in ran.err
+    else:
+        sure = " ".join(WORDS["spam"] * 40).encode()
+        assert "\tspam\t" in nbtext("predict", "-", "-m", "t", "--cost", "costs.csv", input=sure, cwd=mails).out
+
+
+def test_optimize_says_what_it_gained(nbtext: Any, mails: Path) -> None:
+    """The metric before and after, or that nothing changed."""
+    for metric in ("accuracy", "macro_f1", "log_loss"):
+        err = nbtext("train", "train.csv", "-o", "o", "--optimize", metric, cwd=mails).err
+        (line,) = [line for line in err.splitlines() if line.startswith("optimized ")]
+        assert "nothing changed, because no offsets improve it" in line or " without offsets, 0." in line
+
+
+def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
+    """A model file whose targets do not fit its labels or its estimate is no model."""
+    from dataclasses import replace
+
+    from nbtext.artifact.model import load_model, save_model
+    from nbtext.errors import ArtifactError
+
+    assert nbtext("train", "train.csv", "-o", "m", "--min-recall", "ham=0.99", cwd=mails).status == 0
+    model = load_model(mails / "m")
+    settings, estimate = model.fitted.model_settings, model.fitted.estimate
+    assert estimate is not None
+    for fitted in (
+        replace(model.fitted, model_settings=replace(settings, min_recall=(("eggs", 0.99),))),
+        replace(model.fitted, estimate=replace(estimate, targets=())),
+        replace(model.fitted, estimate=replace(estimate, targets=(replace(estimate.targets[0], correct=10**9),))),
+        replace(model.fitted, estimate=replace(estimate, optimized=(0.5, 0.6))),
+    ):
+        save_model(replace(model, fitted=fitted), mails / "damaged")
+        with pytest.raises(ArtifactError):
+            load_model(mails / "damaged")
