@@ -16,7 +16,7 @@ PAGE = PACKAGE / "README.md"
 TABLE = re.compile(r"(?<=<!-- drawn by tests/test_house.py -->\n\n).*?(?=\n\n<!-- -->)", re.DOTALL)
 LAYERS = (  # a layer may import the layers before it
     "__init__", "errors", "output", "parallel", "documents", "features", "bayes", "linear", "model", "export",
-    "estimators", "artifact", "text_classifier", "evaluation", "report", "cluster", "cli", "__main__",
+    "estimators", "artifact", "text_classifier", "evaluation", "report", "cluster", "serve", "cli", "__main__",
 )  # fmt: skip
 LIBRARY_LAYERS = {  # the layers that may import a library
     "click": {"cli"},
@@ -27,10 +27,13 @@ LIBRARY_LAYERS = {  # the layers that may import a library
     "distributed": {"cluster"},
     "dask": {"cluster"},
     "onnx": {"export"},
+    "starlette": {"serve"},
+    "uvicorn": {"serve"},
+    "prometheus_client": {"serve"},
     "sklearn": set(),
     "pandas": set(),
     "polars": set(),
-    "numpy": set(LAYERS) - {"cli"},
+    "numpy": set(LAYERS) - {"cli", "serve"},
 }
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 400, 60
 

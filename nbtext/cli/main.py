@@ -46,8 +46,9 @@ COMMANDS = {
         "merge": "Merge models into one, as if trained on the documents of all of them.",
         "calibrate": "Refit smoothing and calibration of a model on labeled documents.",
     },
-    "Export": {
+    "Use elsewhere": {
         "export": "Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.",
+        "serve": "Serve models over HTTP: predictions, explanations, and a page to try them.",
     },
 }
 # the module of a command, where its name is another

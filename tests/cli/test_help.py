@@ -93,8 +93,8 @@ def test_nbtext_alone(nbtext: Any) -> None:
 def test_order_of_commands(nbtext: Any) -> None:
     """Commands are shown in the order in which people meet them; export does not make models grow."""
     assert NAMES[:3] == ["train", "predict", "evaluate"]
-    assert list(COMMANDS) == ["Train and predict", "Inspect and compare", "Change a model", "Export"]
-    assert list(COMMANDS["Export"]) == ["export"]
+    assert list(COMMANDS) == ["Train and predict", "Inspect and compare", "Change a model", "Use elsewhere"]
+    assert list(COMMANDS["Use elsewhere"]) == ["export", "serve"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,241 @@
+"""The bodies of requests and responses: JSON, JSON lines and plain text to documents, and records to JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from starlette.exceptions import HTTPException
+
+from nbtext.documents.batch import Batch, BatchBuilder
+from nbtext.documents.blocks import LineBlock
+from nbtext.documents.decoding import Encoding
+from nbtext.documents.jsonl import add_record, decoder, parse_jsonl
+from nbtext.documents.lines import LineDocuments
+from nbtext.documents.settings import ReadingSettings
+
+_fast_dumps: Callable[[Any], bytes] | None
+_fast_loads: Callable[[bytes], Any] | None
+try:
+    from orjson import dumps as _fast_dumps
+    from orjson import loads as _fast_loads
+except ImportError:
+    _fast_dumps = _fast_loads = None
+
+JSON, TEXT, JSONL = "application/json", "text/plain", "application/jsonl"
+CONTENT_TYPES = {
+    JSON: JSON,
+    TEXT: TEXT,
+    JSONL: JSONL,
+    "application/x-ndjson": JSONL,
+    "application/ndjson": JSONL,
+    "application/x-jsonlines": JSONL,
+}
+UTF8 = Encoding("utf-8")
+PLAIN_NAMES = {str, type(None)}
+Records = Iterable[dict[str, Any]]
+
+
+class Documents(NamedTuple):
+    """The documents of a request, and how their records are written."""
+
+    batch: Batch
+    encode: Callable[[Records], Any]
+
+
+def content_type(header: bytes) -> tuple[str, str]:
+    """Return the type of a body, one of CONTENT_TYPES, and its character set.
+
+    Raises HTTPException 415 for other types.
+    """
+    name, *parameters = header.decode("latin-1").split(";")
+    kind = CONTENT_TYPES.get(name.strip().lower())
+    if kind is None:
+        expected = ", ".join((JSON, JSONL, TEXT))
+        raise HTTPException(415, f"the content type is {name.strip() or 'not given'}; expected one of {expected}")
+    charset = next((each for each in parameters if each.strip().lower().startswith("charset=")), "charset=utf-8")
+    return kind, charset.partition("=")[2].strip(" \"'").lower()
+
+
+def parse_documents(body: bytes, kind: str, charset: str, settings: ReadingSettings, most: int) -> Documents:
+    """Return the documents of a whole body.
+
+    Raises
+    ------
+    HTTPException
+        400: the body is no JSON, or one object that is no document. 413: there are too many documents.
+    """
+    if kind == TEXT:
+        return Documents(_parse_text(body, charset, settings), encode_object)
+    value = loads(body)
+    if not isinstance(value, list):
+        batch = _parse_items([value], settings)
+        if batch.problems:
+            raise HTTPException(400, batch.problems[0].what)
+        return Documents(batch, encode_object)
+    if len(value) > most:
+        raise HTTPException(413, f"{len(value):,} documents are too many; send at most {most:,} at once, or JSON lines")
+    return Documents(_parse_items(value, settings), encode_array)
+
+
+def _parse_text(body: bytes, charset: str, settings: ReadingSettings) -> Batch:
+    if len(settings.text_field) > 1:
+        raise HTTPException(415, f"the model needs JSON with the keys {', '.join(settings.text_field)}")
+    try:
+        text = body.decode(charset, "replace")
+    except (LookupError, ValueError):
+        raise HTTPException(415, "the character set is not known") from None
+    return Batch(["1"], ([text],), [None])
+
+
+def _parse_items(items: list[Any], settings: ReadingSettings) -> Batch:
+    """Return JSON values as documents, each an object or (if the model has one text field) a text."""
+    fast = _parse_plain_objects(items, settings)
+    if fast is not None:
+        return fast
+    builder = BatchBuilder(settings)
+    for number, item in enumerate(items, 1):
+        is_text = isinstance(item, str) and len(settings.text_field) == 1
+        add_record(
+            builder, {settings.text_field[0]: item} if is_text else _with_numbers_as_text(item), settings,
+            place=str(number),
+        )  # fmt: skip
+    return builder.finish()
+
+
+def _parse_plain_objects(items: list[Any], settings: ReadingSettings) -> Batch | None:
+    """Return objects whose texts and ids are all texts as documents; None if there are others."""
+    if set(map(type, items)) != {dict}:
+        return None
+    try:
+        columns = tuple([item[name] for item in items] for name in settings.text_field)
+    except KeyError:
+        return None
+    ids = [item.get(settings.id_field) for item in items]
+    labels = [item.get(settings.label_field) for item in items]
+    if any(set(map(type, column)) != {str} for column in columns) or not PLAIN_NAMES.issuperset(map(type, ids)):
+        return None
+    if not PLAIN_NAMES.issuperset(map(type, labels)):
+        return None
+    return Batch([identity or str(number) for number, identity in enumerate(ids, 1)], columns, labels)
+
+
+def _with_numbers_as_text(item: Any) -> Any:
+    """Return an object with its numbers as text, as the reader of JSON lines has them."""
+    if not isinstance(item, dict):
+        return str(item) if type(item) in (int, float) else item
+    return {key: json.dumps(value) if type(value) in (int, float) else value for key, value in item.items()}
+
+
+def loads(body: bytes) -> Any:
+    """Return the value of JSON in UTF-8; HTTPException 400 if it is broken or nested too deep."""
+    if _fast_loads is not None:
+        try:
+            return _fast_loads(body)
+        except ValueError:
+            pass  # the standard library accepts more, or says what is wrong
+    try:
+        return decoder.decode(body.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise HTTPException(400, "the body is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise HTTPException(400, f"broken JSON: {error.msg.removesuffix(' at')} at {where}") from None
+    except RecursionError:
+        raise HTTPException(400, "the JSON is nested too deep") from None
+
+
+def dumps(value: Any) -> bytes:
+    """Return a value as JSON on one line. NaN and infinity are null, lone surrogates are escapes."""
+    if _fast_dumps is not None:
+        try:
+            return _fast_dumps(value)
+        except TypeError:
+            pass  # a text with a lone surrogate
+    from nbtext.report.records import format_json
+
+    text = format_json({"": value}, output_format="jsonl")[5:-2]
+    return text.encode("utf-8", "backslashreplace")
+
+
+def encode_object(records: Records) -> bytes:
+    """Return the only record as a JSON object."""
+    return dumps(next(iter(records)))
+
+
+def encode_array(records: Records) -> bytes:
+    """Return the records as a JSON array."""
+    return dumps(list(records))
+
+
+def encode_lines(records: Records) -> bytes:
+    """Return each record as a line."""
+    return b"".join(dumps(record) + b"\n" for record in records)
+
+
+class LineSplitter:
+    """Splits the bytes of a stream into blocks of complete lines, each of which is a document.
+
+    limit  maximum bytes of a line; a longer one becomes a block without data
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []  # of a line whose end has not come
+        self._size = 0
+        self._line = 1
+
+    def feed(self, data: bytes, *, is_last: bool) -> Iterator[LineBlock]:
+        """Yield the lines that end in these bytes."""
+        cut = len(data) if is_last else data.rfind(b"\n") + 1
+        if cut or is_last:
+            yield from self._complete(data[:cut])
+            self._parts, self._size = [], 0
+        if rest := data[cut:]:
+            self._size += len(rest)
+            self._parts = [] if self._size > self._limit else [*self._parts, rest]
+
+    def _complete(self, data: bytes) -> Iterator[LineBlock]:
+        if self._size > self._limit:  # the beginning of the line has been dropped
+            yield self._too_long()
+            data = data.partition(b"\n")[2]
+        else:
+            data = b"".join((*self._parts, data))
+        if len(data) <= self._limit:
+            yield from self._block(data)
+            return
+        start = 0
+        for end in _line_ends(data, self._limit):  # blocks of at most `limit` bytes
+            if end - start > self._limit:
+                yield self._too_long()
+            else:
+                yield from self._block(data[start:end])
+            start = end
+
+    def _block(self, data: bytes) -> Iterator[LineBlock]:
+        if data:
+            first, self._line = self._line, self._line + data.count(b"\n")
+            yield LineBlock(data, first, len(data))
+
+    def _too_long(self) -> LineBlock:
+        self._line += 1
+        return LineBlock(b"", self._line - 1, 0, is_too_long=True)
+
+
+def _line_ends(data: bytes, limit: int) -> Iterator[int]:
+    """Yield the ends of runs of lines of at most `limit` bytes; a longer line is a run of its own."""
+    start = 0
+    while start < len(data):
+        end = data.rfind(b"\n", start, start + limit) + 1
+        if not end:
+            end = data.find(b"\n", start) + 1 or len(data)
+        if len(data) - start <= limit:
+            end = len(data)
+        yield end
+        start = end
+
+
+def parse_lines(block: LineBlock, settings: ReadingSettings) -> Batch:
+    """Return lines of JSON as documents; a line that is none becomes a problem of its row."""
+    return LineDocuments(block, "", None, UTF8, settings, parse_jsonl).batch()

@@ -1,0 +1,139 @@
+"""The models that are served. Each is loaded again when its file is replaced, while the old one goes on."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from nbtext.artifact.model import load_model
+from nbtext.documents.settings import ReadingSettings
+from nbtext.errors import ArtifactError, NbtextError
+from nbtext.features.occurrences import Locator
+from nbtext.model.explanation import Explainer
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.predictor import Predictor
+from nbtext.serve.settings import ModelFile
+
+SECONDS_BETWEEN_CHECKS = 0.5
+FileState = tuple[int, int, int, int]  # device, inode, size, time of the last change in nanoseconds
+OnReload = Callable[["ModelSlot"], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ServedModel:
+    """A loaded model; several threads may share it.
+
+    Attributes
+    ----------
+    state
+        Of its file, before it was loaded.
+    loaded_at : float
+        Seconds since the epoch.
+    """
+
+    name: str
+    fitted: FittedModel
+    state: FileState
+    loaded_at: float
+
+    @cached_property
+    def predictor(self) -> Predictor:
+        return Predictor(self.fitted)
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        return Explainer(self.fitted)
+
+    @cached_property
+    def locator(self) -> Locator:
+        return Locator(self.fitted.feature_settings)
+
+    def reading(self, max_document_bytes: int) -> ReadingSettings:
+        """Return how documents of this model are read: their text is in the key `text`, or in the model's fields."""
+        fields = self.fitted.feature_settings.fields
+        return ReadingSettings(
+            text_field=fields or ("text",), separate_fields=bool(fields), max_document_bytes=max_document_bytes
+        )
+
+
+class ModelSlot:
+    """The place of a model in the service.
+
+    Attributes
+    ----------
+    current : ServedModel
+        The model that answers.
+    error : str, optional
+        Why the file that replaced it cannot be used; None: `current` is the file's model.
+    """
+
+    def __init__(self, file: ModelFile) -> None:
+        self.file = file
+        self._seen = _read_state(file.path)
+        self.current = self._load(self._seen)
+        self.error: str | None = None
+
+    def reload(self) -> bool:
+        """Load the model again if its file has changed since the last call, and return whether it has.
+
+        If the new file cannot be used, the old model stays.
+        """
+        try:
+            state = _read_state(self.file.path)
+            if state == self._seen:
+                return False
+            self._seen = state
+            self.current = self._load(state)
+            self.error = None
+        except (NbtextError, OSError, MemoryError) as error:
+            message = str(error) or type(error).__name__
+            if message == self.error:
+                return False
+            self.error = message
+        return True
+
+    def _load(self, state: FileState) -> ServedModel:
+        model = ServedModel(self.file.name, load_model(self.file.path).fitted, state, time.time())
+        model.predictor.score([["a"]] * max(1, len(model.fitted.feature_settings.fields)))  # the first call is slower
+        return model
+
+
+def _read_state(path: str) -> FileState:
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise ArtifactError(f"cannot be read: {(error.strerror or str(error)).lower()}", where=path) from None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class ModelStore:
+    """All models of the service; a thread watches their files."""
+
+    def __init__(self, files: Sequence[ModelFile], on_reload: OnReload = lambda slot: None) -> None:
+        self.slots = {file.name: ModelSlot(file) for file in files}
+        self.default = next(iter(self.slots.values()))
+        self._on_reload = on_reload
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="reload", daemon=True)
+
+    def start(self) -> None:
+        """Watch the files until `stop`."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join(timeout=1)
+
+    def check(self) -> None:
+        """Load each model whose file has changed."""
+        for slot in self.slots.values():
+            if slot.reload():
+                self._on_reload(slot)
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(SECONDS_BETWEEN_CHECKS):
+            self.check()

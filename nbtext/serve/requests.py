@@ -1,0 +1,164 @@
+"""Reads requests: their options, their bodies, and the documents in them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import parse_qsl
+
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope
+
+from nbtext.errors import SettingsError
+from nbtext.model.predictor import MOST_PROBABLE
+from nbtext.model.settings import DecisionSettings
+from nbtext.serve.guard import DEADLINE, USAGE, Deadline
+from nbtext.serve.models import ModelSlot, ModelStore
+from nbtext.serve.monitoring import Usage
+
+MAX_QUERY_BYTES = 4096
+MAX_EXPLAINED = 1000  # features
+
+
+class Closed(Exception):
+    """The client has closed the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a request, from its query string.
+
+    model     name of the model; "" is the first one
+    features  number of features of an explanation; None: all
+    """
+
+    model: str = ""
+    decisions: DecisionSettings = MOST_PROBABLE
+    label: str | None = None
+    against: str | None = None
+    features: int | None = None
+    marks: bool = False
+
+
+DEFAULT = Options()
+PREDICT = frozenset({"model", "min_probability", "coverage", "explain"})
+EXPLAIN = frozenset({"model", "label", "against", "features", "marks"})
+
+
+@lru_cache(maxsize=256)
+def parse_options(query: bytes, known: frozenset[str]) -> Options:
+    """Return the options of a query string; HTTPException 400 if one is not known, or wrong."""
+    if not query:
+        return DEFAULT
+    if len(query) > MAX_QUERY_BYTES:
+        raise HTTPException(400, "the query string is too long")
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, strict_parsing=True, errors="strict")
+    except ValueError:
+        raise HTTPException(400, "the query string is broken; write NAME=VALUE&NAME=VALUE") from None
+    values = dict(pairs)
+    for name, _ in pairs:
+        if name not in known:
+            raise HTTPException(400, f"there is no option {name!r}; there are {', '.join(sorted(known))}")
+    try:
+        decisions = DecisionSettings(
+            min_probability=_number(values, "min_probability"),
+            coverage=_number(values, "coverage"),
+            explain=_count(values, "explain"),
+        )
+    except SettingsError as error:
+        raise HTTPException(400, str(error)) from None
+    return Options(
+        values.get("model", ""),
+        decisions,
+        values.get("label"),
+        values.get("against"),
+        _count(values, "features"),
+        values.get("marks", "false") == "true",
+    )
+
+
+def _number(values: dict[str, str], name: str) -> float | None:
+    try:
+        return float(values[name]) if name in values else None
+    except ValueError:
+        raise HTTPException(400, f"{name} is {values[name]!r}, expected a number") from None
+
+
+def _count(values: dict[str, str], name: str) -> int | None:
+    if name not in values:
+        return None
+    if not values[name].isdecimal() or len(values[name]) > 9:
+        raise HTTPException(400, f"{name} is {values[name]!r}, expected a whole number")
+    return min(int(values[name]), MAX_EXPLAINED)
+
+
+def find_model(store: ModelStore, name: str, usage: Usage) -> ModelSlot:
+    """Return the model of a name, "" the first one; HTTPException 404 if there is none."""
+    slot = store.slots.get(name) if name else store.default
+    if slot is None:
+        raise HTTPException(404, f"there is no model {name!r}; there are {', '.join(store.slots)}")
+    usage.model = slot.file.name
+    return slot
+
+
+def header(scope: Scope, wanted: bytes) -> bytes:
+    """Return the first value of a header; empty if there is none."""
+    return next((bytes(value) for name, value in scope["headers"] if name == wanted), b"")
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """Return the whole body of a request.
+
+    Raises
+    ------
+    HTTPException
+        413: it has more than `limit` bytes.
+    Closed
+        The client has gone.
+    """
+    usage: Usage = scope[USAGE]
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body"):
+        body: bytes = message.get("body", b"")
+        usage.bytes_in = len(body)
+        if len(body) > limit:
+            raise too_large(limit)
+        return body
+    declared = header(scope, b"content-length")
+    if declared.isdigit() and int(declared) > limit:
+        raise too_large(limit)
+    parts = bytearray()
+    while message["type"] == "http.request":
+        parts += message.get("body", b"")
+        usage.bytes_in = len(parts)
+        if len(parts) > limit:
+            raise too_large(limit)
+        if not message.get("more_body"):
+            return bytes(parts)
+        message = await receive()
+    raise Closed
+
+
+async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[tuple[bytes, bool]]:
+    """Yield the parts of a body of any length as they arrive, and whether each is the last."""
+    usage: Usage = scope[USAGE]
+    deadline: Deadline = scope[DEADLINE]
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Closed
+        deadline.extend()
+        body = message.get("body", b"")
+        usage.bytes_in += len(body)
+        is_last = not message.get("more_body")
+        yield body, is_last
+        if is_last:
+            return
+
+
+def too_large(limit: int) -> HTTPException:
+    """Return the error of a body that is too large; the connection is closed, because the rest is not read."""
+    what = f"the body has more than {limit:,} bytes; send fewer documents at once, or JSON lines"
+    return HTTPException(413, what, {"Connection": "close"})

@@ -1,0 +1,193 @@
+"""Runs the service with Uvicorn, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import httptools  # noqa: F401  declared with the extra: without it Uvicorn parses requests three times as slowly
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from nbtext.errors import OutputError
+from nbtext.parallel import available_cpus
+from nbtext.serve.app import Service
+from nbtext.serve.batching import Batcher
+from nbtext.serve.models import ModelSlot, ModelStore
+from nbtext.serve.monitoring import Log, Metrics
+from nbtext.serve.settings import ModelFile, ServeSettings, read_tokens
+
+HEAD_SECONDS = 10.0  # in which a client sends the head of a request
+MAX_HEAD_BYTES = 65_536
+KEEP_ALIVE_SECONDS = 75
+BACKLOG = 2048  # connections that wait to be accepted
+SPARE_FILES = 64  # descriptors for other things than connections
+SWITCH_SECONDS = 0.001  # after which a thread lets another one run; five times as often as by default
+
+
+class Protocol(HttpToolsProtocol):
+    """A connection that is closed if the head of a request takes too long, or is too large."""
+
+    max_connections = 1000
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._head_size, self._head_end = 0, self.loop.time() + HEAD_SECONDS
+        if len(self.connections) > self.max_connections:
+            transport.abort()
+        else:
+            self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        cycle: Any = self.cycle  # None before the first request
+        if cycle is not None and not cycle.response_complete:
+            self._head_size = 0
+            return
+        if not self._head_size:
+            self._head_end = self.loop.time() + HEAD_SECONDS
+        self._head_size += len(data)
+        if self._head_size > MAX_HEAD_BYTES:
+            self.transport.abort()
+        elif not self.transport.is_closing():
+            self._wait_for_head()
+
+    def _wait_for_head(self) -> None:
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_at(self._head_end, self.timeout_keep_alive_handler)
+
+
+class Server(uvicorn.Server):
+    """Uvicorn's server, which ends by itself after SIGTERM, and as after Ctrl-C after SIGINT."""
+
+    is_interrupted = False
+
+    def __init__(self, config: uvicorn.Config, on_exit: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_exit = on_exit
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle SIGTERM and SIGINT inside."""
+        handlers = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for each, handler in handlers.items():
+                signal.signal(each, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Finish the requests in progress; a second Ctrl-C ends them."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+        self.is_interrupted |= sig == signal.SIGINT
+        self._on_exit()
+
+
+def serve(
+    files: Sequence[ModelFile],
+    settings: ServeSettings,
+    *,
+    threads: int = 0,
+    on_start: Callable[[str, ModelStore], None] = lambda address, store: None,
+    log_requests: bool = True,
+) -> None:
+    """Answer requests until SIGTERM (returns) or Ctrl-C (raises KeyboardInterrupt); requests in progress are finished.
+
+    Parameters
+    ----------
+    threads
+        Number of threads that predict; 0: the number of CPUs.
+    on_start
+        Is called with the address, when requests are accepted.
+
+    Raises
+    ------
+    ArtifactError
+        A model cannot be loaded.
+    OutputError
+        The address cannot be used.
+    """
+    tokens = read_tokens(settings.token_file) if settings.token_file is not None else ()
+    metrics = Metrics()
+    log = Log(sys.stderr if log_requests else None)
+
+    def on_reload(slot: ModelSlot) -> None:
+        metrics.reloads.labels(slot.file.name, "failed" if slot.error else "loaded").inc()
+        log.write("reload", model=slot.file.name, error=slot.error)
+
+    store = ModelStore(files, on_reload)
+    batcher = Batcher(threads or available_cpus(), metrics.batches.observe)
+    service = Service(store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens)
+    listener = _listen(settings)
+    server = Server(_configure(service, settings), lambda: setattr(service, "is_draining", True))
+    sys.setswitchinterval(SWITCH_SECONDS)
+    store.start()
+    try:
+        on_start(_address(settings, listener), store)
+        asyncio.run(_run(server, service, listener))
+    finally:
+        store.stop()
+        batcher.stop()
+        log.stop()
+        listener.close()
+    if server.is_interrupted:
+        raise KeyboardInterrupt
+
+
+async def _run(server: Server, service: Service, listener: socket.socket) -> None:
+    sweeper = asyncio.create_task(service.app.sweep())
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        sweeper.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await sweeper
+
+
+def _configure(service: Service, settings: ServeSettings) -> uvicorn.Config:
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        files = most
+    limit = 10_000 if files == resource.RLIM_INFINITY else max(8, min(10_000, files - SPARE_FILES))
+    limited = type("LimitedProtocol", (Protocol,), {"max_connections": limit})
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # the service has a log of its own
+    logging.getLogger("uvicorn").propagate = False
+    return uvicorn.Config(
+        service.app, http=limited, ws="none", loop="asyncio", lifespan="off", log_config=None, access_log=False,
+        proxy_headers=False, server_header=False, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(settings.timeout) + 1,
+    )  # fmt: skip
+
+
+def _listen(settings: ServeSettings) -> socket.socket:
+    """Return a socket that listens on the address of the settings."""
+    with contextlib.ExitStack() as on_error:
+        try:
+            found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, kind, protocol, _, address = found[0]
+            listener = on_error.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(BACKLOG)
+        except (OSError, UnicodeError) as error:
+            what = f"cannot listen: {str(getattr(error, 'strerror', None) or error).lower()}"
+            where = f"{settings.host}:{settings.port}"
+            raise OutputError(what, where=where, hint="choose another --port or --host") from None
+        on_error.pop_all()
+    return listener
+
+
+def _address(settings: ServeSettings, listener: socket.socket) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listener.getsockname()[1]}"

@@ -1,0 +1,129 @@
+"""Predictions for a stream of JSON lines: records go out while documents come in."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from typing import BinaryIO
+
+from starlette.types import Receive, Scope, Send
+
+from nbtext.model.settings import DecisionSettings
+from nbtext.serve.batching import Batcher
+from nbtext.serve.bodies import JSONL, Documents, LineSplitter, encode_lines, parse_lines
+from nbtext.serve.guard import DEADLINE, USAGE, Deadline
+from nbtext.serve.models import ServedModel
+from nbtext.serve.monitoring import Usage
+from nbtext.serve.requests import read_chunks
+
+AHEAD = 4  # blocks of lines that are predicted at the same time
+MEMORY = 1 << 20  # bytes of records that wait for the client in memory; more wait in a file
+
+
+class Outbox:
+    """Records that wait until the client reads them.
+
+    Many clients read nothing before they have sent everything. If the service waited for them, both would wait for
+    ever, so records beyond the first megabyte wait in a temporary file without a name.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._file: BinaryIO | None = None
+        self._start = self._end = 0  # of what waits in the file
+        self._changed = asyncio.Event()
+        self._is_complete = False
+
+    def put(self, data: bytes) -> None:
+        """Add records."""
+        if self._end > self._start or self._size + len(data) > MEMORY:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115  for as long as the request runs
+            self._file.seek(self._end)
+            self._file.write(data)
+            self._end += len(data)
+        else:
+            self._parts.append(data)
+            self._size += len(data)
+        self._changed.set()
+
+    def complete(self) -> None:
+        """Say that no more records come."""
+        self._is_complete = True
+        self._changed.set()
+
+    async def take(self) -> bytes:
+        """Return the records that wait, at most a megabyte of them; empty after the last one."""
+        while not self._parts and self._start == self._end:
+            if self._is_complete:
+                return b""
+            self._changed.clear()
+            await self._changed.wait()
+        if self._parts:
+            data = b"".join(self._parts)
+            self._parts, self._size = [], 0
+            return data
+        assert self._file is not None
+        self._file.seek(self._start)
+        data = self._file.read(min(MEMORY, self._end - self._start))
+        self._start += len(data)
+        if self._start == self._end:
+            self._start = self._end = 0
+            self._file.truncate(0)
+        return data
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+async def predict_stream(
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    *,
+    model: ServedModel,
+    decisions: DecisionSettings,
+    batcher: Batcher,
+    max_line_bytes: int,
+) -> None:
+    """Answer each line of the body with a line, in order."""
+    usage: Usage = scope[USAGE]
+    deadline: Deadline = scope[DEADLINE]
+    settings, splitter, outbox = model.reading(max_line_bytes), LineSplitter(max_line_bytes), Outbox()
+    running: asyncio.Queue[asyncio.Task[bytes] | None] = asyncio.Queue(AHEAD)
+
+    async def read(tasks: asyncio.TaskGroup) -> None:
+        async for data, is_last in read_chunks(scope, receive):
+            for block in splitter.feed(data, is_last=is_last):
+                batch = await batcher.run(lambda block=block: parse_lines(block, settings))  # type: ignore[misc]
+                usage.n_documents += len(batch)
+                if len(batch):
+                    await running.put(
+                        tasks.create_task(batcher.predict(model, Documents(batch, encode_lines), decisions))
+                    )
+        await running.put(None)
+
+    async def collect() -> None:
+        while (task := await running.get()) is not None:
+            outbox.put(await task)
+        outbox.complete()
+
+    async def write() -> None:
+        headers = [(b"content-type", JSONL.encode())]
+        data = await outbox.take()
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        while data:
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+            deadline.extend()
+            data = await outbox.take()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(collect())
+            tasks.create_task(write())
+            tasks.create_task(read(tasks))
+    finally:
+        outbox.close()

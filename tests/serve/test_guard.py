@@ -1,0 +1,286 @@
+"""Who may ask, how much, and how long: hosts, origins, tokens, limits and time."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtext.errors import InputError, SettingsError
+from nbtext.serve.settings import ServeSettings, parse_model_file, read_tokens
+
+Running = Any  # see conftest.py
+Start = Any
+TOKENS = ("correct-horse-battery", "staple+/=~other-token")
+DOCUMENT = {"text": "the bins were not emptied"}
+
+
+@pytest.fixture(scope="module")
+def guarded(start: Start, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Running:
+    """A service with two tokens."""
+    path = tmp_path_factory.mktemp("tokens") / "tokens"
+    path.write_text(f"# ours\n{TOKENS[0]}\n\n  {TOKENS[1]}  \n")
+    return start("-m", model, "--token-file", path)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:8000", "127.0.0.1:80", "[::1]:99"])
+def test_own_hosts(service: Running, host: str) -> None:
+    """This machine's names, with the port of a tunnel too."""
+    assert service.post("/v1/predict", DOCUMENT, host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "", "[::1", "::1"]
+)
+@pytest.mark.parametrize("path", ["/v1/predict", "/healthz", "/metrics"])
+def test_foreign_hosts(service: Running, host: str, path: str) -> None:
+    """A name that leads here by DNS rebinding is refused on every path."""
+    answer = service.ask("POST" if "predict" in path else "GET", path, DOCUMENT, host=host)
+    assert answer.status == 403
+    assert "Host" in answer.value["error"]
+
+
+def test_allowed_hosts(start: Start, model: Path) -> None:
+    """--allowed-host adds names; others stay refused."""
+    service = start("-m", model, "--allowed-host", "Texts.example.org", "--allowed-host", "other")
+    assert [service.get("/healthz", host=name).status for name in ("texts.example.org:443", "other", "localhost")] == [
+        200, 200, 200,
+    ]  # fmt: skip
+    assert service.get("/healthz", host="example.org").status == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"origin": "http://localhost.evil.example"},
+        {"sec_fetch_site": "cross-site"},
+    ],
+)
+def test_other_origins(service: Running, headers: dict[str, str]) -> None:
+    """A page of another site cannot post, with any content type that needs no preflight, and sees no answer."""
+    for kind in ("text/plain", "application/json"):
+        answer = service.post("/v1/predict", json.dumps(DOCUMENT), content_type=kind, **headers)
+        assert answer.status == 403
+        assert "access-control-allow-origin" not in answer.headers
+    preflight = service.ask("OPTIONS", "/v1/predict", None, access_control_request_method="POST", **headers)
+    assert preflight.status in (403, 405)
+    assert not any(name.startswith("access-control") for name in preflight.headers)
+
+
+def test_own_origin(service: Running) -> None:
+    own = f"127.0.0.1:{service.port}"
+    answer = service.post("/v1/predict", DOCUMENT, host=own, origin=f"http://{own}", sec_fetch_site="same-origin")
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_each_token_is_good(guarded: Running, token: str) -> None:
+    assert guarded.post("/v1/predict", DOCUMENT, authorization=f"Bearer {token}").status == 200
+    assert guarded.get("/v1/models", authorization=f"bearer  {token} ").status == 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", TOKENS[0], f"Basic {TOKENS[0]}", "Bearer", "Bearer ", f"Bearer {TOKENS[0]}x", f"Bearer {TOKENS[0][:-1]}",
+     f"Bearer {TOKENS[0]} {TOKENS[1]}", "Bearer # ours", "Bearer \xe4"],
+)  # fmt: skip
+def test_without_a_good_token(guarded: Running, header: str) -> None:
+    """Every path but health and the page asks for it, and tells nothing else."""
+    for method, path in (("POST", "/v1/predict"), ("POST", "/v1/explain"), ("GET", "/v1/models"), ("GET", "/metrics"),
+                         ("GET", "/nothing"), ("POST", "/v1/models/letters/feedback")):  # fmt: skip
+        answer = guarded.ask(method, path, DOCUMENT, authorization=header)
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
+        assert answer.value == {"error": "a valid bearer token is needed"}
+
+
+def test_health_needs_no_token(guarded: Running) -> None:
+    assert [guarded.get(path).status for path in ("/healthz", "/readyz")] == [200, 200]
+
+
+def test_tokens_are_in_no_log(guarded: Running) -> None:
+    guarded.post("/v1/predict?model=" + TOKENS[0], DOCUMENT, authorization=f"Bearer {TOKENS[0]}")
+    time.sleep(0.5)
+    assert guarded.log("request")
+    assert not any(TOKENS[0] in line for line in guarded.said)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "holds no token"), (b"# x\n", "holds no token"), (b"short\n", ":1: is no token"),
+     (b"\nwith a blank\n", ":2: is no token"), (b"\xff\xfe12345678", "holds characters that no token has")],
+)  # fmt: skip
+def test_bad_token_files(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "tokens").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_tokens(str(tmp_path / "tokens"))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.org", ""])
+def test_other_machines_need_a_token(host: str) -> None:
+    """Unless --insecure says that this is meant."""
+    with pytest.raises(SettingsError, match="not local"):
+        ServeSettings(host=host)
+    assert not ServeSettings(host=host, insecure=True).is_local
+    assert not ServeSettings(host=host, token_file="x").is_local
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.9.10"])
+def test_local_hosts(host: str) -> None:
+    assert ServeSettings(host=host).is_local
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "path"),
+    [
+        ("letters.joblib", "letters", "letters.joblib"),
+        ("news=a/b.joblib", "news", "a/b.joblib"),
+        ("a/b=c.joblib", "b-c", "a/b=c.joblib"),
+        ("my model é.joblib", "my-model-", "my model é.joblib"),
+        ("v=a=b", "v", "a=b"),
+    ],
+)
+def test_model_names(text: str, name: str, path: str) -> None:
+    found = parse_model_file(text)
+    assert (found.name, found.path) == (name, path)
+
+
+def test_limits_of_bodies_and_documents(start: Start, model: Path) -> None:
+    """413 says what to do instead; a declared length is enough, and so is a body without one."""
+    service = start("-m", model, "--max-body-bytes", 1000, "--max-documents", 3)
+    assert service.post("/v1/predict", ["bins"] * 3).status == 200
+    many = service.post("/v1/predict", ["bins"] * 4)
+    assert (many.status, many.value["error"]) == (
+        413,
+        "4 documents are too many; send at most 3 at once, or JSON lines",
+    )
+    for path in ("/v1/predict", "/v1/explain"):
+        large = service.post(path, {"text": "x" * 1000})
+        assert large.status == 413
+        assert "more than 1,000 bytes" in large.value["error"]
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        connection.sendall(
+            b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 99999999999\r\n\r\n{"
+        )
+        assert connection.recv(100).startswith(b"HTTP/1.1 413")
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        connection.sendall(
+            b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n" + b"400\r\n" + b"x" * 1024 + b"\r\n"
+        )
+        assert connection.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def slow_request(service: Running, body: bytes = b"") -> socket.socket:
+    """A connection whose request never ends."""
+    connection = socket.create_connection(("127.0.0.1", service.port), timeout=30)
+    connection.sendall(
+        b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+        + body
+    )
+    return connection
+
+
+def test_overload_and_time(start: Start, model: Path) -> None:
+    """Requests above the limit get 503 at once, slow ones after their time; health and metrics are always answered."""
+    service = start("-m", model, "--max-requests", 2, "--timeout", 1.5)
+    slow = [slow_request(service, b"{"), slow_request(service)]
+    time.sleep(0.3)
+    refused = service.post("/v1/predict", DOCUMENT)
+    assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+    assert refused.value == {"error": "too many requests at the same time"}
+    assert service.get("/healthz").status == 200
+    assert b"nbtext_requests_in_progress 2.0" in service.get("/metrics").body
+    for connection in slow:
+        answer = b"".join(iter(lambda connection=connection: connection.recv(4096), b""))  # type: ignore[misc]
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"retry-after: 1\r\n" in answer
+        assert answer.endswith(b'{"error":"the request took too long"}')
+        connection.close()
+    assert service.post("/v1/predict", DOCUMENT).status == 200
+
+
+def test_a_stream_may_take_long_but_not_stand_still(start: Start, model: Path) -> None:
+    """Its time begins again with each part."""
+    service = start("-m", model, "--timeout", 1)
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        connection.sendall(
+            b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/jsonl\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        for _ in range(5):
+            connection.sendall(b'11\r\n{"text": "bins"}\n\r\n')
+            time.sleep(0.5)
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert answer.count(b'"label":"trash"') == 5
+    assert not answer.endswith(b"0\r\n\r\n"), "the client can see that it was cut"
+
+
+def test_heads_of_requests(start: Start, model: Path) -> None:
+    """A head without end, in time or in size, closes the connection."""
+    service = start("-m", model)
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\n")
+        with pytest.raises(OSError):  # closed or reset
+            for _ in range(1000):
+                connection.sendall(b"X-Header: " + b"x" * 1000 + b"\r\n")
+            raise OSError if connection.recv(1) == b"" else AssertionError
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        started = time.monotonic()
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        for _ in range(20):
+            time.sleep(1)
+            try:
+                connection.sendall(b"x")
+            except OSError:
+                break
+        assert connection.recv(1) == b"" if time.monotonic() - started > 19 else True
+        assert time.monotonic() - started < 18
+
+
+def test_many_broken_requests(service: Running) -> None:
+    """None of them disturbs the others."""
+    for data in (b"\x00\xff" * 100, b"GET\r\n\r\n", b"POST /v1/predict HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                 b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                 b"GET /%ff%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"):  # fmt: skip
+        with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+            connection.sendall(data)
+            assert connection.recv(100).startswith((b"HTTP/1.1 4", b"")), data
+    assert service.post("/v1/predict", DOCUMENT).status == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_methods(service: Running, method: str) -> None:
+    answer = service.ask(method, "/v1/predict")
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+def test_the_log_has_no_texts(start: Start, model: Path) -> None:
+    """A line of JSON for each request, with what it used; nothing that was sent."""
+    service = start("-m", model)
+    service.post("/v1/predict?model=secret", {"text": "secret", "id": "secret"}, user_agent="secret", x_other="secret")
+    service.post("/v1/predict", ["secret", "secret"])
+    service.get("/secret?secret")
+    service.post("/v1/predict", '{"secret', content_type="application/json")
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda _: service.get("/healthz").status, range(20))) == [200] * 20
+    assert service.end() == 0
+    requests = service.log("request")
+    assert [(each["route"], each["status"], each["documents"]) for each in requests[:4]] == [
+        ("/v1/predict", 404, 0), ("/v1/predict", 200, 2), ("", 404, 0), ("/v1/predict", 400, 0),
+    ]  # fmt: skip
+    assert len(requests) == 24
+    assert requests[1].keys() == {
+        "time", "event", "client", "method", "route", "status", "seconds", "model", "documents", "bytes_in",
+        "bytes_out",
+    }  # fmt: skip
+    assert requests[1]["model"] == "letters"
+    assert not any("secret" in line for line in service.said)

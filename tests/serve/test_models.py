@@ -1,0 +1,196 @@
+"""Several models, their reload while requests run, and the end of the service."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nbtext.text_classifier import TextClassifier
+
+Running = Any  # see conftest.py
+Start = Any
+RED = TextClassifier().fit(["red", "blue"], ["warm", "cold"])
+GREEN = TextClassifier().fit(["red", "blue"], ["grün", "kalt"])
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Replace a file as `nbtext train -o` does."""
+    temporary = path.with_suffix(".new")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)
+
+
+def label_of(service: Running, text: str = "red", model: str = "") -> str:
+    return str(service.post(f"/v1/predict{'?model=' + model if model else ''}", {"text": text}).value["label"])
+
+
+def test_several_models(start: Start, tmp_path: Path, model: Path) -> None:
+    """Each by its name; the first one without."""
+    RED.save(tmp_path / "red.joblib")
+    service = start("-m", tmp_path / "red.joblib", "-m", f"town.hall={model}")
+    assert label_of(service) == label_of(service, model="red") == "warm"
+    assert label_of(service, "bins", "town.hall") == "trash"
+    found = service.get("/v1/models").value["models"]
+    assert [each["name"] for each in found] == ["red", "town.hall"]
+    assert found[1]["labels"] == ["noise", "parking", "permits", "streets", "taxes", "trash"]
+    assert (found[1]["error"], found[1]["fields"]) == (None, ["text"])
+    assert found[1]["estimated_accuracy"] > 0.9
+
+
+def test_a_replaced_model(start: Start, tmp_path: Path) -> None:
+    """It is loaded; a broken one is not, and everybody can see why the old one still answers."""
+    path = tmp_path / "m.joblib"
+    RED.save(path)
+    service = start("-m", path)
+    good = path.read_bytes()
+    GREEN.save(path)
+    wait_until(lambda: label_of(service) == "grün")
+    for content in (good[:-1], b"", b"no model", good[:100] + b"x" + good[101:]):
+        replace(path, content)
+        wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
+        assert label_of(service) == "grün"
+        assert service.get("/readyz").status == 200
+        replace(path, good)
+        wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is None)
+        assert label_of(service) == "warm"
+        GREEN.save(path)
+        wait_until(lambda: label_of(service) == "grün")
+    path.unlink()
+    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
+    assert "no such file" in service.get("/v1/models").value["models"][0]["error"]
+    assert label_of(service) == "grün"
+    replace(path, good)
+    wait_until(lambda: label_of(service) == "warm")
+    metrics = service.get("/metrics").body.decode()
+    assert 'nbtext_model_reloads_total{model="m",result="failed"} 5.0' in metrics
+    assert service.end() == 0
+    events = service.log("reload")
+    assert [each["error"] is not None for each in events].count(True) == 5
+    assert str(path) in events[1]["error"]
+
+
+def test_no_request_fails_while_models_are_replaced(start: Start, tmp_path: Path) -> None:
+    """Requests of all kinds run all the time; each is answered by one model or the other."""
+    path = tmp_path / "m.joblib"
+    RED.save(path)
+    service, is_over = start("-m", path), threading.Event()
+    contents = []
+    for each in (GREEN, RED):
+        each.save(tmp_path / "other.joblib")
+        contents.append((tmp_path / "other.joblib").read_bytes())
+    answers: list[set[str]] = []
+
+    def ask() -> None:
+        connection = service.connect()
+        while not is_over.is_set():
+            connection.request("POST", "/v1/predict", '["red", "red"]', {"content-type": "application/json"})
+            response = connection.getresponse()
+            assert response.status == 200
+            answers.append({each["label"] for each in json.loads(response.read())})
+        connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(20):
+        replace(path, contents[number % 2])
+        time.sleep(0.15)
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    assert all(len(labels) == 1 for labels in answers), "no answer mixes two models"
+    assert set.union(*answers) == {"warm", "grün"}
+
+
+def test_it_finishes_what_it_has_begun(start: Start, model: Path) -> None:
+    """After SIGTERM: a request whose body is still coming is answered, new connections are refused, status 0."""
+    service = start("-m", model)
+    body = json.dumps({"text": "bins"}).encode()
+    begun = socket.create_connection(("127.0.0.1", service.port), timeout=30)
+    begun.sendall(
+        b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        % len(body) + body[:5]
+    )  # fmt: skip
+    stream = service.connect()
+    stream.putrequest("POST", "/v1/predict")
+    stream.putheader("content-type", "application/jsonl")
+    stream.putheader("transfer-encoding", "chunked")
+    stream.endheaders(b'11\r\n{"text": "bins"}\n\r\n')
+    streamed = http.client.HTTPResponse(stream.sock, method="POST")
+    streamed.begin()
+    service.process.send_signal(signal.SIGTERM)
+
+    def is_refused() -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", service.port), timeout=30).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    wait_until(is_refused)
+    assert service.process.poll() is None
+    begun.sendall(body[5:])
+    answer = b"".join(iter(lambda: begun.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" in answer
+    stream.send(b'11\r\n{"text": "bins"}\n\r\n0\r\n\r\n')
+    assert streamed.read().count(b'"label":"trash"') == 2
+    begun.close()
+    streamed.close()
+    stream.close()
+    assert service.end() == 0
+    assert [each["status"] for each in service.log("request")] == [200, 200]
+
+
+def test_interrupted(start: Start, model: Path) -> None:
+    """Ctrl-C ends it as it ends any command."""
+    service = start("-m", model)
+    assert service.post("/v1/predict", {"text": "bins"}).status == 200
+    assert service.end(signal.SIGINT) == 130
+    assert service.said[-1] == "nbtext: interrupted"
+
+
+def test_quiet(start: Start, model: Path) -> None:
+    """-q says nothing, and logs nothing."""
+    copy = shutil.which("true")
+    assert copy
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    import subprocess
+    import sys
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nbtext", "serve", "-q", "-m", str(model), "--port", str(port)],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+
+    def is_up() -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except ConnectionRefusedError:
+            return False
+        finally:
+            connection.close()
+
+    wait_until(is_up)
+    process.terminate()
+    assert process.communicate(timeout=30) == (b"", b"")
+    assert process.returncode == 0

@@ -1,0 +1,345 @@
+"""`POST /v1/predict`: the same records as `nbtext predict`, for JSON, JSON lines and plain text."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.documents.settings import ReadingSettings
+from nbtext.serve.bodies import LineSplitter, dumps, parse_documents
+from nbtext.text_classifier import TextClassifier
+
+TOP = Path(__file__).parents[2]
+Running = Any  # see conftest.py
+Start = Any
+JSONL = {"content_type": "application/jsonl"}
+ODD_LINES = (
+    b'{"text": "the bins were not emptied", "id": 7}\r\n\n  \n{"text": "pothole", "id": "a\\u0000b"}\n{"id": "none"}\n'
+    b'[1]\n{"text": null}\n{"text": "caf\xff"}\nnot json\n{"text": "\\ud800 lone"}\n'
+    b'{"text": ""}\n{"text": "no newline"}'
+)
+
+
+def predicted(model: Path, lines: bytes) -> list[Any]:
+    """What `nbtext predict` writes for JSON lines."""
+    done = subprocess.run(
+        [sys.executable, "-m", "nbtext", "predict", "-", "-m", str(model), "--input-format", "jsonl", "--to", "jsonl"],
+        input=lines, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_an_object_and_an_array(service: Running, model: Path) -> None:
+    """An object is answered by an object, an array by an array, with the records of the command."""
+    texts = ["my neighbour drills all night", "the bins were not emptied", "!"]
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
+    expected = predicted(model, lines)
+    one = service.post("/v1/predict", {"text": texts[0]})
+    assert (one.status, one.headers["content-type"]) == (200, "application/json")
+    assert one.value == expected[0]
+    assert service.post("/v1/predict", [{"text": text} for text in texts]).value == expected
+    assert service.post("/v1/predict", texts).value == expected
+    assert service.post("/v1/predict", []).value == []
+
+
+def test_json_lines(service: Running, model: Path) -> None:
+    """Lines are answered by lines as the command answers them, whatever is wrong with one of them."""
+    answer = service.post("/v1/predict", ODD_LINES, **JSONL)
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/jsonl")
+    assert answer.lines == predicted(model, ODD_LINES)
+    assert len(answer.lines) == 11 - 1
+    assert service.post("/v1/predict", b"", **JSONL).body == b""
+
+
+def test_plain_text(service: Running) -> None:
+    """The whole body is one text, in the character set that the header names."""
+    text = "Die Mülltonne wurde nicht geleert.\n\nThe bins were not emptied."
+    expected = service.post("/v1/predict", {"text": text}).value
+    assert service.post("/v1/predict", text.encode(), content_type="text/plain").value == expected
+    latin = service.post("/v1/predict", text.encode("latin-1"), content_type='Text/Plain; Charset="ISO-8859-1"')
+    assert latin.value == expected
+    unknown = service.post("/v1/predict", b"x", content_type="text/plain; charset=klingon")
+    assert (unknown.status, unknown.value) == (415, {"error": "the character set is not known"})
+
+
+def test_odd_values(service: Running) -> None:
+    """Numbers are ids, unusual items have a reason, and lone surrogates do no harm."""
+    items = [{"text": "bins", "id": 17}, {"text": "bins", "id": 1.5}, {"text": 12}, 3, None, {"text": ["x"]}, {"a": 1}]
+    answer = service.post("/v1/predict", items).value
+    assert [each["id"] for each in answer[:4]] == ["17", "1.5", "3", "4"]
+    assert [each.get("reason") is None for each in answer] == [True, True, True, False, False, False, False]
+    surrogate = service.post(
+        "/v1/predict", b'{"text": "\\ud800 bins", "id": "\\udfff"}', content_type="application/json"
+    )
+    assert surrogate.status == 200
+    assert surrogate.value["label"] == "trash"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "message"),
+    [
+        (b"{", {"content_type": "application/json"}, 400, "broken JSON: "),
+        (b"\xff", {"content_type": "application/json"}, 400, "the body is not UTF-8"),
+        (b"", {"content_type": "application/json"}, 400, "broken JSON: "),
+        (b"3", {"content_type": "application/json"}, 400, "expected an object"),
+        (b'{"txet": "x"}', {"content_type": "application/json"}, 400, "no key `text`, found txet"),
+        (b"[" * 100_000, {"content_type": "application/json"}, 400, "the JSON is nested too deep"),
+        (b"{}", {"content_type": "application/xml"}, 415, "expected one of application/json, "),
+        (b"{}", {}, 415, "expected one of application/json, "),
+        (b"text=x", {"content_type": "application/x-www-form-urlencoded"}, 415, "expected one of"),
+    ],
+)
+def test_bad_bodies(service: Running, body: bytes, headers: dict[str, str], status: int, message: str) -> None:
+    """Each gets one line that says what is wrong."""
+    answer = service.post("/v1/predict", body, **headers)
+    assert answer.status == status
+    assert message in answer.value["error"]
+    assert "\n" not in answer.value["error"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "message"),
+    [
+        ("model=unknown", 404, "there is no model 'unknown'; there are letters"),
+        ("modle=letters", 400, "there is no option 'modle'; there are coverage, explain"),
+        ("min_probability=x", 400, "min_probability is 'x', expected a number"),
+        ("min_probability=nan", 400, "min_probability: "),
+        ("coverage=2", 400, "coverage: 2 is not between 0 and 1"),
+        ("explain=0", 400, "explain: 0 is less than 1"),
+        ("explain=-1", 400, "explain is '-1', expected a whole number"),
+        ("=", 400, "there is no option ''"),
+        ("x", 400, "the query string is broken"),
+        ("x=" + "y" * 5000, 400, "the query string is too long"),
+    ],
+)
+def test_bad_options(service: Running, query: str, status: int, message: str) -> None:
+    answer = service.post(f"/v1/predict?{query}", {"text": "x"})
+    assert answer.status == status
+    assert message in answer.value["error"]
+
+
+def test_decisions(service: Running) -> None:
+    """Abstention, prediction sets and explanations, as the options of the command."""
+    document = {"text": "the bins on my street"}
+    sure = service.post("/v1/predict?min_probability=0.999", document).value
+    assert sure["label"] is None and "below 0.999" in sure["reason"]
+    sets = service.post("/v1/predict?coverage=0.99", document).value
+    assert set(sets["labels"]) <= set(sets["scores"]) and len(sets["labels"]) > 1
+    words = service.post("/v1/predict?explain=2&model=letters", document).value["explanation"]
+    assert [each["feature"] for each in words] == ["bins", "street"]
+
+
+def test_fields(start: Start, tmp_path: Path) -> None:
+    """A model of several fields takes their keys; a text alone is refused."""
+    (tmp_path / "t.csv").write_text("subject,body,label\nred,sun,a\nblue,sea,b\nred,sky,a\n")
+    subprocess.run(
+        [sys.executable, "-m", "nbtext", "train", "t.csv", "--text-field", "subject,body", "--separate-fields", "-q",
+         "-o", "fields.joblib"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
+    )  # fmt: skip
+    service = start("-m", tmp_path / "fields.joblib")
+    assert service.post("/v1/predict", {"subject": "red", "body": ""}).value["label"] == "a"
+    assert service.post("/v1/predict", {"subject": "blue"}).status == 400
+    assert service.post("/v1/predict", "red", content_type="text/plain").status == 415
+    assert service.get("/v1/models").value["models"][0]["fields"] == ["subject", "body"]
+
+
+def test_many_requests_at_once(service: Running, model: Path, letters: tuple[list[str], list[str]]) -> None:
+    """Documents of several requests are predicted together, and each request gets its own answer."""
+    texts = letters[0][:200]
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
+    expected = [each | {"id": "1"} for each in predicted(model, lines)]
+    local, connections = threading.local(), []
+
+    def ask(text: str) -> Any:
+        if not hasattr(local, "connection"):
+            local.connection = service.connect()
+            connections.append(local.connection)
+        local.connection.request(
+            "POST", "/v1/predict", json.dumps({"text": text}), {"content-type": "application/json"}
+        )
+        return json.loads(local.connection.getresponse().read())
+
+    with ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(ask, texts * 5))
+    for connection in connections:
+        connection.close()
+    assert answers == expected * 5
+    together = service.get("/metrics").body.decode()
+    assert "nbtext_batch_documents_bucket" in together
+
+
+def test_one_bad_request_among_many(service: Running) -> None:
+    """An error of one request in a batch is not the error of the others."""
+
+    def ask(number: int) -> int:
+        query = "?coverage=0.9" if number % 2 else "?label=x"
+        return service.post(f"/v1/predict{query}", {"text": "bins"}).status
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(ask, range(64))) == [400, 200] * 32
+
+
+def test_a_large_array(service: Running) -> None:
+    """It is predicted in parts, in order."""
+    items = [{"text": f"bins {number}", "id": str(number)} for number in range(3000)]
+    assert [each["id"] for each in service.post("/v1/predict", items).value] == [str(n) for n in range(3000)]
+
+
+def test_a_stream_is_answered_as_it_comes(service: Running) -> None:
+    """The record of a line comes before the next line is sent."""
+    connection = service.connect()
+    connection.putrequest("POST", "/v1/predict")
+    connection.putheader("content-type", "application/x-ndjson")
+    connection.putheader("transfer-encoding", "chunked")
+    connection.endheaders()
+
+    def send(data: bytes) -> None:
+        connection.send(b"%x\r\n%s\r\n" % (len(data), data))
+
+    send(b'{"text": "bins"}\n{"text": "po')
+    response = http.client.HTTPResponse(connection.sock, method="POST")
+    response.begin()
+    assert json.loads(response.readline())["label"] == "trash"
+    send(b'thole"}\n')
+    assert json.loads(response.readline())["label"] == "streets"
+    send(b"")
+    assert response.read() == b""
+    connection.close()
+
+
+def test_a_client_that_reads_nothing_until_it_has_sent_all(service: Running) -> None:
+    """50 MB of answers wait for it: neither waits for the other for ever, and memory stays bounded."""
+    line = json.dumps({"text": "bins " * 30}).encode() + b"\n"
+    number = 150_000
+
+    def parts() -> Any:
+        for _ in range(number // 1000):
+            yield line * 1000
+
+    before = peak_memory(service)
+    connection = service.connect()
+    connection.request(
+        "POST", "/v1/predict", parts(), {"content-type": "application/jsonl"}, encode_chunked=True
+    )  # fmt: skip
+    answer = connection.getresponse().read()
+    connection.close()
+    assert answer.count(b'"label":"trash"') == answer.count(b"\n") == number
+    assert len(answer) > 30_000_000
+    assert peak_memory(service) - before < 64_000_000
+
+
+def peak_memory(service: Running) -> int:
+    """The most memory that the service has had, in bytes."""
+    status = Path(f"/proc/{service.process.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+def test_long_lines(start: Start, model: Path) -> None:
+    """A line above the limit gets a reason, and the others their labels; it is not kept in memory."""
+    service = start("-m", model, "--max-body-bytes", "1000")
+    long = json.dumps({"text": "x" * 5_000_000}).encode()
+    body = b'{"text": "bins"}\n' + long + b"\n" + b'{"text": "bins"}\n' * 100 + long
+    answers = service.post("/v1/predict", body, **JSONL).lines
+    assert [each["id"] for each in answers] == [str(number) for number in range(1, 104)]
+    assert [each["label"] for each in answers] == ["trash", None, *["trash"] * 100, None]
+    assert "1,000" in answers[1]["reason"]
+
+
+@given(
+    lines=st.lists(st.one_of(st.binary(max_size=12), st.just(b"x" * 40)), max_size=12),
+    cuts=st.lists(st.integers(0, 200), max_size=8),
+    limit=st.integers(5, 30),
+)
+def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit: int) -> None:
+    """For any lines, cut anywhere: blocks hold the same lines, numbered, but those above the limit."""
+    data = b"\n".join(line.replace(b"\n", b"") for line in lines)
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    parts = [data[start:end] for start, end in pairwise(places)] or [b""]
+    splitter, found = LineSplitter(limit), {}
+    for number, part in enumerate(parts):
+        for block in splitter.feed(part, is_last=number == len(parts) - 1):
+            assert len(block.data) <= limit
+            whole = [None] if block.is_too_long else block.data.removesuffix(b"\n").split(b"\n")
+            found |= dict(enumerate(whole, block.first_line))
+    expected = {
+        number: line if len(line) < limit else None
+        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1)
+    }
+    if not data:
+        expected = {}
+    at_limit = {number for number, line in expected.items() if found.get(number) is not None and line is None}
+    assert {n: line for n, line in found.items() if n not in at_limit} == {
+        n: line for n, line in expected.items() if n not in at_limit
+    }
+
+
+@settings(deadline=None)
+@given(value=st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text() | st.just("\ud800"),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3), max_leaves=8,
+))  # fmt: skip
+def test_any_value_is_json(value: Any) -> None:
+    """NaN and infinity are null, and all is UTF-8."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    json.loads(dumps(value).decode("utf-8"), parse_constant=refuse)
+
+
+@settings(deadline=None)
+@given(body=st.one_of(
+    st.binary(max_size=40),
+    st.builds(lambda value: json.dumps(value).encode(), st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+        lambda each: st.lists(each, max_size=3)
+        | st.dictionaries(st.sampled_from(["text", "id", "label", "x"]), each, max_size=4), max_leaves=8,
+    )),
+))  # fmt: skip
+def test_any_body_is_documents_or_refused(body: bytes) -> None:
+    """No body raises another error, and each row that has no problem has a text."""
+    from starlette.exceptions import HTTPException
+
+    try:
+        batch, _ = parse_documents(body, "application/json", "utf-8", ReadingSettings(), 100)
+    except HTTPException as error:
+        assert error.status_code in (400, 413)
+    else:
+        assert all(isinstance(text, str) for text in batch.columns[0])
+        assert all(isinstance(identity, str) for identity in batch.ids)
+        assert all(label is None or isinstance(label, str) for label in batch.labels)
+
+
+def test_hostile_labels(start: Start, tmp_path: Path) -> None:
+    """Labels and texts that look like markup, headers or numbers that JSON has not stay what they are."""
+    labels = ["</script><script>alert(1)</script>", "a\r\nSet-Cookie: x=1", "NaN", "\x00\x1b[31m"]
+    path = tmp_path / "hostile.joblib"
+    TextClassifier().fit(["red", "blue", "green", "white"], labels).save(path)
+    service = start("-m", path)
+    for text, label in zip(["red", "blue", "green", "white"], labels, strict=True):
+        answer = service.post("/v1/predict", {"text": text, "id": label})
+        assert (answer.value["label"], answer.value["id"]) == (label, label)
+        assert "set-cookie" not in answer.headers
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert service.end() == 0
+    assert not any(character < " " for line in service.said for character in line)
+
+
+def test_without_orjson(start: Start, model: Path, tmp_path: Path) -> None:
+    """The answers are the same as with it."""
+    (tmp_path / "orjson.py").write_text("raise ImportError")
+    service = start("-m", model, PYTHONPATH=f"{tmp_path}{os.pathsep}{TOP}")
+    assert service.post("/v1/predict", ODD_LINES, **JSONL).lines == predicted(model, ODD_LINES)
+    assert service.post("/v1/predict", [{"text": "bins", "id": 3}]).value[0]["id"] == "3"
