@@ -50,7 +50,8 @@ NETWORK_STAGE = stage(
     example="nbtext serve -m letters.joblib",
     notes="POST /v1/predict takes JSON, JSON lines or plain text. GET /openapi.json describes all requests. A model is "
     "loaded again when its file is replaced. SIGTERM ends the service when the requests in progress are answered. "
-    "Standard error gets a JSON object for each request, without texts; -q turns it off.",
+    "Standard error gets a JSON object for each request, without texts; -q turns it off.\n\n"
+    "Memory holds the models and the requests in progress: at most --max-requests times --max-body-bytes.",
 )  # fmt: skip
 def serve(models: tuple[ModelFile, ...], settings: ServeSettings, run: RunSettings) -> None:
     """Serve models over HTTP: predictions, explanations, and a page to try them.

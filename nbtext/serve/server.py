@@ -71,9 +71,14 @@ class Server(uvicorn.Server):
 
     is_interrupted = False
 
-    def __init__(self, config: uvicorn.Config, on_exit: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None], on_exit: Callable[[], None]) -> None:
         super().__init__(config)
-        self._on_exit = on_exit
+        self._on_start, self._on_exit = on_start, on_exit
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections, and say so."""
+        await super().startup(sockets)
+        self._on_start()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -129,11 +134,14 @@ def serve(
     batcher = Batcher(threads or available_cpus(), metrics.batches.observe)
     service = Service(store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens)
     listener = _listen(settings)
-    server = Server(_configure(service, settings), lambda: setattr(service, "is_draining", True))
+    server = Server(
+        _configure(service, settings),
+        lambda: on_start(_address(settings, listener), store),
+        lambda: setattr(service, "is_draining", True),
+    )
     sys.setswitchinterval(SWITCH_SECONDS)
     store.start()
     try:
-        on_start(_address(settings, listener), store)
         asyncio.run(_run(server, service, listener))
     finally:
         store.stop()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nbtext.cli.serve import serve
 
 
 @pytest.mark.parametrize(
@@ -51,3 +56,18 @@ def test_without_the_extra(nbtext_alone: Any, model: str, tmp_path: Path) -> Non
         (tmp_path / f"{name}.py").unlink()
         assert result.status == 1
         assert result.err == f"nbtext: serve needs {name}; install it with: pip install 'nbtext[serve]'\n"
+
+
+def test_the_example_works(model: str) -> None:
+    """As it can be copied from the help, until it is ended."""
+    program, *arguments = serve.example.split()
+    assert program == "nbtext"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nbtext", *arguments, "--port", "0"], cwd=Path(model).parent, stderr=subprocess.PIPE,
+        text=True, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    with process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("serving letters on http://127.0.0.1:")
+        process.terminate()
+        assert process.wait(timeout=30) == 0
