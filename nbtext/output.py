@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 from nbtext.errors import OutputError
 
-CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
-NEW = os.O_WRONLY | CLOSE_ON_EXEC
+BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+NEW = os.O_WRONLY | BINARY
 OPEN_FILES = "/proc/self/fd"  # the file descriptors of this process
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 State = tuple[int, int, int, int]  # device, inode, size, time of the last change
@@ -73,7 +73,8 @@ def check_output(path: str) -> None:
         if not stat.S_ISDIR(os.stat(folder).st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if not os.access(folder, os.W_OK | os.X_OK):
-            why = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+            is_read_only = hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY
+            why = errno.EROFS if is_read_only else errno.EACCES
             raise PermissionError(why, os.strerror(why))
 
 
@@ -118,7 +119,7 @@ def resumed_output(path: str) -> Iterator[BinaryIO]:
     if path in STANDARD_OUTPUT:
         raise OutputError("standard output cannot be resumed", where="--resume", hint="name a file with -o")
     with _convert_errors(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC | os.O_NONBLOCK, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_NONBLOCK", 0), 0o666)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise OutputError("only a regular file can be resumed", where=path, hint="leave out --resume")
@@ -134,16 +135,25 @@ def _lock(descriptor: int, path: str) -> None:
 
     Raises OutputError if another process has locked the file.
     """
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system
+    if not _has_locks():
         return
+    import fcntl
+
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OutputError("another nbtext is writing it", where=path, hint="try again when it is done") from None
     except OSError:  # a file system without locks, such as some network file systems
         return
+
+
+def _has_locks() -> bool:
+    """Return whether this is a POSIX system."""
+    try:
+        import fcntl  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 @contextmanager
@@ -174,13 +184,16 @@ def locked(path: str) -> Iterator[None]:
 
 
 def _open_locked(path: str) -> int | None:
-    """Open and lock a file, and return its descriptor; None if there is no such file.
+    """Open and lock a file, and return its descriptor; None if there is no such file, or the system has no such locks.
 
+    Windows has none, and an open file cannot be replaced there; `_check_unchanged` still protects the file.
     If another process replaces the file between the two steps, the lock is on a deleted file, so this tries again.
     """
+    if not _has_locks():
+        return None
     while True:
         try:
-            descriptor = os.open(path, os.O_RDONLY | CLOSE_ON_EXEC)
+            descriptor = os.open(path, os.O_RDONLY | BINARY)
         except FileNotFoundError:
             return None
         try:
@@ -219,7 +232,9 @@ def _replacing(target: str) -> Iterator[BinaryIO]:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            with suppress(FileNotFoundError):  # the permissions of a new file follow the umask
+            with suppress(
+                FileNotFoundError, AttributeError
+            ):  # a new file has those of the umask; Windows has no fchmod
                 os.fchmod(descriptor, stat.S_IMODE(os.stat(target).st_mode))
             os.fsync(descriptor)
             if not is_named:

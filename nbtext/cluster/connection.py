@@ -91,6 +91,9 @@ def _block_interrupts() -> Iterator[Callable[[], None]]:
     """
     from multiprocessing import resource_tracker
 
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield lambda: None
+        return
     resource_tracker.ensure_running()  # started later, it would unblock SIGINT in the thread that starts it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 

@@ -9,6 +9,8 @@ import stat
 __all__ = ["read_files", "read_files_plainly"]
 
 READ_BYTES = 1 << 20
+READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY"))  # as the system has
+READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
 
 
 def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
@@ -18,7 +20,7 @@ def read_files_plainly(paths: list[bytes], limit: int) -> list[bytes | int]:
 
 def _read_file(path: bytes, limit: int) -> bytes | int:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        handle = os.open(path, READ_NOW)
     except OSError as error:
         return error.errno or errno.EIO
     try:

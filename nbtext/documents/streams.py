@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
 from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpack_blocks
+from nbtext.documents.files import READ
 from nbtext.documents.recognition import PICKLE_MAGICS, ZIP_MAGIC
 from nbtext.documents.urls import convert_errors, hide_credentials, is_url, open_remote, remote_size
 from nbtext.errors import InputError
@@ -197,7 +198,7 @@ def similar_path(path: str) -> str | None:
 
 def _file_stream(path: str, offset: int) -> ByteStream:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
+        handle = os.open(path, READ)
     except OSError as error:
         raise unreadable(path, error) from None
     except ValueError:
@@ -237,6 +238,8 @@ def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStr
 
 def _read_ready(handle: int) -> bytes:
     """Return what a pipe holds now, up to RAW_BYTES; wait for the first byte only."""
+    if not hasattr(select, "poll"):  # Windows
+        return os.read(handle, RAW_BYTES)
     poll = select.poll()
     poll.register(handle, select.POLLIN)
     poll.poll()  # whoever shares the pipe may have made it non-blocking

@@ -15,6 +15,7 @@ from nbtext import __version__
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, NbtextError
 from nbtext.model.predictor import Predictions
+from nbtext.output import NEW
 from nbtext.report.records import record_start, write_predictions
 
 MAGIC = b"nbtext predict --resume\n"
@@ -136,8 +137,7 @@ class ResumedRecords:
         self._file.flush()
         if self._run is not None:
             with suppress(OSError):
-                flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-                descriptor = os.open(self._log_path, flags, 0o600)
+                descriptor = os.open(self._log_path, NEW | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
                 with os.fdopen(descriptor, "wb") as log:
                     log.write(b"%s%s\n%020d %s\n" % (MAGIC, self._run.encode(), self._end, self._hex_digest()))
 

@@ -1,0 +1,74 @@
+"""Systems without what Linux has: the same commands give the same bytes when those names are taken away."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# What macOS or Windows does not have. `os.fork` and `fcntl` are needed by Dask and by pytest, not by nbtext.
+PROGRAM = """
+import os, select, signal, sys
+for name in ("sched_getaffinity", "O_TMPFILE", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_NOFOLLOW", "fchmod", "statvfs",
+             "ST_RDONLY", "pread", "preadv", "posix_fadvise", "geteuid", "getuid", "O_DIRECTORY", "mkfifo", "sendfile"):
+    if hasattr(os, name):
+        delattr(os, name)
+for name in ("poll", "epoll"):
+    delattr(select, name)
+for name in ("setitimer", "SIGVTALRM", "ITIMER_VIRTUAL", "SIGPIPE", "pthread_sigmask", "SIGALRM", "SIGHUP", "SIGKILL"):
+    delattr(signal, name)
+for name in ("fcntl", "resource", "termios", "pwd", "grp"):
+    sys.modules[name] = None
+import nbtext.documents.files as files
+files.read_files = files.read_files_plainly  # the compiled version is for POSIX systems
+from nbtext.__main__ import main
+sys.argv[0] = "nbtext"
+main()
+"""
+
+COMMANDS = [
+    "train {letters}/train -o {out}/m",
+    "predict {letters}/test -m {out}/m -o {out}/predictions.tsv",
+    "predict {letters}/test -m {out}/m -j 2",
+    "predict {letters}/test -m {out}/m -o {out}/predictions.tsv --resume",
+    "predict - -m {out}/m",
+    "evaluate {letters}/test -m {out}/m --to tsv",
+    "explain {letters}/test -m {out}/m --to jsonl",
+    "update {out}/m {letters}/test",
+    "forget {out}/m {letters}/test -o {out}/m2",
+    "merge {out}/m {out}/m2 -o {out}/m3",
+    "train {letters}/train --token-pattern \\w+ -o {out}/pattern",
+    "vectorize {letters}/train -o {out}/matrix.npz",
+    "train {out}/matrix.npz -o {out}/m4",
+    "export {out}/m --to js -o {out}/m.js",
+    "sample -m {out}/m",
+    "train {letters}/train -o {out}/no/such/folder/m",
+    "train {out}/nothing -o {out}/m5",
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {name: tmp_path_factory.mktemp(name) for name in ("linux", "elsewhere")}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_without_what_linux_has(nbtext: Any, folders: dict[str, Path], letters: Path, command: str) -> None:
+    """Each command has the same status, output, errors and files."""
+    results = []
+    for name, folder in folders.items():
+        arguments = [word.format(letters=letters, out=folder) for word in command.split()]
+        if name == "linux":
+            result = nbtext(*arguments, input=b"the bins\n")
+            status, out, err = result.status, result.out, result.err
+        else:
+            program = [sys.executable, "-c", PROGRAM, *arguments]
+            done = subprocess.run(program, input=b"the bins\n", capture_output=True, check=False)
+            status, out, err = done.returncode, done.stdout.decode(), done.stderr.decode()
+        assert "internal error" not in err
+        texts = [text.replace(str(folder), "") for text in (out, err)]
+        results.append((status, texts, {path.name: path.read_bytes() for path in folder.iterdir()}))
+    assert results[0] == results[1]
