@@ -101,12 +101,12 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
             with open(path, "wb") as file:
                 yield file
             return
-        with _replacing(os.path.realpath(path)) as file:
+        with _open_replacement(os.path.realpath(path)) as file:
             yield file
 
 
 @contextmanager
-def resumed_output(path: str) -> Iterator[BinaryIO]:
+def resumable_output(path: str) -> Iterator[BinaryIO]:
     """Open a file for reading and writing, at its beginning, and lock it; create it if it is missing.
 
     Unlike `atomic_output`, this writes to the file directly.
@@ -157,7 +157,7 @@ def _has_locks() -> bool:
 
 
 @contextmanager
-def locked(path: str) -> Iterator[None]:
+def lock_file(path: str) -> Iterator[None]:
     """Lock a file that this process is going to replace; other programs can still read it.
 
     Within the context, `atomic_output` does not replace the file if another program changed, replaced or created it in
@@ -218,7 +218,7 @@ def _read_state(target: str) -> State | None:
 
 
 @contextmanager
-def _replacing(target: str) -> Iterator[BinaryIO]:
+def _open_replacement(target: str) -> Iterator[BinaryIO]:
     """Open a temporary file in the directory of the target; at the end, flush it to the disk and rename it.
 
     On Linux the file has no name until it is complete, so that a killed process leaves no file behind.

@@ -167,10 +167,10 @@ class TextClassifier:
         self.set_params(**parameters)
 
     @classmethod
-    def from_settings(cls, features: FeatureSettings, modelling: ModelSettings) -> TextClassifier:
+    def from_settings(cls, features: FeatureSettings, model_settings: ModelSettings) -> TextClassifier:
         """Return a classifier with these settings, not fitted yet."""
         classifier = cls()
-        classifier.feature_settings, classifier.model_settings = features, modelling
+        classifier.feature_settings, classifier.model_settings = features, model_settings
         return classifier
 
     @classmethod
@@ -223,8 +223,8 @@ class TextClassifier:
         of_features = {name: value for name, value in parameters.items() if name in names}
         of_model = {name: value for name, value in parameters.items() if name not in names}
         features = replace(self.feature_settings, **convert_parameters(FeatureSettings, of_features))
-        modelling = replace(self.model_settings, **convert_parameters(ModelSettings, of_model))
-        self.feature_settings, self.model_settings = features, modelling
+        model_settings = replace(self.model_settings, **convert_parameters(ModelSettings, of_model))
+        self.feature_settings, self.model_settings = features, model_settings
         return self
 
     def __repr__(self) -> str:

@@ -125,7 +125,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
         features = _read_settings(record, "features", FeatureSettings)
         if given is not None:
             features = replace(features, vocabulary=tuple(given.terms))
-        modelling = _read_settings(record, "model", ModelSettings)
+        model_settings = _read_settings(record, "model", ModelSettings)
         names = _read_vocabulary(record, "labels")
         if names is None or not len(names):
             raise audit.invalid_value("labels", "should hold at least one label")
@@ -134,9 +134,9 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
                 "labels", f"should have at most {MAX_LABEL_CHARACTERS:,} characters each; one has {longest:,}"
             )
         labels = tuple(names.terms)
-        if (audit.read_optional(record, "sample", dict) is None) != (modelling.keep_sample is None):
+        if (audit.read_optional(record, "sample", dict) is None) != (model_settings.keep_sample is None):
             raise audit.invalid_value("sample", "should be there where one is kept, and only there")
-        fitted = _read_fitted_model(record, features, modelling, labels)
+        fitted = _read_fitted_model(record, features, model_settings, labels)
 
     def load_counts() -> CorpusCounts:
         from nbtext.model.fitting import sample_size
@@ -144,10 +144,10 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
         with name_errors(path):
             known = fitted.vocabulary if record["selected"] is None else None  # audited already
             counts = _read_corpus_counts(record, features, labels, known)
-            if modelling.keep_sample is None:
+            if model_settings.keep_sample is None:
                 return counts
             sample, below = read_sample(record, counts.statistics)
-            return replace(counts, sample=sample, sample_size=sample_size(features, modelling), below=below)
+            return replace(counts, sample=sample, sample_size=sample_size(features, model_settings), below=below)
 
     return TrainedModel(fitted, load_counts)
 
@@ -205,13 +205,13 @@ def _check_width(
 
 
 def _read_fitted_model(
-    record: Record, features: FeatureSettings, modelling: ModelSettings, labels: tuple[str, ...]
+    record: Record, features: FeatureSettings, model_settings: ModelSettings, labels: tuple[str, ...]
 ) -> FittedModel:
     n_classes = len(labels)
     selected = _read_vocabulary(record, "selected" if record["selected"] is not None else "vocabulary")
     audit.read_section(record, "scorer", ("bias", "default", "indptr", "classes", "deltas", "base", "base_scale"))
-    derive = None if modelling.is_linear else modelling.event_model.derivation
-    derivation = None if derive is None else derive(modelling.values)
+    derive = None if model_settings.is_linear else model_settings.event_model.derivation
+    derivation = None if derive is None else derive(model_settings.values)
     n_scores = n_classes * (derivation.height if derivation is not None else 1)
     indptr, classes = _read_entries(record, "scorer", n_scores)
     n_columns = len(indptr) - 1
@@ -239,30 +239,31 @@ def _read_fitted_model(
         raise audit.invalid_value("label_type", "is not the type of the labels")
     input_unit = audit.read_choice(record, "input_unit", INPUT_UNITS) if record["input_unit"] is not None else None
     hyperparameters = read_hyperparameters(record)
-    if (hyperparameters.C is None) == modelling.is_linear:
-        raise audit.invalid_value("hyperparameters.C", f"does not fit a {modelling.model} model")
-    has_likelihood = not modelling.is_linear and modelling.event_model.is_generative
+    if (hyperparameters.C is None) == model_settings.is_linear:
+        raise audit.invalid_value("hyperparameters.C", f"does not fit a {model_settings.model} model")
+    has_likelihood = not model_settings.is_linear and model_settings.event_model.is_generative
     if not has_likelihood and (calibration.likelihoods is not None or calibration.outlier_threshold is not None):
-        raise audit.invalid_value("calibration.likelihoods", f"are not of a {modelling.model} model")
+        raise audit.invalid_value("calibration.likelihoods", f"are not of a {model_settings.model} model")
     estimate = read_estimate(record, n_classes)
-    if not {label for _, label, _ in modelling.targets} <= set(labels):
+    if not {label for _, label, _ in model_settings.targets} <= set(labels):
         raise audit.invalid_value("model", "has a target for a label that it does not have")
-    if estimate is not None and len(estimate.targets) != len(modelling.targets):
+    if estimate is not None and len(estimate.targets) != len(model_settings.targets):
         raise audit.invalid_value("estimate.targets", "should be one for each target of the settings")
-    if estimate is not None and estimate.optimized is not None and modelling.optimize is None:
+    if estimate is not None and estimate.optimized is not None and model_settings.optimize is None:
         raise audit.invalid_value("estimate.optimized", "should be there only if a metric is optimized")
     return FittedModel(
-        labels, features, modelling, selected, None, weighting, scorer, _read_log_prior(record, modelling, unlabeled),
+        labels, features, model_settings, selected, None, weighting, scorer,
+        _read_log_prior(record, model_settings, unlabeled),
         hyperparameters, calibration, estimate, unlabeled, approximate, label_type, input_unit,
     )  # fmt: skip
 
 
-def _read_log_prior(record: Record, modelling: ModelSettings, unlabeled: Unlabeled | None) -> NDArray[np.float64]:
+def _read_log_prior(record: Record, model_settings: ModelSettings, unlabeled: Unlabeled | None) -> NDArray[np.float64]:
     """Return the class priors that the settings and the documents of each class give."""
     if unlabeled is not None:
         return np.array(unlabeled.log_prior)
     try:
-        return log_prior(_read_counts(record, "class_documents"), modelling.effective_prior)
+        return log_prior(_read_counts(record, "class_documents"), model_settings.effective_prior)
     except NbtextError as error:
         raise audit.invalid_value("class_documents", f"and the settings do not fit together: {error}") from error
 

@@ -15,7 +15,7 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.diagnostics import (
     METHODS,
     MOST_PAIRS,
-    Confused,
+    Confusion,
     Hyperparameters,
     LeaveOneOutEstimate,
     Proportion,
@@ -110,13 +110,13 @@ def _read_proportion(found: Any, documents: int) -> Proportion:
     return Proportion(audit.read_integer(record, "targets.correct", most=n), n)
 
 
-def _read_confusion(pair: Any, n_classes: int) -> Confused:
+def _read_confusion(pair: Any, n_classes: int) -> Confusion:
     record = {"confused": pair}
-    audit.read_section(record, "confused", tuple(field.name for field in fields(Confused)))
+    audit.read_section(record, "confused", tuple(field.name for field in fields(Confusion)))
     first = audit.read_integer(record, "confused.first", most=n_classes - 2)
     second = audit.read_integer(record, "confused.second", least=first + 1, most=n_classes - 1)
     ways = (audit.read_integer(record, f"confused.{way}") for way in ("first_as_second", "second_as_first"))
-    return Confused(first, second, *ways)
+    return Confusion(first, second, *ways)
 
 
 def _read_offsets(record: Record, key: str, n_classes: int) -> NDArray[np.float64] | None:

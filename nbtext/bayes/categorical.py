@@ -61,7 +61,7 @@ def count_values(statistics: ClassStatistics, documents: DocumentCounts, *, n_va
     """
     derivation = Values(n_values)
     check_columns(statistics.n_features, derivation)
-    repeated = statistics.restricted(np.repeat(np.arange(statistics.n_features), derivation.width))
+    repeated = statistics.restrict(np.repeat(np.arange(statistics.n_features), derivation.width))
     entries = repeated.locate(derive(documents, derivation))
     counts = np.bincount(entries, minlength=len(repeated.classes)).astype(np.int64)
     return ValueCounts(

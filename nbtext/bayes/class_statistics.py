@@ -108,11 +108,11 @@ class ClassStatistics:
         """Return the statistics of binary counts: each document counts each of its features once."""
         return replace(self, occurrences=self.documents)
 
-    def scaled(self, factors: NDArray[np.float64]) -> ClassStatistics:
+    def scale(self, factors: NDArray[np.float64]) -> ClassStatistics:
         """Return the statistics with occurrences multiplied by a factor for each feature, shape (V,)."""
         return replace(self, occurrences=self.occurrences * np.repeat(factors, np.diff(self.indptr)))
 
-    def decayed(self, factor: float) -> ClassStatistics:
+    def decay(self, factor: float) -> ClassStatistics:
         """Return the statistics with all counts multiplied by a factor, in float64; no count becomes 0."""
         class_documents, documents, occurrences = (
             np.maximum(counts * factor, np.minimum(counts, MIN_DECAYED))
@@ -120,14 +120,14 @@ class ClassStatistics:
         )
         return replace(self, class_documents=class_documents, documents=documents, occurrences=occurrences)
 
-    def restricted(self, columns: NDArray[np.int64]) -> ClassStatistics:
+    def restrict(self, columns: NDArray[np.int64]) -> ClassStatistics:
         """Return the statistics of these features only; `columns` is ascending."""
         indptr, entries = entries_of(self.indptr, columns)
         return ClassStatistics(
             self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries]
         )
 
-    def aligned(
+    def align(
         self, columns: NDArray[Any], n_features: int, *, classes: NDArray[Any], n_classes: int
     ) -> ClassStatistics:
         """Return the same counts over more features and classes.
@@ -163,11 +163,11 @@ class ClassStatistics:
 
     def __add__(self, other: ClassStatistics) -> ClassStatistics:
         """Return the statistics of both corpora, which have the same features and classes."""
-        return _combined(self, other, sign=1)
+        return _combine(self, other, sign=1)
 
     def __sub__(self, other: ClassStatistics) -> ClassStatistics:
         """Return the statistics without a part of the corpus; ModelError if the part was never counted."""
-        return _combined(self, other, sign=-1)
+        return _combine(self, other, sign=-1)
 
 
 def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) -> ClassStatistics:
@@ -188,7 +188,7 @@ def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) ->
     )
 
 
-def _combined(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:
+def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:
     """Return a + sign × b, entry by entry, without entries that become 0."""
     if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
         raise ValueError("the statistics have different shapes: align them first")

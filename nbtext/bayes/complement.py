@@ -101,9 +101,7 @@ def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothin
     for part in _split(rest, np.diff(statistics.indptr)) if not is_single.all() else []:
         columns, features, gone = _distinct_pairs(part)
         rows = part.documents.indptr, columns, part.documents.counts
-        sums.append(
-            (slice(start, start + len(part)), statistics.restricted(features), everywhere[features] - gone, rows)
-        )
+        sums.append((slice(start, start + len(part)), statistics.restrict(features), everywhere[features] - gone, rows))
         start += len(part)
     others = copies - left_out.copies
     own = everywhere[documents.indices] - statistics.occurrences[statistics.locate(documents)]
@@ -128,7 +126,7 @@ def _prepare_singles(statistics: ClassStatistics, everywhere: Floats, documents:
     is_met[documents.indices] = True
     columns = (np.cumsum(is_met, dtype=np.int32) - np.int32(1))[documents.indices]
     rows = documents.indptr, columns, documents.counts
-    return slice(None), statistics.restricted(np.flatnonzero(is_met)), everywhere[is_met] - 1, rows
+    return slice(None), statistics.restrict(np.flatnonzero(is_met)), everywhere[is_met] - 1, rows
 
 
 def _score_own(
@@ -163,7 +161,7 @@ def _sum_part(
     """
     documents = part.documents
     columns, features, gone = _distinct_pairs(part)
-    met = statistics.restricted(features)
+    met = statistics.restrict(features)
     base, deltas = _log_counts(met, everywhere[features] - gone, smoothing)
     weighted = _score(met, base, deltas, documents.indptr, columns, documents.counts)
     if not normalize_weights:

@@ -13,7 +13,7 @@ METHODS = ("em", "marginals")  # of learning from unlabeled documents
 
 
 @dataclass(frozen=True, slots=True)
-class Confused:
+class Confusion:
     """Two classes, and how many documents of each are predicted as the other."""
 
     first: int  # before the second
@@ -75,7 +75,7 @@ class LeaveOneOutEstimate:
     documents: int
     accuracy: float
     log_loss: float
-    confused: tuple[Confused, ...] = ()
+    confused: tuple[Confusion, ...] = ()
     duplicates: int = 0
     unjudged: int = 0
     held_out: int = 0
@@ -115,7 +115,7 @@ class Unlabeled:
     log_likelihoods: tuple[float, ...]
 
 
-def most_confused(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confused, ...]:
+def count_confusions(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confusion, ...]:
     """Return the MOST_PAIRS pairs of classes that are confused most often, in either direction; ties by class number.
 
     classes    (n_documents,), the true classes
@@ -130,6 +130,6 @@ def most_confused(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confu
     one_way = np.bincount(places, weights=true == first, minlength=len(pairs)).astype(np.int64)
     order = np.argsort(-together, kind="stable")[:MOST_PAIRS].tolist()
     return tuple(
-        Confused(int(pairs[j] // width), int(pairs[j] % width), int(one_way[j]), int(together[j] - one_way[j]))
+        Confusion(int(pairs[j] // width), int(pairs[j] % width), int(one_way[j]), int(together[j] - one_way[j]))
         for j in order
     )

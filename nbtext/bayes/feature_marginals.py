@@ -85,7 +85,7 @@ class FeatureMarginals:
         tokens = np.maximum(labeled.class_occurrences, 1).astype(np.float64)
         blocks = []
         for start in range(0, len(used), size):
-            part = labeled.restricted(used[start : start + size])
+            part = labeled.restrict(used[start : start + size])
             counts = np.zeros((part.n_features, part.n_classes))
             counts[part.entry_features, part.classes] = part.occurrences
             rates = np.minimum(np.maximum(counts, self.smoothing) / tokens, 1.0)

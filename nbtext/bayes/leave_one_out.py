@@ -210,7 +210,7 @@ class LeaveOneOut:
         is_complete = len(features) > 0 and frequencies.min() <= len(hashes) - start
         return self if is_complete else self.take(np.arange(start))
 
-    def judged(self) -> LeaveOneOut:
+    def drop_single_documents(self) -> LeaveOneOut:
         """Return only the documents whose labels have other documents too."""
         duplicates, left_out = self.duplicates, self.duplicates.left_out
         is_last = left_out.copies >= self.statistics.class_documents[left_out.documents.classes]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled_temperature, fit_temperature
 from nbtext.bayes.decision_offsets import fit_decision_offsets
-from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Proportion, most_confused
+from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Proportion, count_confusions
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
@@ -83,7 +83,7 @@ def judge(
         calibration = replace(calibration, decision_offsets=offsets)
     predicted = calibration.decide(log_posterior)
     loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
-    accuracy, confused = float((predicted == classes).mean()), most_confused(classes, predicted)
+    accuracy, confused = float((predicted == classes).mean()), count_confusions(classes, predicted)
     own = np.concatenate((own_nonconformity(np.exp(log_posterior), classes), np.full(n_unjudged, MAX_NONCONFORMITY)))
     return Selection(
         selection.hyperparameters,
@@ -127,7 +127,7 @@ def select_smoothing(
     smoothing = corpus.model.smoothing if smoothing is None else smoothing
     n_classes = corpus.statistics.n_classes
     corpus = corpus.complete().first(max(1, MOST_SCORES // max(1, n_classes)))
-    judged = corpus.judged()
+    judged = corpus.drop_single_documents()
     if len(judged.documents) == 0 or n_classes < 2:
         refuse_targets(goals.targets)
         return Selection(Hyperparameters(LAPLACE if smoothing is None else smoothing))

@@ -18,7 +18,7 @@ from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
     from nbtext.bayes.settings import ModelSettings
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
     from nbtext.evaluation.comparison import Comparison
     from nbtext.evaluation.learning_curves import LearningCurves
     from nbtext.evaluation.settings import CurveSettings
@@ -57,9 +57,9 @@ def compare(
     report: str | None,
     output: str,
     output_format: str | None,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     features: FeatureSettings,
-    modelling: Deferred[ModelSettings],
+    model_settings: Deferred[ModelSettings],
     run: RunSettings,
 ) -> None:
     """Compare trained models, or the learning curves of models.
@@ -89,11 +89,11 @@ def compare(
             MODELS,
             because="this option applies to training, and the models of -m are already trained",
         )
-        compared = _compare_models(sources, models, reading, run)
+        compared = _compare_models(sources, models, input_settings, run)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
         text = format_comparison(compared, output_format=chosen, screen=screen(output))
     else:
-        learned = _compute_curves(sources, test, reading, features, modelling, curves, run)
+        learned = _compute_curves(sources, test, input_settings, features, model_settings, curves, run)
         page = partial(render_learning_curves_page, learned, subject=", ".join(sources))
         text = format_learning_curves(learned, output_format=chosen, screen=screen(output))
     if report is not None:
@@ -111,7 +111,7 @@ def _refuse_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
 
 
 def _compare_models(
-    sources: tuple[str, ...], models: tuple[str, ...], reading: ReadingSettings, run: RunSettings
+    sources: tuple[str, ...], models: tuple[str, ...], input_settings: InputSettings, run: RunSettings
 ) -> Comparison:
     """Trained models, compared by their predictions of the same documents."""
     from time import thread_time
@@ -123,16 +123,16 @@ def _compare_models(
         return os.path.getsize(path) if path != STANDARD_INPUT else None
 
     candidates = [Candidate(path, load_model(path), size(path)) for path in models]
-    with open_documents(sources, reading, run) as (source, on_batch):
+    with open_documents(sources, input_settings, run) as (source, on_batch):
         return compare_models(candidates, source, clock=thread_time, jobs=run.jobs, on_batch=on_batch)
 
 
 def _compute_curves(
     sources: tuple[str, ...],
     test: str | None,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     features: FeatureSettings,
-    modelling: Deferred[ModelSettings],
+    model_settings: Deferred[ModelSettings],
     curves: CurveSettings,
     run: RunSettings,
 ) -> LearningCurves:
@@ -141,17 +141,17 @@ def _compute_curves(
     from nbtext.model.fitting import check_hashing
     from nbtext.report.terminal import track_progress
 
-    settings = [modelling.settings(model=name) for name in curves.models]
+    settings = [model_settings.settings(model=name) for name in curves.models]
     for each in settings:
         check_hashing(features, each)
-    corpus, features = _count(sources, reading, features, run)
-    others = _count((test,), reading, features, run)[0] if test is not None else None
+    corpus, features = _count(sources, input_settings, features, run)
+    others = _count((test,), input_settings, features, run)[0] if test is not None else None
     is_wanted = not (run.quiet or run.no_progress)
     return compute_learning_curves(
         corpus,
         curves,
         features=features,
-        modelling=settings,
+        model_settings=settings,
         test=others,
         jobs=run.jobs,
         track=lambda results, total: track_progress(results, total, unit="parts", is_wanted=is_wanted),
@@ -159,18 +159,18 @@ def _compute_curves(
 
 
 def _count(
-    sources: tuple[str, ...], reading: ReadingSettings, features: FeatureSettings, run: RunSettings
+    sources: tuple[str, ...], input_settings: InputSettings, features: FeatureSettings, run: RunSettings
 ) -> tuple[CorpusCounts, FeatureSettings]:
     """The counts of some sources, and the settings with which they were made."""
     from nbtext.documents.matrix import load_matrix
     from nbtext.model.matrices import matrix_counts, matrix_features
     from nbtext.model.source_counting import count_source
 
-    if is_matrix_alone(sources, reading):
+    if is_matrix_alone(sources, input_settings):
         refuse_for_matrix()
         matrix = load_matrix(sources[0])
         features = matrix_features(matrix)
         return matrix_counts(matrix, features), features
-    with open_documents(sources, reading, run) as (source, on_batch):
+    with open_documents(sources, input_settings, run) as (source, on_batch):
         features = replace(features, fields=source.field_names)
         return count_source(source, features, jobs=run.jobs, sample_size=None, on_batch=on_batch), features

@@ -28,7 +28,7 @@ from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
     from nbtext.bayes.settings import ModelSettings
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
     from nbtext.evaluation.metrics import Evaluation
@@ -78,16 +78,16 @@ def evaluate(
     sources: tuple[str, ...],
     model_file: str | None,
     predictions: str | None,
-    folding: FoldSettings,
+    fold_settings: FoldSettings,
     thresholds: dict[str, float],
     foreign: str | None,
     report: str | None,
     output: str,
     output_format: str | None,
     decisions: DecisionSettings,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     features: Deferred[FeatureSettings],
-    modelling: Deferred[ModelSettings],
+    model_settings: Deferred[ModelSettings],
     run: RunSettings,
 ) -> None:
     """Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.
@@ -102,7 +102,7 @@ def evaluate(
 
     check_report(report)
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    subject = _load_subject(model_file, predictions, folding, foreign)
+    subject = _load_subject(model_file, predictions, fold_settings, foreign)
     log = _error_log(report, decisions)
 
     def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
@@ -113,21 +113,21 @@ def evaluate(
         if subject is not None:
             return error_log.predict_from_file(subject, source, decisions)
         return error_log.predict_by_folds(
-            source, folding, features=features.settings(), modelling=modelling.settings(), decisions=decisions,
-            jobs=run.jobs, on_batch=on_batch,
+            source, fold_settings, features=features.settings(), model_settings=model_settings.settings(),
+            decisions=decisions, jobs=run.jobs, on_batch=on_batch,
         )  # fmt: skip
 
     unit = subject.fitted.input_unit if isinstance(subject, TrainedModel) else None
     if isinstance(subject, TrainedModel):
         warn_of_costs(subject.fitted, decisions, quiet=run.quiet)
-    targets = None if decisions.replaces_label else _settings_of(subject, modelling)
+    targets = None if decisions.replaces_label else _settings_of(subject, model_settings)
     evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None, targets=targets)
-    reading = replace(reading, split_field=folding.split_field)
-    with open_documents(sources, reading, run, input_unit=unit) as (source, on_batch):
+    input_settings = replace(input_settings, split_field=fold_settings.split_field)
+    with open_documents(sources, input_settings, run, input_unit=unit) as (source, on_batch):
         predicted = predict(source, on_batch)
         evaluator.add_all(log.record_all(predicted) if log is not None else (each.predictions for each in predicted))
     if foreign is not None:
-        with open_documents((foreign,), reading, run, input_unit=unit) as (source, on_batch):
+        with open_documents((foreign,), input_settings, run, input_unit=unit) as (source, on_batch):
             evaluator.add_foreign(each.predictions for each in predict(source, on_batch))
     evaluation = evaluator.evaluation()
     if report is not None and log is not None:
@@ -137,7 +137,7 @@ def evaluate(
 
 
 def _load_subject(
-    model_file: str | None, predictions: str | None, folding: FoldSettings, foreign: str | None
+    model_file: str | None, predictions: str | None, fold_settings: FoldSettings, foreign: str | None
 ) -> TrainedModel | PredictionsFile | None:
     """Load what is evaluated: a model, a file of predictions, or (None) models of cross-validation.
 
@@ -145,9 +145,9 @@ def _load_subject(
     """
     if foreign is not None and model_file is None:
         raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
-    if [model_file, folding.is_wanted or None, predictions].count(None) != 2:
+    if [model_file, fold_settings.is_wanted or None, predictions].count(None) != 2:
         raise SettingsError("give one of -m MODEL, --folds N and --predictions FILE")
-    if not folding.is_wanted:
+    if not fold_settings.is_wanted:
         refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="this option needs cross-validation (--folds)")
     if predictions is not None:
         from nbtext.evaluation.predictions_file import PredictionsFile
@@ -161,14 +161,14 @@ def _load_subject(
 
 
 def _settings_of(
-    subject: TrainedModel | PredictionsFile | None, modelling: Deferred[ModelSettings]
+    subject: TrainedModel | PredictionsFile | None, model_settings: Deferred[ModelSettings]
 ) -> ModelSettings | None:
     """Return the settings of the model that is evaluated, or of those of cross-validation; None if not known."""
     from nbtext.model.fitted_model import TrainedModel
 
     if isinstance(subject, TrainedModel):
         return subject.fitted.model_settings
-    return modelling.settings() if subject is None else None
+    return model_settings.settings() if subject is None else None
 
 
 def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | None:

@@ -25,7 +25,7 @@ from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
 
 
 @command(
@@ -57,7 +57,7 @@ def explain(
     output: str,
     output_format: str | None,
     html: str | None,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     run: RunSettings,
 ) -> None:
     """Explain why documents get their labels, feature by feature.
@@ -85,7 +85,7 @@ def explain(
         check_page("--html", output)
     fitted = load_model(model).fitted
     run = replace(run, no_progress=run.no_progress or is_watched(output))
-    with open_documents(sources, reading, run, input_unit=fitted.input_unit) as (source, on_batch):
+    with open_documents(sources, input_settings, run, input_unit=fitted.input_unit) as (source, on_batch):
         explanations = explain_source(fitted, source, label=label, against=against, jobs=run.jobs, on_batch=on_batch)
         locate = Locator(fitted.feature_settings)
         if chosen == "html":

@@ -23,7 +23,7 @@ from nbtext.cli.options import (
 from nbtext.cli.running import model_output, rewrite_model, save
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
     from nbtext.model.settings import DecaySettings
 
 
@@ -48,7 +48,7 @@ def update(
     sources: tuple[str, ...],
     output: str | None,
     decay: DecaySettings,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     run: RunSettings,
 ) -> None:
     """Train a model further on new documents, which may have new words and labels.
@@ -59,7 +59,7 @@ def update(
     from nbtext.model.growth import update_source
 
     rewrite_model(
-        model, output, sources, reading, run,
+        model, output, sources, input_settings, run,
         lambda trained, source, on_batch: update_source(
             trained, source, factor=decay.factor, jobs=run.jobs, on_batch=on_batch
         ),
@@ -82,7 +82,7 @@ def update(
     "Memory holds the model and the counts of the documents; with a retained sample, the counts of each document.",
 )
 def forget(
-    model: str, sources: tuple[str, ...], output: str | None, reading: ReadingSettings, run: RunSettings
+    model: str, sources: tuple[str, ...], output: str | None, input_settings: InputSettings, run: RunSettings
 ) -> None:
     """Remove documents from a model, as if it had not been trained on them.
 
@@ -93,7 +93,7 @@ def forget(
     from nbtext.model.growth import forget_source
 
     rewrite_model(
-        model, output, sources, reading, run,
+        model, output, sources, input_settings, run,
         lambda trained, source, on_batch: forget_source(trained, source, jobs=run.jobs, on_batch=on_batch),
     )  # fmt: skip
 
@@ -138,7 +138,7 @@ def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None
     "Memory holds the model and the counts of at most 16,384 documents that are used for the fit.",
 )
 def calibrate(
-    model: str, sources: tuple[str, ...], output: str | None, reading: ReadingSettings, run: RunSettings
+    model: str, sources: tuple[str, ...], output: str | None, input_settings: InputSettings, run: RunSettings
 ) -> None:
     """Refit smoothing and calibration of a model on labeled documents.
 
@@ -148,6 +148,6 @@ def calibrate(
     from nbtext.model.growth import calibrate_source
 
     rewrite_model(
-        model, output, sources, reading, run,
+        model, output, sources, input_settings, run,
         lambda trained, source, on_batch: calibrate_source(trained, source, jobs=run.jobs, on_batch=on_batch),
     )  # fmt: skip

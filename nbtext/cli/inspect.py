@@ -16,7 +16,7 @@ from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
     from nbtext.model.inspector import Names
 
 CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
@@ -54,7 +54,7 @@ def inspect(
     words_from: str | None,
     output: str,
     output_format: str | None,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     run: RunSettings,
 ) -> None:
     """Show the settings and the most important features of a model.
@@ -82,7 +82,7 @@ def inspect(
     trained = load_model(model)
     names: Names | None = None
     if words_from is not None:
-        with open_documents((words_from,), reading, run) as (source, on_batch):
+        with open_documents((words_from,), input_settings, run) as (source, on_batch):
             names = invert_hashes(trained, source, on_batch=on_batch)
     found = inspect_model(trained, n_features=n_features, by=criterion, labels=labels, words=words, names=names)
     write_result(format_inspection(found, output_format=chosen, screen=screen(output)), output, chosen)

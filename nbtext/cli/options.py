@@ -13,7 +13,7 @@ from nbtext.cli.command import MODEL_OPTION, Option, stage
 from nbtext.cli.files import MODEL, MODEL_OUTPUT, OUTPUT, REWRITTEN_MODEL, SOURCE, FileType
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.formats import FORMAT_NAMES
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.model.settings import DecaySettings, DecisionSettings
 from nbtext.parallel import available_cpus
 
@@ -85,7 +85,7 @@ LABEL_SHARE = Parsed("LABEL=P", _parse_label_share)
 DURATION = Parsed("TIME", parse_time(DAYS, "d", "30d, 12h or 4w"))
 
 INPUT_STAGE = stage(
-    "reading", ReadingSettings, "Input",
+    "input_settings", InputSettings, "Input",
     Option("--input-format", type=click.Choice(FORMAT_NAMES), metavar="NAME",
            help="Format of SOURCE. By default it is guessed from the name and the first bytes. A .txt file holds one "
            "text per line; `files` reads each file as one text."),

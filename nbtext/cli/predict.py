@@ -31,7 +31,7 @@ from nbtext.report.settings import FIELDS, ColumnSettings
 
 if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.model.fitted_model import FittedModel
     from nbtext.model.predictor import Predictions
@@ -80,7 +80,7 @@ def predict(
     rank: str | None,
     columns: ColumnSettings,
     decisions: DecisionSettings,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     cluster: ClusterSettings,
     run: RunSettings,
 ) -> None:
@@ -97,7 +97,7 @@ def predict(
 
     if columns.add_columns:
         _check_columns(output_format, resume=resume, rank=rank, cluster=cluster)
-        _add_columns(sources, model, output, columns, decisions, reading, run)
+        _add_columns(sources, model, output, columns, decisions, input_settings, run)
         return
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     if decisions.explain is not None and chosen not in ("json", "jsonl"):
@@ -112,14 +112,16 @@ def predict(
         if resume or rank is not None:
             where = "--resume" if resume else "--rank"
             raise SettingsError("a cluster does not support it", where=where, hint="leave out --cluster")
-        _predict_on_cluster(sources, model, output, chosen, decisions, reading, cluster, run)
+        _predict_on_cluster(sources, model, output, chosen, decisions, input_settings, cluster, run)
         return
     fitted = load_model(model).fitted
     warn_of_costs(fitted, decisions, quiet=run.quiet)
     run = replace(run, no_progress=run.no_progress or (is_watched(output) and rank is None))
     with (
-        open_documents(sources, reading, run, input_unit=fitted.input_unit) as (source, on_batch),
-        _open_output(source, output, chosen, fitted, decisions, run=(model, sources, reading) if resume else None) as (
+        open_documents(sources, input_settings, run, input_unit=fitted.input_unit) as (source, on_batch),
+        _open_output(
+            source, output, chosen, fitted, decisions, run=(model, sources, input_settings) if resume else None
+        ) as (
             rest,
             file,
         ),
@@ -150,7 +152,7 @@ def _add_columns(
     output: str,
     columns: ColumnSettings,
     decisions: DecisionSettings,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     run: RunSettings,
 ) -> None:
     """Write the rows of the sources with the predictions as further columns."""
@@ -163,8 +165,8 @@ def _add_columns(
 
     fitted = load_model(model).fitted
     run = replace(run, no_progress=run.no_progress or is_watched(output))
-    reading = replace(reading, keeps_rows=True)
-    with open_documents(sources, reading, run, input_unit=fitted.input_unit) as (source, on_batch):
+    input_settings = replace(input_settings, keeps_rows=True)
+    with open_documents(sources, input_settings, run, input_unit=fitted.input_unit) as (source, on_batch):
         predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         write_columns(predictions, Target(output, lambda: result_file(output, "jsonl")), columns, decisions)
 
@@ -185,7 +187,7 @@ def _open_output(
     fitted: FittedModel,
     decisions: DecisionSettings,
     *,
-    run: tuple[str, tuple[str, ...], ReadingSettings] | None,
+    run: tuple[str, tuple[str, ...], InputSettings] | None,
 ) -> Iterator[tuple[Source, BinaryIO]]:
     """Yield the documents that have no record yet, and the file to which their records are written.
 
@@ -197,10 +199,10 @@ def _open_output(
         return
     from nbtext.documents.source import Remainder
     from nbtext.model.source_prediction import batch_predictor
-    from nbtext.output import resumed_output
+    from nbtext.output import resumable_output
     from nbtext.report.resumption import ResumedRecords, identify_run
 
-    with resumed_output(output) as file:
+    with resumable_output(output) as file:
         predict_batch = batch_predictor(fitted, decisions)
         has_sets = decisions.coverage is not None
         records = ResumedRecords(
@@ -221,7 +223,7 @@ def _predict_on_cluster(
     output: str,
     output_format: str,
     decisions: DecisionSettings,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     cluster: ClusterSettings,
     run: RunSettings,
 ) -> None:
@@ -233,7 +235,7 @@ def _predict_on_cluster(
     task = prediction_task(model, decisions, output_format)
     paths = (*sources, model, output) if output != "-" else (*sources, model)
     with (
-        open_documents(sources, reading, run) as (source, on_batch),
+        open_documents(sources, input_settings, run) as (source, on_batch),
         open_workers(paths, cluster, run) as workers,
     ):
         if workers is not None:

@@ -18,13 +18,13 @@ from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
 from nbtext.errors import InputError, SettingsError, number_of, printable
-from nbtext.output import STANDARD_OUTPUT, atomic_output, check_output, escape_formulas, locked
+from nbtext.output import STANDARD_OUTPUT, atomic_output, check_output, escape_formulas, lock_file
 
 if TYPE_CHECKING:
     from nbtext.cluster.executor import Workers
     from nbtext.cluster.settings import ClusterSettings
     from nbtext.documents.batch import Batch
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
@@ -147,7 +147,7 @@ def binary_output(output: str | None) -> str:
 def model_output(output: str | None) -> Iterator[str]:
     """Where a model is written to; no other nbtext replaces that file meanwhile."""
     target = binary_output(output)
-    with locked(target):
+    with lock_file(target):
         yield target
 
 
@@ -167,7 +167,7 @@ def rewrite_model(
     model: str,
     output: str | None,
     sources: tuple[str, ...],
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     run: RunSettings,
     change: Callable[[TrainedModel, Source, OnBatch], TrainedModel],
 ) -> None:
@@ -176,7 +176,7 @@ def rewrite_model(
 
     with model_output(output if output is not None or model == "-" else model) as target:
         trained = load_model(model)
-        with open_documents(sources, reading, run, input_unit=trained.fitted.input_unit) as (source, on_batch):
+        with open_documents(sources, input_settings, run, input_unit=trained.fitted.input_unit) as (source, on_batch):
             changed = change(trained, source, on_batch)
         save(changed, target, quiet=run.quiet)
 
@@ -193,21 +193,21 @@ def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: boo
         say(f"--cost: {label} is never predicted: {why}", quiet=quiet)
 
 
-def is_matrix_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
+def is_matrix_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
     """Whether SOURCE is one matrix file."""
     if len(sources) != 1 or settings.input_format not in (None, "matrix"):
         return False
     return settings.input_format == "matrix" or is_matrix(sources[0])
 
 
-def is_model_alone(sources: tuple[str, ...], settings: ReadingSettings) -> bool:
+def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
     """Whether SOURCE is one model file."""
     return len(sources) == 1 and sources[0] != STANDARD_INPUT and not settings.input_format and is_model(sources[0])
 
 
 @contextmanager
 def open_documents(
-    sources: tuple[str, ...], settings: ReadingSettings, run: RunSettings, *, input_unit: str | None = None
+    sources: tuple[str, ...], settings: InputSettings, run: RunSettings, *, input_unit: str | None = None
 ) -> Iterator[tuple[Source, OnBatch]]:
     """The documents of a command, and a callback that shows the progress.
 

@@ -33,7 +33,7 @@ from nbtext.evaluation.settings import SEARCHES
 
 if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
     from nbtext.evaluation.settings import SearchSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
@@ -66,9 +66,9 @@ def train(
     sources: tuple[str, ...],
     output: str | None,
     unlabeled: tuple[str, ...],
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     features: Deferred[FeatureSettings],
-    modelling: Deferred[ModelSettings],
+    model_settings: Deferred[ModelSettings],
     searching: SearchSettings,
     semi_supervised: UnlabeledSettings,
     cluster: ClusterSettings,
@@ -80,12 +80,12 @@ def train(
     group Model. No text is read.
     """
     with model_output(output) as target:
-        job = _Training(sources, reading, features, modelling, run)
-        if modelling.given.get("model") not in SEARCHES:
+        job = _Training(sources, input_settings, features, model_settings, run)
+        if model_settings.given.get("model") not in SEARCHES:
             refuse(SEARCH_STAGE, because="this option needs --model auto or --model best")
         if _learns_unlabeled(semi_supervised, unlabeled):
             trained = job.learn_unlabeled(unlabeled, semi_supervised, cluster)
-        elif is_model_alone(sources, reading):
+        elif is_model_alone(sources, input_settings):
             trained = job.refit()
         else:
             trained = job.fit(searching, cluster)
@@ -109,34 +109,36 @@ class _Training:
     """The ways to a model from the sources of a command."""
 
     sources: tuple[str, ...]
-    reading: ReadingSettings
+    input_settings: InputSettings
     features: Deferred[FeatureSettings]
-    modelling: Deferred[ModelSettings]
+    model_settings: Deferred[ModelSettings]
     run: RunSettings
 
     @property
     def _model(self) -> str:
-        return str(self.modelling.given.get("model", ModelSettings().model))
+        return str(self.model_settings.given.get("model", ModelSettings().model))
 
     def fit(self, searching: SearchSettings, cluster: ClusterSettings) -> TrainedModel:
         """Fit a model to documents or a matrix."""
         from nbtext.model.fitting import train_on_source
 
         if self._model in SEARCHES:
-            features, modelling = self._search(searching)
+            features, model_settings = self._search(searching)
         else:
-            features, modelling = self.features.settings(), self.modelling.settings()
-        if is_matrix_alone(self.sources, self.reading):
+            features, model_settings = self.features.settings(), self.model_settings.settings()
+        if is_matrix_alone(self.sources, self.input_settings):
             from nbtext.documents.matrix import load_matrix
             from nbtext.model.matrices import train_on_matrix
 
             refuse_for_matrix()
-            return train_on_matrix(load_matrix(self.sources[0]), modelling)
+            return train_on_matrix(load_matrix(self.sources[0]), model_settings)
         with (
-            open_documents(self.sources, self.reading, self.run) as (source, on_batch),
+            open_documents(self.sources, self.input_settings, self.run) as (source, on_batch),
             open_workers(self.sources, cluster, self.run) as workers,
         ):
-            return train_on_source(source, features, modelling, jobs=self.run.jobs, on_batch=on_batch, executor=workers)
+            return train_on_source(
+                source, features, model_settings, jobs=self.run.jobs, on_batch=on_batch, executor=workers
+            )
 
     def refit(self) -> TrainedModel:
         """Fit another model to the counts of a model."""
@@ -150,7 +152,7 @@ class _Training:
             raise SettingsError(
                 "a model search needs documents, but SOURCE contains only counts", where="--model", hint=hint
             )
-        return refit(load_model(self.sources[0]), self.modelling.given)
+        return refit(load_model(self.sources[0]), self.model_settings.given)
 
     def learn_unlabeled(
         self, unlabeled: tuple[str, ...], settings: UnlabeledSettings, cluster: ClusterSettings
@@ -166,17 +168,17 @@ class _Training:
 
         self._check_unlabeled(unlabeled, cluster)
         quiet, jobs = self.run.quiet, self.run.jobs
-        features, modelling = self.features.settings(), self.modelling.settings()
-        check_semi_supervised(features, modelling, settings)
+        features, model_settings = self.features.settings(), self.model_settings.settings()
+        check_semi_supervised(features, model_settings, settings)
         listener = Listener(
             lambda name, choice: say(format_candidate(name, choice), quiet=quiet),
             lambda step, found: say(f"step {step}: log-likelihood {found:,.1f}", quiet=quiet),
         )
-        with open_documents(unlabeled, self.reading, self.run) as (source, on_batch):
+        with open_documents(unlabeled, self.input_settings, self.run) as (source, on_batch):
             others = count_unlabeled(source, features, settings, jobs=jobs, on_batch=on_batch)
-        with open_documents(self.sources, self.reading, self.run) as (source, on_batch):
+        with open_documents(self.sources, self.input_settings, self.run) as (source, on_batch):
             trained = train_on_source_with_unlabeled(
-                source, others, features, modelling, settings, listener=listener, jobs=jobs, on_batch=on_batch
+                source, others, features, model_settings, settings, listener=listener, jobs=jobs, on_batch=on_batch
             )
         if trained.fitted.unlabeled is None:
             say("the unlabeled documents do not help: the model is trained without them", quiet=quiet)
@@ -189,7 +191,7 @@ class _Training:
         if cluster.cluster is not None:
             raise SettingsError("a cluster cannot use unlabeled documents", where=where, hint="leave out --cluster")
         for path in (*self.sources, *unlabeled):
-            if is_model_alone((path,), self.reading) or is_matrix_alone((path,), self.reading):
+            if is_model_alone((path,), self.input_settings) or is_matrix_alone((path,), self.input_settings):
                 raise SettingsError(f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled")
 
     def _search(self, searching: SearchSettings) -> tuple[FeatureSettings, ModelSettings]:
@@ -201,7 +203,7 @@ class _Training:
         from nbtext.model.source_counting import count_source
         from nbtext.report.training import format_search
 
-        if STANDARD_INPUT in self.sources or is_matrix_alone(self.sources, self.reading):
+        if STANDARD_INPUT in self.sources or is_matrix_alone(self.sources, self.input_settings):
             hint = "give files or directories, or name a model"
             raise SettingsError(
                 "a model search reads the texts several times, which SOURCE does not allow", where="--model", hint=hint
@@ -209,14 +211,14 @@ class _Training:
         quiet = replace(self.run, quiet=True)
 
         def count(features: FeatureSettings) -> CorpusCounts:
-            with open_documents(self.sources, self.reading, quiet) as (source, on_batch):
+            with open_documents(self.sources, self.input_settings, quiet) as (source, on_batch):
                 features = replace(features, fields=source.field_names)
                 return count_source(source, features, jobs=self.run.jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
 
         candidates = list_candidates(
             self.features.settings(),
-            self.modelling.settings(model=ModelSettings().model),
-            given={*self.features.given, *self.modelling.given},
+            self.model_settings.settings(model=ModelSettings().model),
+            given={*self.features.given, *self.model_settings.given},
             with_linear=self._model == "best",
         )
         stop = monotonic() + searching.budget
@@ -224,4 +226,4 @@ class _Training:
         if not self.run.quiet:
             sys.stderr.write(format_search(found, screen=screen()))
         chosen = found.best.candidate
-        return chosen.features, chosen.modelling
+        return chosen.features, chosen.model_settings

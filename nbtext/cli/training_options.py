@@ -130,7 +130,7 @@ FEATURE_STAGE = stage(
 )  # fmt: skip
 
 MODEL_STAGE = stage(
-    "modelling", ModelSettings, "Model",
+    "model_settings", ModelSettings, "Model",
     Option("--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
     Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
            help="Naive Bayes: additive smoothing, the pseudo-count of each feature in each class. `auto` selects it "
@@ -192,7 +192,7 @@ UNLABELED_STAGE = stage(
 )  # fmt: skip
 
 FOLD_STAGE = stage(
-    "folding", FoldSettings, "Cross-validation",
+    "fold_settings", FoldSettings, "Cross-validation",
     Option("--folds", type=int, metavar="N", help="Cross-validate on SOURCE with N folds, instead of using a model."),
     Option("--group-field", metavar="NAME",
            help="Column, JSON key or mail header of a group, such as the author. A group stays in one fold."),

@@ -12,7 +12,7 @@ from nbtext.cli.running import binary_output, format_of, open_documents
 from nbtext.cli.training_options import FEATURE_STAGE
 
 if TYPE_CHECKING:
-    from nbtext.documents.settings import ReadingSettings
+    from nbtext.documents.settings import InputSettings
     from nbtext.features.settings import FeatureSettings
 
 MATRIX_FORMATS = ("npz", "svmlight", "mtx")
@@ -37,7 +37,7 @@ def vectorize(
     sources: tuple[str, ...],
     output: str | None,
     output_format: str | None,
-    reading: ReadingSettings,
+    input_settings: InputSettings,
     features: FeatureSettings,
     run: RunSettings,
 ) -> None:
@@ -50,7 +50,7 @@ def vectorize(
     from nbtext.output import atomic_output
 
     target = binary_output(output)
-    with open_documents(sources, reading, run) as (source, on_batch):
+    with open_documents(sources, input_settings, run) as (source, on_batch):
         matrix = vectorize_source(source, features, on_batch=on_batch)
     with atomic_output(target) as file:
         write_matrix(matrix, file, output_format=output_format or format_of(target, MATRIX_FORMATS) or "npz")

@@ -26,7 +26,7 @@ from nbtext.artifact.record import narrow_integers
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.documents.batch import Batch
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import Shard, count_lines, forget_line_numbers
 from nbtext.documents.source import open_shard
 from nbtext.errors import InputError, ModelError, NbtextError, OutputError, SettingsError
@@ -163,18 +163,20 @@ def stamp_of(path: str) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def count_shard(shard: Shard, reading: ReadingSettings, task: CountingTask, token_versions: tuple[str, ...]) -> Record:
+def count_shard(
+    shard: Shard, input_settings: InputSettings, task: CountingTask, token_versions: tuple[str, ...]
+) -> Record:
     """Return the counts of a shard (None after a problem), and a report."""
     report = Report()
     try:
         _check_versions(token_versions)
         try:
-            counts = task.count(open_shard(shard, reading).blocks(), report.add)
+            counts = task.count(open_shard(shard, input_settings).blocks(), report.add)
         except InputError:
             if shard.byte_range is None:
                 raise
             report = Report()  # read again, with the line numbers of the whole file
-            counts = task.count(open_shard(forget_line_numbers(shard), reading).blocks(), report.add)
+            counts = task.count(open_shard(forget_line_numbers(shard), input_settings).blocks(), report.add)
     except NbtextError as error:
         report.problem = problem_of(error)
         return {"counts": None, "report": report.plain()}
@@ -195,16 +197,20 @@ def add_counts(records: Sequence[Record]) -> Record:
     return {"counts": plain_counts(reduce(add, map(counts_of, parts)))}
 
 
-def count_shard_lines(shard: Shard, reading: ReadingSettings) -> int | Record:
+def count_shard_lines(shard: Shard, input_settings: InputSettings) -> int | Record:
     """Return how many lines begin in a shard, or a report of the problem."""
     try:
-        return count_lines(shard, encoding_of(reading))
+        return count_lines(shard, encoding_of(input_settings))
     except NbtextError as error:
         return Report(problem=problem_of(error)).plain()
 
 
 def predict_shard(
-    shard: Shard, reading: ReadingSettings, task: PredictionTask, token_versions: tuple[str, ...], target: str | None
+    shard: Shard,
+    input_settings: InputSettings,
+    task: PredictionTask,
+    token_versions: tuple[str, ...],
+    target: str | None,
 ) -> Record:
     """Return the records of a shard's documents as bytes, or write them to `target` completely or not at all."""
     report, records = Report(), io.BytesIO()
@@ -212,7 +218,7 @@ def predict_shard(
         _check_versions(token_versions)
         model = _load_model(task.model, task.stamp)
         predictions = predict_source(
-            model.fitted, open_shard(shard, reading), jobs=1, decisions=task.decisions, on_batch=report.add
+            model.fitted, open_shard(shard, input_settings), jobs=1, decisions=task.decisions, on_batch=report.add
         )
         with_sets = task.decisions.coverage is not None
         with nullcontext(records) if target is None else atomic_output(target) as file:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 
 MAX_LABEL_CHARACTERS = 1000
@@ -179,12 +179,12 @@ class BatchBuilder:
 
     Parameters
     ----------
-    settings : ReadingSettings
+    settings : InputSettings
     origin : str
         The prefix of line numbers; see `Batch.origin`.
     """
 
-    def __init__(self, settings: ReadingSettings, origin: str = "") -> None:
+    def __init__(self, settings: InputSettings, origin: str = "") -> None:
         self._settings = settings
         self._fields: list[list[str]] = [[] for _ in settings.text_field]
         self._groups: list[str] = []
@@ -270,7 +270,7 @@ class BatchBuilder:
         return self.batch
 
 
-def join_fields(fields: Sequence[list[str]], settings: ReadingSettings) -> tuple[list[str], ...]:
+def join_fields(fields: Sequence[list[str]], settings: InputSettings) -> tuple[list[str], ...]:
     """Return the columns of a batch: one for each field, or a single one with the fields joined by line feeds."""
     if settings.separate_fields or len(fields) == 1:
         return tuple(fields)

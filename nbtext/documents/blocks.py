@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from nbtext.documents.decoding import Encoding
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
 
 MAX_LINES = 1 << 14  # of a block; short lines would make large batches
@@ -32,7 +32,7 @@ class ReadOptions:
     Attributes
     ----------
     encoding : Encoding
-    settings : ReadingSettings
+    settings : InputSettings
     label : str, optional
         The label of every document, for formats without one: the name of the file's folder.
     byte_range : ByteRange, optional
@@ -40,7 +40,7 @@ class ReadOptions:
     """
 
     encoding: Encoding
-    settings: ReadingSettings
+    settings: InputSettings
     label: str | None = None
     byte_range: ByteRange | None = None
 

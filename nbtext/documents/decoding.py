@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 
 try:
@@ -136,7 +136,7 @@ class Encoding:
         return lines
 
 
-def encoding_of(settings: ReadingSettings) -> Encoding:
+def encoding_of(settings: InputSettings) -> Encoding:
     """Return the encoding of the settings.
 
     Raises

@@ -134,7 +134,7 @@ def too_long(limit: int) -> InputError:
     return InputError(f"the document has more than {limit:,} bytes", hint="raise the limit with --max-document-bytes")
 
 
-def misnamed(compression: str, *, where: str = "") -> InputError:
+def misnamed_error(compression: str, *, where: str = "") -> InputError:
     """Return the error for a file that is not compressed as its name says."""
     return InputError(
         f"the suffix is that of {compression}, but the content is not {compression}", where=where, hint="rename it"

@@ -18,7 +18,7 @@ from nbtext.documents.decompression import (
     MAGICS,
     SUFFIXES,
     compression_of,
-    misnamed,
+    misnamed_error,
     suffix_compression,
     too_long,
     unpack,
@@ -176,7 +176,7 @@ def content_of(path: str, content: bytes | int, limit: int) -> bytes:
     if compression is not None:
         return unpack(content, compression, limit=limit)
     if (suffix := suffix_compression(path)[1]) is not None:
-        raise misnamed(suffix)
+        raise misnamed_error(suffix)
     return content
 
 

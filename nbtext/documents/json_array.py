@@ -15,7 +15,7 @@ from nbtext.documents.decoding import detect_bom
 from nbtext.documents.decompression import too_long
 from nbtext.documents.jsonl import add_record, decoder, too_deep
 from nbtext.documents.lines import origin_of
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
 
@@ -36,7 +36,7 @@ class ArrayDocuments:
     items: list[tuple[Any, int]]
     first_number: int
     origin: str
-    settings: ReadingSettings
+    settings: InputSettings
     size: int
     rows: TextRows | None = None
 

@@ -16,7 +16,7 @@ from nbtext.documents.batch import Batch, BatchBuilder, format_names, join_field
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import decode_lines
 from nbtext.documents.lines import LineDocuments, read_line_documents
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 from nbtext.errors import InputError
 
@@ -197,7 +197,7 @@ def _parse_with_json(lines: LineDocuments) -> Batch:
 
 
 def add_record(
-    builder: BatchBuilder, record: Any, settings: ReadingSettings, *, place: str, line: int | None = None
+    builder: BatchBuilder, record: Any, settings: InputSettings, *, place: str, line: int | None = None
 ) -> None:
     """Add a JSON value, which should be an object, as a document. An error in it becomes a problem of its row."""
     identity = None

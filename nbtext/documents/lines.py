@@ -10,7 +10,7 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
 from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines, detect_bom
 from nbtext.documents.decompression import too_long
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
 
 LABEL_PREFIX = "__label__"
@@ -31,7 +31,7 @@ class LineDocuments:
     label : str, optional
         The label of every document, if the format has no labels.
     encoding : Encoding
-    settings : ReadingSettings
+    settings : InputSettings
     parse : callable
         Parses a block that is not too long into a batch.
     bom : bytes
@@ -42,7 +42,7 @@ class LineDocuments:
     origin: str
     label: str | None
     encoding: Encoding
-    settings: ReadingSettings
+    settings: InputSettings
     parse: Callable[[LineDocuments], Batch]
     bom: bytes = b""
 

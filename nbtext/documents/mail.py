@@ -24,13 +24,13 @@ from nbtext.documents.decompression import too_long
 from nbtext.documents.formats import MBOX_SEPARATOR
 from nbtext.documents.html import text_of_html
 from nbtext.documents.lines import origin_of
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError
 
 BLOCK_MAILS = 64
 BLOCK_BYTES = 1 << 20
-DEFAULTS = ReadingSettings()
+DEFAULTS = InputSettings()
 BYTE_LINES = Encoding("latin-1")  # for lines of bytes
 MAX_MIME_HEADER = 4_000  # characters; the library takes quadratic time for parameters
 MAX_ENCODED_HEADER = 8_000  # characters; longer ones keep their =?encoded words?=, for the same reason
@@ -200,7 +200,7 @@ class MailDocuments:
 
     mails: list[RawMail]
     encoding: Encoding
-    settings: ReadingSettings
+    settings: InputSettings
     size: int
 
     def batch(self) -> Batch:
@@ -248,7 +248,7 @@ def read_mbox(stream: ByteStream, options: ReadOptions) -> Iterator[MailDocument
 
 
 def read_mail_files(
-    paths: Iterable[str], labels: Iterable[str | None], encoding: Encoding, settings: ReadingSettings
+    paths: Iterable[str], labels: Iterable[str | None], encoding: Encoding, settings: InputSettings
 ) -> Iterator[MailDocuments]:
     """Yield the mails of some files, with their paths as ids; a file that is an mbox of several gives `FILE:NUMBER`."""
 
@@ -320,7 +320,7 @@ def _join_lines(lines: list[bytes], size: int, limit: int) -> bytes | InputError
 
 
 def _group_mails(
-    mails: Iterator[tuple[RawMail, int]], encoding: Encoding, settings: ReadingSettings
+    mails: Iterator[tuple[RawMail, int]], encoding: Encoding, settings: InputSettings
 ) -> Iterator[MailDocuments]:
     """Yield mails, which come with their shares of the source, in blocks."""
     group: list[RawMail] = []

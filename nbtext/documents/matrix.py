@@ -172,7 +172,7 @@ def load_matrix(path: str) -> Matrix:
         if kind is not None and kind is not MATRIX:
             raise kind.refuse(stream.path)
         with _seekable(stream) as file:
-            return _checked(_read_members(file))
+            return _check_arrays(_read_members(file))
     except _UnfitError as error:
         raise InputError(
             f"is not a valid matrix file: {error}", where=path, hint="nbtext vectorize writes one"
@@ -236,7 +236,7 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: s
     return array
 
 
-def _checked(arrays: Arrays) -> Matrix:
+def _check_arrays(arrays: Arrays) -> Matrix:
     """The matrix that the arrays are, if they fit together."""
     settings = _settings(arrays["nbtext"])
     if arrays["format"].tobytes() != b"csr" or len(arrays["shape"]) != 2:

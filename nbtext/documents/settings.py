@@ -8,7 +8,7 @@ from nbtext.documents.formats import FORMAT_NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadingSettings:
+class InputSettings:
     """Which bytes are documents, and which of their fields are text, label and id."""
 
     input_format: str | None = field(default=None, metadata={"choices": FORMAT_NAMES})

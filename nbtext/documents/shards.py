@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from nbtext.documents.blocks import ByteRange, count_lines_in_range
 from nbtext.documents.decoding import Encoding, detect_bom
 from nbtext.documents.formats import FORMATS, Format, detect_format
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, open_stream
 from nbtext.documents.urls import has_ranges, is_url
 from nbtext.errors import InputError
@@ -49,7 +49,7 @@ def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
     return min(max(-(-n_bytes // (2 * n_readers)), MIN_BYTES), MAX_BYTES)
 
 
-def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: ReadingSettings) -> Iterator[Shard]:
+def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: InputSettings) -> Iterator[Shard]:
     """Yield the same documents in shards of about so many bytes, in order; all ranges begin at line 1.
 
     Raises
@@ -74,7 +74,7 @@ def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: Readin
         yield replace(shard, byte_range=ByteRange(start, min(start + n_bytes, size), first_line=1))
 
 
-def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: ReadingSettings) -> Format:
+def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: InputSettings) -> Format:
     """Return the format of a stream: the one that the settings name, or the one that its name and first bytes tell.
 
     Raises
@@ -88,7 +88,7 @@ def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: Readi
     return detect_format(stream.path, head, encoding.decode_leniently(head))
 
 
-def _is_splittable(path: str, encoding: Encoding, settings: ReadingSettings) -> bool:
+def _is_splittable(path: str, encoding: Encoding, settings: InputSettings) -> bool:
     """Whether a range of the file can be read without the rest."""
     stream = open_stream(path)
     try:

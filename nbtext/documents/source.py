@@ -18,7 +18,7 @@ from nbtext.documents.decoding import Encoding, encoding_of
 from nbtext.documents.directory import list_tree, read_file_documents
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.recognition import BINARY, recognize, recognize_output
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
 from nbtext.documents.urls import is_folder, is_url
@@ -53,10 +53,10 @@ class Source:
         The names of the columns of a batch, where text fields are kept separate.
     is_live : bool
         Whether text comes from a pipe or a terminal, as soon as whole lines are there.
-    settings : ReadingSettings
+    settings : InputSettings
     """
 
-    def __init__(self, files: Sequence[Shard], skipped: Counter[str], settings: ReadingSettings) -> None:
+    def __init__(self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings) -> None:
         self._files = files
         self._units: dict[str, str] = {}  # by path, of files that were opened
         self.settings = settings
@@ -131,7 +131,7 @@ class Source:
 
 def open_source(
     paths: Sequence[str],
-    settings: ReadingSettings,
+    settings: InputSettings,
     *,
     byte_range: ByteRange | None = None,
     outputs: Sequence[str] = (),
@@ -142,7 +142,7 @@ def open_source(
     ----------
     paths : sequence of str
         Files, directories and URLs; "-" is standard input.
-    settings : ReadingSettings
+    settings : InputSettings
     byte_range : ByteRange, optional
         Reads only the lines that begin in this range of the only path.
     outputs : sequence of str
@@ -163,12 +163,12 @@ def open_source(
     return Source(files, skipped, settings)
 
 
-def open_shard(shard: Shard, settings: ReadingSettings) -> Source:
+def open_shard(shard: Shard, settings: InputSettings) -> Source:
     """Return the documents of a shard of a source that was opened with these settings, in whichever process."""
     return Source([shard], Counter(), settings)
 
 
-def check_settings(settings: ReadingSettings) -> None:
+def check_settings(settings: InputSettings) -> None:
     """Raise SettingsError if a setting is invalid."""
     encoding_of(settings)
     if settings.input_format not in (None, *FORMAT_NAMES):
@@ -185,7 +185,7 @@ def check_settings(settings: ReadingSettings) -> None:
 
 def _list_files(
     path: str,
-    settings: ReadingSettings,
+    settings: InputSettings,
     skipped: Counter[str],
     byte_range: ByteRange | None,
     outputs: Sequence[str],
@@ -210,7 +210,7 @@ def _list_files(
     return [Shard("file", (path,), (None,), byte_range)]
 
 
-def _list_directory(root: str, settings: ReadingSettings, skipped: Counter[str], outputs: Sequence[str]) -> list[Shard]:
+def _list_directory(root: str, settings: InputSettings, skipped: Counter[str], outputs: Sequence[str]) -> list[Shard]:
     wanted = settings.input_format
     if wanted == "matrix":
         raise InputError("is a directory, not a matrix file", where=root, hint="name the matrix file")
@@ -242,7 +242,7 @@ def _list_directory(root: str, settings: ReadingSettings, skipped: Counter[str],
     return shards
 
 
-def _is_plain_text(path: str, settings: ReadingSettings) -> bool:
+def _is_plain_text(path: str, settings: InputSettings) -> bool:
     """Whether neither the name nor the first bytes of a file tell another format than plain text."""
     stream = open_stream(path)
     try:
@@ -253,7 +253,7 @@ def _is_plain_text(path: str, settings: ReadingSettings) -> bool:
         stream.close()
 
 
-def _unit_of(shard: Shard, settings: ReadingSettings) -> str | None:
+def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
     if shard.reader != "file":
         return "file"
     if settings.input_format is not None:
@@ -269,9 +269,7 @@ def _unit_of(shard: Shard, settings: ReadingSettings) -> str | None:
         stream.close()
 
 
-def _read_shard(
-    shard: Shard, settings: ReadingSettings, skipped: Counter[str], units: dict[str, str]
-) -> Iterator[Block]:
+def _read_shard(shard: Shard, settings: InputSettings, skipped: Counter[str], units: dict[str, str]) -> Iterator[Block]:
     options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
     if settings.keeps_rows and shard.reader != "file":
         raise _not_writable(shard.root or shard.paths[0])
@@ -327,7 +325,7 @@ def _reason_to_skip(stream: ByteStream, root: str, encoding: Encoding) -> str | 
     return kind.describe() if kind is not None else None
 
 
-def _check_joined(path: str, settings: ReadingSettings) -> None:
+def _check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
     if settings.split_field is not None:
         what = f"{path} has no fields, and so no `{settings.split_field}`"

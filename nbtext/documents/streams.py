@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
-from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed, suffix_compression, unpack_blocks
+from nbtext.documents.decompression import HEAD_BYTES, compression_of, misnamed_error, suffix_compression, unpack_blocks
 from nbtext.documents.files import READ
 from nbtext.documents.recognition import PICKLE_MAGICS, ZIP_MAGIC
 from nbtext.documents.urls import convert_errors, hide_credentials, is_url, open_remote, remote_size
@@ -68,7 +68,7 @@ class ByteStream:
         if self.compression is None:
             _, suffix = suffix_compression(self.path)
             if suffix is not None:
-                raise misnamed(suffix, where=self.path)
+                raise misnamed_error(suffix, where=self.path)
             return self
         ahead, self._ahead = self._ahead, b""
         packed = chain([ahead] if ahead else [], self._raw_blocks)

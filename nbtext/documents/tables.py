@@ -19,7 +19,7 @@ from nbtext.documents.delimited import (
     read_tsv_records,
 )
 from nbtext.documents.lines import origin_of
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream
 from nbtext.errors import InputError
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
-DEFAULTS = ReadingSettings()
+DEFAULTS = InputSettings()
 
 
 class Columns(NamedTuple):
@@ -48,7 +48,7 @@ class TableDocuments:
     records: list[Record]
     columns: Columns
     origin: str  # what precedes the number of a line in an id
-    settings: ReadingSettings
+    settings: InputSettings
     separator: str  # in words
     size: int
     rows: TableRows | None = None
@@ -216,7 +216,7 @@ def _group_records(records: Iterator[Record]) -> Iterator[list[Record]]:
         yield group
 
 
-def find_columns(first: list[str], settings: ReadingSettings, *, place: str) -> tuple[Columns, bool]:
+def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tuple[Columns, bool]:
     """Return the wanted columns, and whether the first row is a header: it is if it names a text or label column.
 
     raises  InputError: a wanted column is missing
@@ -249,7 +249,7 @@ def find_columns(first: list[str], settings: ReadingSettings, *, place: str) -> 
     return Columns(texts, label, identity, shown, group), is_header
 
 
-def _wanted_columns(settings: ReadingSettings) -> tuple[set[str], int]:
+def _wanted_columns(settings: InputSettings) -> tuple[set[str], int]:
     """Return the names of the columns any of which makes a row a header, and the highest number of a column."""
     wanted = (*settings.text_field, settings.label_field)
     names = {name for name in wanted if not _is_number(name)}

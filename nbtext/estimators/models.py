@@ -46,11 +46,11 @@ class MatrixClassifier:
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from samples X and their labels y; MatrixError (a ValueError) where they cannot be learned from."""
-        sample, labels = self._counted(X, y, n_features=None)
+        sample, labels = self._count_samples(X, y, n_features=None)
         self.classes_ = np.unique(labels)
         return self._learn(sample, count_classes(sample, self.n_features_in_, len(self.classes_)))
 
-    def _counted(self, X: Any, y: Any, *, n_features: int | None) -> tuple[DocumentCounts, NDArray[Any]]:
+    def _count_samples(self, X: Any, y: Any, *, n_features: int | None) -> tuple[DocumentCounts, NDArray[Any]]:
         """The samples, their classes numbered among their own labels, and these labels."""
         name = type(self).__name__
         rows = validate_matrix(X, n_features=n_features, is_positive=self.is_positive, name=name)
@@ -76,11 +76,11 @@ class MatrixClassifier:
 
     def _learn(self, sample: DocumentCounts, statistics: ClassStatistics) -> Self:
         weighting = None if sample.counts.dtype.kind == "i" else Weighting("count")
-        modelling = ModelSettings(model=self.model, **convert_parameters(ModelSettings, self.get_params()))
-        size = sample_size(HASHED, modelling) if weighting is None else None
+        model_settings = ModelSettings(model=self.model, **convert_parameters(ModelSettings, self.get_params()))
+        size = sample_size(HASHED, model_settings) if weighting is None else None
         names = tuple(map(str, self.classes_))
         self._counts = CorpusCounts(names, None, statistics, sample.smallest(size), size, weighting)
-        self.fitted_ = fit_model(self._counts, HASHED, modelling)
+        self.fitted_ = fit_model(self._counts, HASHED, model_settings)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -144,21 +144,21 @@ class CountingClassifier(NaiveBayes):
         if not hasattr(self, "fitted_"):
             return self.fit(X, y)
         tally, known = self._counts, self.classes_
-        sample, labels = self._counted(X, y, n_features=self.n_features_in_)
+        sample, labels = self._count_samples(X, y, n_features=self.n_features_in_)
         self.classes_ = np.unique(np.concatenate((known, labels)))
         more = CorpusCounts(
             (), None, count_classes(sample, self.n_features_in_, len(np.unique(labels))), sample, tally.sample_size
         )
-        before, after = (self._renumbered(*each) for each in ((tally, known), (more, np.unique(labels))))
+        before, after = (self._renumber(*each) for each in ((tally, known), (more, np.unique(labels))))
         if before[0].counts.dtype != after[0].counts.dtype:
             before, after = _weights(*before), _weights(*after)
         return self._learn(concatenate([before[0], after[0]]), before[1] + after[1])
 
-    def _renumbered(self, tally: CorpusCounts, known: NDArray[Any]) -> tuple[DocumentCounts, ClassStatistics]:
+    def _renumber(self, tally: CorpusCounts, known: NDArray[Any]) -> tuple[DocumentCounts, ClassStatistics]:
         """Sample and statistics over all classes."""
         columns = np.arange(self.n_features_in_, dtype=np.int32)
         numbers = np.searchsorted(self.classes_, known).astype(np.int32)
-        statistics = tally.statistics.aligned(columns, len(columns), classes=numbers, n_classes=len(self.classes_))
+        statistics = tally.statistics.align(columns, len(columns), classes=numbers, n_classes=len(self.classes_))
         return tally.sample.renumber(columns, numbers), statistics
 
 

@@ -61,7 +61,7 @@ def compute_intervals(outcomes: Outcomes, *, seed: int = 1) -> dict[str, Interva
 
     replicates = resample(len(outcomes), statistic, np.random.default_rng(seed))
     pairs = zip(values.items(), replicates.T, strict=True)
-    return {name: bias_corrected(value, found) for (name, value), found in pairs}
+    return {name: bias_corrected_interval(value, found) for (name, value), found in pairs}
 
 
 def metric_values(metrics: tuple[Metric, ...], totals: Totals) -> list[float]:
@@ -93,7 +93,7 @@ def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Float
     return replicates
 
 
-def bias_corrected(value: float, replicates: Floats, level: float = LEVEL) -> Interval:
+def bias_corrected_interval(value: float, replicates: Floats, level: float = LEVEL) -> Interval:
     """Compute the percentile interval of the replicates, shifted by the bias of their median.
 
     Source: the BC interval of Efron, Nonparametric Standard Errors and Confidence Intervals, 1981, section 7.

@@ -16,7 +16,7 @@ from nbtext.evaluation.splits import assign_folds
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitting import check_hashing, fit_model, over_vocabulary, sample_size
+from nbtext.model.fitting import align_to_vocabulary, check_hashing, fit_model, sample_size
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, apply_decisions
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import OnBatch, count_source
@@ -34,7 +34,7 @@ def cross_validate(
     folds: NDArray[np.int64],
     *,
     features: FeatureSettings,
-    modelling: ModelSettings,
+    model_settings: ModelSettings,
     decisions: DecisionSettings = MOST_PROBABLE,
     is_forward: bool = False,
     jobs: int = 1,
@@ -60,9 +60,14 @@ def cross_validate(
     Predictions
         Fold by fold, in the order of the documents of a fold.
     """
-    everything = over_vocabulary(corpus, features)
-    size = sample_size(features, modelling)
-    if size is not None and modelling.optimize is None and not modelling.has_targets and decisions.coverage is None:
+    everything = align_to_vocabulary(corpus, features)
+    size = sample_size(features, model_settings)
+    if (
+        size is not None
+        and model_settings.optimize is None
+        and not model_settings.has_targets
+        and decisions.coverage is None
+    ):
         size = min(size, N_CALIBRATED)
     has_own_vocabulary = corpus.vocabulary is not None and features.vocabulary is None
 
@@ -72,10 +77,10 @@ def cross_validate(
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
         if has_own_vocabulary:
             columns = np.flatnonzero(np.diff(training.statistics.indptr))  # features that the training documents have
-            training = training.restricted(columns)
+            training = training.restrict(columns)
             held_out = held_out.restrict(columns, everything.statistics.n_features)
         return predict_documents(
-            training, held_out, corpus.labels, features=features, modelling=modelling, decisions=decisions
+            training, held_out, corpus.labels, features=features, model_settings=model_settings, decisions=decisions
         )
 
     numbers = iter(np.unique(folds).tolist()[is_forward:])
@@ -91,7 +96,7 @@ def predict_documents(
     labels: tuple[str, ...],
     *,
     features: FeatureSettings,
-    modelling: ModelSettings,
+    model_settings: ModelSettings,
     decisions: DecisionSettings = MOST_PROBABLE,
 ) -> Iterator[Predictions]:
     """Train a model on a counted corpus, and predict other documents over the same features.
@@ -104,7 +109,7 @@ def predict_documents(
     labels : tuple of str
         The names of the classes of the documents to predict.
     """
-    model = fit_model(training, features, modelling)
+    model = fit_model(training, features, model_settings)
     if model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)
     for part in held_out.split(max(1, MOST_PROBABILITIES // len(training.labels))):
@@ -131,13 +136,13 @@ def cross_validate_source(
     settings: FoldSettings,
     *,
     features: FeatureSettings,
-    modelling: ModelSettings,
+    model_settings: ModelSettings,
     decisions: DecisionSettings = MOST_PROBABLE,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
 ) -> Iterator[Predictions]:
     """Read a source once, split its documents into folds, and predict each fold with a model of the others."""
-    check_hashing(features, modelling)
+    check_hashing(features, model_settings)
     features = replace(features, fields=source.field_names)
     corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
     decisions.check(corpus.labels)
@@ -146,7 +151,7 @@ def cross_validate_source(
         corpus,
         folds,
         features=features,
-        modelling=modelling,
+        model_settings=model_settings,
         decisions=decisions,
         is_forward=settings.order_field is not None,
         jobs=jobs,

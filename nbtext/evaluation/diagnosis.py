@@ -229,7 +229,7 @@ def _curves(error_log: ErrorLog, outcomes: Outcomes, labels: tuple[str, ...], mo
 
 def _mistakes(error_log: ErrorLog, model: TrainedModel) -> tuple[Mistake, ...]:
     explainer, mistakes = Explainer(model.fitted), []
-    for _, example in error_log.mistakes.ranked():
+    for _, example in error_log.mistakes.rank_examples():
         against = example.label if example.label in model.fitted.labels else None
         batch = Batch([example.id], tuple([text] for text in example.texts), [example.label])
         (explanation,) = explainer.explain_batch(batch, label=example.predicted, against=against)
@@ -243,6 +243,6 @@ def _outliers(error_log: ErrorLog, outcomes: Outcomes) -> Outliers | None:
     if not len(typicality):
         return None
     counts, _ = np.histogram(typicality, N_TYPICALITY_BINS, (0, 1))
-    examples = tuple((-rank, example) for rank, example in error_log.outliers.ranked())
+    examples = tuple((-rank, example) for rank, example in error_log.outliers.rank_examples())
     n_correct = int((outcomes.is_outlier & outcomes.is_correct).sum())
     return Outliers(int(outcomes.is_outlier.sum()), n_correct, examples, tuple(counts.tolist()))

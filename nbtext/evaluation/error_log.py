@@ -185,7 +185,7 @@ class TopExamples:
         elif key > self._heap[0][:2]:
             heapq.heapreplace(self._heap, (*key, make()))
 
-    def ranked(self) -> list[tuple[float, Example]]:
+    def rank_examples(self) -> list[tuple[float, Example]]:
         """Return the examples with their ranks, the highest first."""
         return [(rank, example) for rank, _, example in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
 

@@ -23,7 +23,7 @@ from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitting import over_vocabulary
+from nbtext.model.fitting import align_to_vocabulary
 from nbtext.parallel import parallel_map
 
 FIRST_SIZE = 50
@@ -73,7 +73,7 @@ def compute_learning_curves(
     settings: CurveSettings,
     *,
     features: FeatureSettings,
-    modelling: Sequence[ModelSettings],
+    model_settings: Sequence[ModelSettings],
     test: CorpusCounts | None = None,
     jobs: int = 1,
     track: Callable[[Iterator[list[Evaluation]], int], Iterable[list[Evaluation]]] | None = None,
@@ -88,7 +88,7 @@ def compute_learning_curves(
     ----------
     corpus : CorpusCounts
         The counted corpus, with every document in its sample.
-    modelling : Sequence[ModelSettings]
+    model_settings : Sequence[ModelSettings]
         Settings of the models.
     test : CorpusCounts, optional
         Documents to test on, all in its sample; None: those that are in no part.
@@ -104,15 +104,17 @@ def compute_learning_curves(
     InputError
         There are fewer than two documents.
     """
-    everything = over_vocabulary(corpus, features)
+    everything = align_to_vocabulary(corpus, features)
     n_documents = len(everything.sample)
     sizes = _sizes(settings.sizes, n_documents, has_test=test is not None)
-    tested = _align(everything, over_vocabulary(test, features)) if test is not None else None
+    tested = _align(everything, align_to_vocabulary(test, features)) if test is not None else None
     calls = []
     for seed in range(1, settings.seeds + 1):
         order = growing_order(everything.sample.classes, seed=seed)
         others = tested or _TestDocuments(everything.sample, order[sizes[-1] :], everything.labels)
-        calls += [partial(_evaluate, everything, order[:size], others, features, tuple(modelling)) for size in sizes]
+        calls += [
+            partial(_evaluate, everything, order[:size], others, features, tuple(model_settings)) for size in sizes
+        ]
     results = parallel_map(lambda call: call(), calls, jobs=jobs)
     evaluations = list(track(results, len(calls)) if track is not None else results)
     points = []
@@ -184,7 +186,7 @@ def _evaluate(
     documents: NDArray[np.int64],
     others: _TestDocuments,
     features: FeatureSettings,
-    modelling: tuple[ModelSettings, ...],
+    model_settings: tuple[ModelSettings, ...],
 ) -> list[Evaluation]:
     """Train each model on these documents, and evaluate it on the others."""
     has_own_vocabulary = everything.vocabulary is not None and features.vocabulary is None
@@ -193,9 +195,11 @@ def _evaluate(
     if has_own_vocabulary:
         tested = tested.restrict(columns, everything.statistics.n_features)
     evaluations = []
-    for settings in modelling:
+    for settings in model_settings:
         evaluator = Evaluator()
-        evaluator.add_all(predict_documents(training, tested, others.labels, features=features, modelling=settings))
+        evaluator.add_all(
+            predict_documents(training, tested, others.labels, features=features, model_settings=settings)
+        )
         evaluations.append(evaluator.evaluation())
     return evaluations
 
@@ -220,8 +224,8 @@ def part_of(
     return replace(
         everything,
         labels=tuple(everything.labels[k] for k in present),
-        vocabulary=vocabulary.restricted(columns) if vocabulary is not None else None,
+        vocabulary=vocabulary.restrict(columns) if vocabulary is not None else None,
         statistics=count_classes(sample, len(columns), len(present)),
         sample=sample,
-        weighting=weighting.restricted(columns) if weighting is not None else None,
+        weighting=weighting.restrict(columns) if weighting is not None else None,
     ), columns

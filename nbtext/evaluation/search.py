@@ -49,7 +49,7 @@ class Candidate:
     """
 
     features: FeatureSettings
-    modelling: ModelSettings
+    model_settings: ModelSettings
     weighting: str
 
 
@@ -90,13 +90,13 @@ class Search:
 
 
 def list_candidates(
-    features: FeatureSettings, modelling: ModelSettings, *, given: Collection[str], with_linear: bool
+    features: FeatureSettings, model_settings: ModelSettings, *, given: Collection[str], with_linear: bool
 ) -> list[Candidate]:
     """List the candidates of a search, the fastest first.
 
     Parameters
     ----------
-    features, modelling : FeatureSettings
+    features, model_settings : FeatureSettings
         Settings that all candidates share.
     given : Collection[str]
         Names of the settings that the user gave; they are kept.
@@ -113,9 +113,9 @@ def list_candidates(
     )  # else words and pairs of words are one counted corpus
 
     def candidate(ngrams: tuple[int, int], model: str, weighting: str, analyzer: str | None = None) -> Candidate:
-        settings = replace(modelling, model=model)
+        settings = replace(model_settings, model=model)
         if model in LINEAR_MODELS:
-            C = AUTO if modelling.C == ModelSettings().C else modelling.C
+            C = AUTO if model_settings.C == ModelSettings().C else model_settings.C
             settings = replace(settings, smoothing=None, prior=None, C=C)
         chosen = replace(features, ngrams=ngrams, analyzer=analyzer or features.analyzer)
         if has_weighting:
@@ -155,7 +155,7 @@ def search_settings(
         There are fewer documents than folds.
     """
     corpora = _Corpora(candidates, count)
-    has_leave_one_out = all(sample_size(each.features, each.modelling) is not None for each in candidates)
+    has_leave_one_out = all(sample_size(each.features, each.model_settings) is not None for each in candidates)
     results: list[Result] = []
     for candidate in candidates:
         if results and not has_time():
@@ -186,7 +186,7 @@ class _Corpora:
                 corpus = self.get(replace(features, ngrams=self._widest))
                 assert corpus.vocabulary is not None  # for the types: of hashed features n-grams are not tried
                 spaces = running_sums(corpus.vocabulary.blob == ord(" "))[corpus.vocabulary.offsets]
-                self._counted[key] = corpus.restricted(np.flatnonzero(np.diff(spaces) == 0))
+                self._counted[key] = corpus.restrict(np.flatnonzero(np.diff(spaces) == 0))
             else:
                 self._counted[key] = _sample_alone(self._count(features))
                 self.n_documents = len(self._counted[key].sample)
@@ -206,12 +206,12 @@ def _sample_alone(corpus: CorpusCounts) -> CorpusCounts:
     statistics = count_classes(sample, corpus.statistics.n_features, len(corpus.labels))
     alone = replace(corpus, statistics=statistics, sample_size=None)
     alone = alone.without(np.zeros(len(sample), dtype=np.bool_))  # removes labels without a document
-    return alone.restricted(np.flatnonzero(np.diff(alone.statistics.indptr)))
+    return alone.restrict(np.flatnonzero(np.diff(alone.statistics.indptr)))
 
 
 def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result | None:
     """Estimate by exact leave-one-out; None if every label has a single document."""
-    estimate = fit_model(corpus, candidate.features, candidate.modelling, jobs=jobs).estimate
+    estimate = fit_model(corpus, candidate.features, candidate.model_settings, jobs=jobs).estimate
     return Result(candidate, estimate.accuracy, estimate.log_loss) if estimate is not None else None
 
 
@@ -220,7 +220,7 @@ def _cross_validate(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Re
     evaluator = Evaluator()
     folds = join_duplicates(stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED), corpus.sample)
     evaluator.add_all(
-        cross_validate(corpus, folds, features=candidate.features, modelling=candidate.modelling, jobs=jobs)
+        cross_validate(corpus, folds, features=candidate.features, model_settings=candidate.model_settings, jobs=jobs)
     )
     evaluation = evaluator.evaluation()
     return Result(candidate, evaluation.metrics["accuracy"], evaluation.metrics["log_loss"])

@@ -60,11 +60,13 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     labels = [str(label) for label in estimator.classes_.tolist()]
     classes = np.array(sorted(range(len(labels)), key=labels.__getitem__), dtype=np.int64)
     _require(len(set(labels)) == len(labels), "labels that differ only in their type")
-    modelling = _read_model_settings(estimator, classes)
+    model_settings = _read_model_settings(estimator, classes)
     counts = np.asarray(estimator.feature_count_)[np.ix_(classes, columns)]
     is_binary = features.tf == "binary" and transformer is None
-    _require(modelling.model != "bernoulli" or _counts_documents(estimator, is_binary), "a BernoulliNB of other values")
-    if modelling.model == "bernoulli":  # it stores document frequencies, whatever the weights of the features
+    _require(
+        model_settings.model != "bernoulli" or _counts_documents(estimator, is_binary), "a BernoulliNB of other values"
+    )
+    if model_settings.model == "bernoulli":  # it stores document frequencies, whatever the weights of the features
         features, is_binary = replace(features, tf="binary", idf="none", norm="none"), True
     statistics = _read_statistics(counts, np.asarray(estimator.class_count_)[classes], is_binary=is_binary)
     weighting = None if is_binary else _read_weighting(features, transformer, columns)
@@ -72,7 +74,7 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
         tuple(labels[k] for k in classes), Vocabulary.from_sorted(features.vocabulary or ()), statistics,
         concatenate(()), 0, weighting,
     )  # fmt: skip
-    trained = train_on_counts(corpus, features, modelling)
+    trained = train_on_counts(corpus, features, model_settings)
     _, label_type = label_texts(estimator.classes_)
     return replace(trained, fitted=replace(trained.fitted, label_type=label_type))
 

@@ -165,7 +165,7 @@ cdef class Counter:
         finally:
             self.is_busy = False
 
-    def tally(self, columns, classes, keep_below, groups=None):
+    def count(self, columns, classes, keep_below, groups=None):
         """Add each document's counts to its class; return the rows of documents with a hash below `keep_below`."""
         self.begin_update()
         try:
@@ -186,7 +186,7 @@ cdef class Counter:
             self.is_busy = False
 
     def class_counts(self):
-        """Return the sums that `tally` has added up, by final column."""
+        """Return the sums that `count` has added up, by final column."""
         self.begin_update()
         try:
             return self.list_class_counts()

@@ -32,7 +32,7 @@ class Counter(Protocol):
     """Counts the features of documents over a vocabulary that grows, is fixed, or is hashed away.
 
     Documents come as columns: the texts of a field each, or of all fields together. A fixed or hashed counter may
-    be asked for rows and scores by several threads at once; a growing one, and every tally, belongs to one thread.
+    be asked for rows and scores by several threads at once; a growing one, and a count, belongs to one thread.
     """
 
     def rows(self, columns: Sequence[list[str]]) -> DocumentCounts:
@@ -43,7 +43,7 @@ class Counter(Protocol):
         `DocumentCounts.arrange` replaces.
         """
 
-    def tally(
+    def count(
         self,
         columns: Sequence[list[str]],
         classes: NDArray[np.int32],
@@ -66,7 +66,7 @@ class Counter(Protocol):
         """
 
     def class_counts(self) -> ClassCounts:
-        """Return the sums of `tally`, by final column."""
+        """Return the sums of `count`, by final column."""
 
     def take_too_long(self) -> int:
         """Return the number of tokens ignored since the last call because they are too long; see Analyzer."""

@@ -41,13 +41,13 @@ class PlainCounter:
         self._rank = np.empty(0, dtype=np.int32)  # the column of each feature, when `vocabulary` was last called
         self._numbers = _growing_numbers()
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)  # of the features so far
-        self._counts = ClassTally()
+        self._counts = ClassCounter()
 
     def rows(self, columns: Columns) -> DocumentCounts:
         """Count the features of each document."""
         return _sort_entries(self._rows(columns))
 
-    def tally(
+    def count(
         self,
         columns: Columns,
         classes: NDArray[np.int32],
@@ -78,7 +78,7 @@ class PlainCounter:
         return self._vocabulary, self._rank
 
     def class_counts(self) -> ClassCounts:
-        """Return the sums of `tally`, in the order of the columns."""
+        """Return the sums of `count`, in the order of the columns."""
         if self._hash_bits is not None:
             return self._counts.class_counts(1 << self._hash_bits)
         vocabulary, rank = self.vocabulary()
@@ -159,7 +159,7 @@ def _count(documents: Iterable[list[str]], numbers: Numbering) -> DocumentCounts
     )
 
 
-class ClassTally:
+class ClassCounter:
     """Sums of documents and occurrences by feature and class, in memory that grows with the vocabulary only."""
 
     def __init__(self) -> None:

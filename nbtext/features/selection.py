@@ -33,7 +33,7 @@ def is_selective(settings: FeatureSettings) -> bool:
     return has_lower_limit or has_upper_limit or settings.max_features is not None or settings.select is not None
 
 
-def selected_columns(
+def select_columns(
     counts: FeatureCounts, class_documents: NDArray[np.int64], settings: FeatureSettings
 ) -> NDArray[np.int64]:
     """Return the columns to keep, ascending, after the limits of document frequency, max_features and select.
@@ -61,7 +61,7 @@ def selected_columns(
         columns = _best(columns, feature_sums(counts, occurrences), settings.max_features)
     if settings.select is not None:
         criterion, n_best = settings.select
-        columns = _best(columns, _tell(counts, occurrences, class_documents, criterion), n_best)
+        columns = _best(columns, _score_features(counts, occurrences, class_documents, criterion), n_best)
     return columns
 
 
@@ -85,7 +85,7 @@ def document_frequency_limits(settings: FeatureSettings, n_documents: int) -> tu
     return low, high
 
 
-def _tell(
+def _score_features(
     counts: FeatureCounts, occurrences: NDArray[Any], class_documents: NDArray[np.int64], criterion: str
 ) -> Floats:
     """Return the association of each feature with the label, shape (n_features,)."""

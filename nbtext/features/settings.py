@@ -80,12 +80,12 @@ class FeatureSettings:
 
     def __eq__(self, other: object) -> bool:
         """Compare types too: a limit of 1 is one document, and a limit of 1.0 all documents."""
-        return type(other) is type(self) and other._typed() == self._typed()
+        return type(other) is type(self) and other._typed_values() == self._typed_values()
 
     def __hash__(self) -> int:
-        return hash(self._typed())
+        return hash(self._typed_values())
 
-    def _typed(self) -> tuple[Any, ...]:
+    def _typed_values(self) -> tuple[Any, ...]:
         return astuple(self), type(self.min_df), type(self.max_df)
 
     @property

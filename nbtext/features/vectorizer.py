@@ -14,9 +14,9 @@ from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.formulas import TERM_FREQUENCIES
-from nbtext.features.plain import ClassTally
+from nbtext.features.plain import ClassCounter
 from nbtext.features.regex_timeout import refuse_long_texts
-from nbtext.features.selection import is_selective, selected_columns
+from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting, document_frequencies
@@ -78,13 +78,13 @@ class Vectorizer:
         """
         features = self._given_vocabulary()
         counting = counter(self.settings, features)
-        rows, labels = _counted(counting, raw_documents, self.settings)
+        rows, labels = _count_documents(counting, raw_documents, self.settings)
         self.n_too_long_ = counting.take_too_long()
         if len(rows) == 0:
             raise InputError("there is no document to train on")
         classes = self._classes(list(y) if y is not None else labels, len(rows))
         if features is None and self.settings.hash_bits is None:
-            features, rows = self._chosen(rows, classes, *counting.vocabulary())
+            features, rows = self._select_features(rows, classes, *counting.vocabulary())
         frequencies = document_frequencies(rows.indices, n_features=self._n_columns(features))
         self.weighting_ = Weighting.fitted(
             self.settings, frequencies, n_documents=len(rows), mean_length=int(rows.counts.sum()) / len(rows)
@@ -101,7 +101,7 @@ class Vectorizer:
         self._require_fit()
         if self._counter is None:
             self._counter = counter(self.settings, self.features_)
-        rows, _ = _counted(self._counter, raw_documents, self.settings)
+        rows, _ = _count_documents(self._counter, raw_documents, self.settings)
         return self._matrix(rows)
 
     @property
@@ -165,19 +165,19 @@ class Vectorizer:
             raise InputError(f"document {labels.index(None) + 1} has no label", hint="--select needs them all")
         return np.unique(np.array(labels), return_inverse=True)[1].astype(np.int32)
 
-    def _chosen(
+    def _select_features(
         self, rows: DocumentCounts, classes: NDArray[np.int32], vocabulary: Vocabulary, rank: NDArray[np.int32]
     ) -> tuple[Vocabulary, DocumentCounts]:
         """The features that the settings choose, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):
             return vocabulary, rows.arrange(rank)
-        tally = ClassTally()
+        tally = ClassCounter()
         tally.add(rows, classes)
         counts = tally.class_counts(len(vocabulary), rank)
-        columns = selected_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
+        columns = select_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
         places = np.full(len(vocabulary), -1, dtype=np.int32)
         places[columns] = np.arange(len(columns), dtype=np.int32)
-        return vocabulary.restricted(columns), rows.arrange(np.where(rank < 0, rank, places[rank]))
+        return vocabulary.restrict(columns), rows.arrange(np.where(rank < 0, rank, places[rank]))
 
     def _matrix(self, rows: DocumentCounts) -> csr_array:
         from scipy.sparse import csr_array
@@ -188,7 +188,7 @@ class Vectorizer:
         return matrix
 
 
-def _counted(
+def _count_documents(
     counting: Counter, raw_documents: Documents, settings: FeatureSettings
 ) -> tuple[DocumentCounts, list[str | None]]:
     """The rows of all documents, and the labels that came with them."""

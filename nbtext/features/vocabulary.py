@@ -69,7 +69,7 @@ class Vocabulary:
         """Return the column of each of these terms, which must all be in the vocabulary."""
         return np.fromiter(map(self.columns.__getitem__, terms), dtype=np.int32, count=len(terms))
 
-    def restricted(self, columns: NDArray[np.int64]) -> Vocabulary:
+    def restrict(self, columns: NDArray[np.int64]) -> Vocabulary:
         """Return the vocabulary of these columns only; `columns` ascends."""
         offsets, positions = entries_of(self.offsets, columns)
         return Vocabulary(self.blob[positions], offsets)

@@ -106,7 +106,7 @@ class Weighting:
             weights *= self.idf[indices]
         return normalize(indptr, weights, norm=self.norm)
 
-    def restricted(self, columns: NDArray[np.int64]) -> Weighting:
+    def restrict(self, columns: NDArray[np.int64]) -> Weighting:
         """Return the weighting of these columns only."""
         return self if self.idf is None else Weighting(self.tf, self.norm, self.idf[columns], self.parameters)
 

@@ -64,14 +64,14 @@ class CorpusCounts:
         """Whether every document is retained."""
         return len(self.sample) == self.statistics.n_documents
 
-    def restricted(self, columns: NDArray[np.int64]) -> CorpusCounts:
+    def restrict(self, columns: NDArray[np.int64]) -> CorpusCounts:
         """Return the counts of these features only; `columns` is ascending."""
         return replace(
             self,
-            vocabulary=self.vocabulary.restricted(columns) if self.vocabulary is not None else None,
-            statistics=self.statistics.restricted(columns),
+            vocabulary=self.vocabulary.restrict(columns) if self.vocabulary is not None else None,
+            statistics=self.statistics.restrict(columns),
             sample=self.sample.restrict(columns, self.statistics.n_features),
-            weighting=self.weighting.restricted(columns) if self.weighting is not None else None,
+            weighting=self.weighting.restrict(columns) if self.weighting is not None else None,
         )
 
     def without(self, documents: NDArray[np.bool_], *, sample_size: int | None = None) -> CorpusCounts:
@@ -83,9 +83,9 @@ class CorpusCounts:
         removed = self.sample.take(np.flatnonzero(documents))
         statistics = self.statistics - count_classes(removed, self.statistics.n_features, len(self.labels))
         sample = self.sample.take(np.flatnonzero(~documents)[:sample_size])
-        return replace(self, statistics=statistics, sample=sample)._of_used_labels()
+        return replace(self, statistics=statistics, sample=sample)._drop_unused_labels()
 
-    def _of_used_labels(self) -> CorpusCounts:
+    def _drop_unused_labels(self) -> CorpusCounts:
         """Return the counts without labels that no document has."""
         remaining = np.flatnonzero(self.statistics.class_documents)
         if len(remaining) == len(self.labels):
@@ -103,11 +103,11 @@ class CorpusCounts:
             sample=replace(self.sample, classes=numbers[self.sample.classes]),
         )
 
-    def of_used_features(self) -> CorpusCounts:
+    def drop_unused_features(self) -> CorpusCounts:
         """Return the counts without features that no document has; hashed columns stay."""
         used = np.flatnonzero(np.diff(self.statistics.indptr))
         is_settled = self.vocabulary is None or len(used) == self.statistics.n_features
-        return self if is_settled else self.restricted(used)
+        return self if is_settled else self.restrict(used)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the counts of both corpora."""
@@ -132,7 +132,7 @@ class CorpusCounts:
         mine, theirs = union.statistics(self, other)
         sample, below = self._sample_without(*union.samples(self, other))
         counts = CorpusCounts(union.labels, union.vocabulary, mine - theirs, sample, self.sample_size, below=below)
-        return counts.with_known_bound()._of_used_labels().of_used_features()
+        return counts.with_known_bound()._drop_unused_labels().drop_unused_features()
 
     def _sample_without(self, sample: DocumentCounts, removed: DocumentCounts) -> tuple[DocumentCounts, int]:
         """Return the sample without some documents, and the bound below which it is complete."""
@@ -187,7 +187,7 @@ class _Union:
     def statistics(self, *corpora: CorpusCounts) -> list[ClassStatistics]:
         """Return both statistics over the features and labels of both corpora."""
         return [
-            counts.statistics.aligned(columns, self.n_features, classes=classes, n_classes=len(self.labels))
+            counts.statistics.align(columns, self.n_features, classes=classes, n_classes=len(self.labels))
             for counts, columns, classes in zip(corpora, self.columns, self.classes, strict=True)
         ]
 
@@ -310,7 +310,7 @@ class CorpusCounter:
         if unusable:  # the first one is reported, so that the error does not depend on the batches
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
         groups = np.array(batch.groups, dtype=object) if batch.groups else None
-        self._reservoir.keep(self._counter.tally(batch.columns, classes, self._reservoir.below, groups))
+        self._reservoir.keep(self._counter.count(batch.columns, classes, self._reservoir.below, groups))
         note_too_long(batch, self._counter)
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number

@@ -134,9 +134,9 @@ class TrainedModel:
         return self.load_counts()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return trained_model, (self.fitted, self.counts)
+        return make_trained_model, (self.fitted, self.counts)
 
 
-def trained_model(fitted: FittedModel, counts: CorpusCounts) -> TrainedModel:
+def make_trained_model(fitted: FittedModel, counts: CorpusCounts) -> TrainedModel:
     """Return a model whose counts are in memory."""
     return TrainedModel(fitted, lambda: counts)

@@ -16,12 +16,12 @@ from nbtext.bayes.smoothing import Selection, select_smoothing
 from nbtext.bayes.targets import find_goals
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.selection import is_selective, selected_columns
+from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel, trained_model
+from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MOST_DERIVED = 1 << 27  # columns made of hashed features
 def train_on_source(
     source: Source,
     features: FeatureSettings,
-    modelling: ModelSettings,
+    model_settings: ModelSettings,
     *,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
@@ -48,61 +48,61 @@ def train_on_source(
     executor
         Counts the documents instead of threads; `nbtext.cluster` has one for Dask.
     """
-    check_hashing(features, modelling)
+    check_hashing(features, model_settings)
     features = replace(features, fields=source.field_names)
-    task = CountingTask(features, sample_size(features, modelling))
+    task = CountingTask(features, sample_size(features, model_settings))
     counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
     if not counts.labels:
         raise InputError("there is no document to train on")
-    model = train_on_counts(counts, features, modelling, jobs=jobs)
+    model = train_on_counts(counts, features, model_settings, jobs=jobs)
     return replace(model, fitted=replace(model.fitted, input_unit=source.input_unit))
 
 
 def train_on_counts(
     counts: CorpusCounts,
     features: FeatureSettings,
-    modelling: ModelSettings,
+    model_settings: ModelSettings,
     *,
     jobs: int = 1,
 ) -> TrainedModel:
     """Train on a corpus that is counted already."""
-    return trained_model(fit_model(counts, features, modelling, jobs=jobs), counts)
+    return make_trained_model(fit_model(counts, features, model_settings, jobs=jobs), counts)
 
 
-def sample_size(features: FeatureSettings, modelling: ModelSettings) -> int | None:
+def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
     """Return how many documents the counts must retain for such a model to be fitted; None: all of them."""
-    return None if needs_all_documents(features, modelling) else modelling.keep_sample or SAMPLE_SIZE
+    return None if needs_all_documents(features, model_settings) else model_settings.keep_sample or SAMPLE_SIZE
 
 
-def check_hashing(features: FeatureSettings, modelling: ModelSettings) -> None:
+def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:
     """Raise SettingsError where so many columns, each with several weights, would fill the memory before they are used.
 
     To be asked before documents are counted.
     """
-    derive = None if modelling.is_linear else modelling.event_model.derivation
+    derive = None if model_settings.is_linear else model_settings.event_model.derivation
     if features.hash_bits is None or derive is None or is_selective(features):
         return
-    derivation = derive(modelling.values)
+    derivation = derive(model_settings.values)
     most = (MOST_DERIVED // derivation.width).bit_length() - 1
     if features.hash_bits > most:
         hint = f"use {most} at most; 20 are plenty for most texts"
         raise SettingsError(
-            f"{features.hash_bits} are too many for a {modelling.model} model", where="--hash-bits", hint=hint
+            f"{features.hash_bits} are too many for a {model_settings.model} model", where="--hash-bits", hint=hint
         )
 
 
-def needs_all_documents(features: FeatureSettings, modelling: ModelSettings) -> bool:
+def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings) -> bool:
     """Whether more of a document is read than what adds up in the statistics, so that each must be looked at."""
-    if modelling.is_linear:
+    if model_settings.is_linear:
         return True
-    event_model = modelling.event_model
+    event_model = model_settings.event_model
     return event_model.sufficient_statistics is not None or not (features.is_linear or event_model.is_binary)
 
 
 def fit_model(
     counts: CorpusCounts,
     features: FeatureSettings,
-    modelling: ModelSettings,
+    model_settings: ModelSettings,
     *,
     jobs: int = 1,
     selection: Selection | None = None,
@@ -117,39 +117,41 @@ def fit_model(
     """
     if counts.statistics.n_documents == 0:
         raise ModelError("there is no document to train on")
-    counts, columns = chosen(over_vocabulary(counts, features), features)
+    counts, columns = select_features(align_to_vocabulary(counts, features), features)
     statistics, sample = counts.statistics, counts.sample
     has_vocabulary = counts.vocabulary is not None and counts.weighting is None and features.vocabulary is None
     n_hapax = count_hapaxes(statistics, sample, is_new) if has_vocabulary else None
-    if modelling.is_linear:
+    if model_settings.is_linear:
         lengths = sample.lengths if n_hapax is None else sample.lengths - n_hapax
-        return _learned(counts, columns, features, modelling, lengths=lengths, jobs=jobs)
-    event_model = modelling.event_model
+        return _fit_linear_model(counts, columns, features, model_settings, lengths=lengths, jobs=jobs)
+    event_model = model_settings.event_model
     weighting = _weighting(counts, features, event_model)
     if weighting is not counts.weighting:
-        _check_signs(event_model, modelling, weighting)
-        statistics, sample = _weighted(statistics, sample, weighting)
+        _check_signs(event_model, model_settings, weighting)
+        statistics, sample = _weight_counts(statistics, sample, weighting)
     if event_model.sufficient_statistics is not None:
         _check_complete(statistics, sample)
-        statistics = event_model.sufficient_statistics(statistics, sample, n_values=modelling.values)
-    prior = modelling.effective_prior
+        statistics = event_model.sufficient_statistics(statistics, sample, n_values=model_settings.values)
+    prior = model_settings.effective_prior
     if selection is None:
         left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
-        goals = find_goals(modelling, counts.labels)
-        selection = select_smoothing(left_out, modelling.smoothing, calibrate=modelling.calibrate, goals=goals)
+        goals = find_goals(model_settings, counts.labels)
+        selection = select_smoothing(
+            left_out, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals
+        )
     scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
-        counts.labels, features, modelling, counts.vocabulary, columns,
+        counts.labels, features, model_settings, counts.vocabulary, columns,
         weighting, scorer.with_prior(log_priors), log_priors, *selection,
     )  # fmt: skip
 
 
-def _learned(
+def _fit_linear_model(
     counts: CorpusCounts,
     columns: NDArray[np.int64] | None,
     features: FeatureSettings,
-    modelling: ModelSettings,
+    model_settings: ModelSettings,
     *,
     lengths: NDArray[np.float64],
     jobs: int,
@@ -171,15 +173,15 @@ def _learned(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
         statistics.n_features, statistics.n_classes, sample.hashes,
     )  # fmt: skip
-    learned = learn(data, lengths, modelling, goals=find_goals(modelling, counts.labels), jobs=jobs)
-    log_priors = log_prior(statistics.class_documents, modelling.effective_prior)
+    learned = learn(data, lengths, model_settings, goals=find_goals(model_settings, counts.labels), jobs=jobs)
+    log_priors = log_prior(statistics.class_documents, model_settings.effective_prior)
     return FittedModel(
-        counts.labels, features, modelling, counts.vocabulary, columns,
+        counts.labels, features, model_settings, counts.vocabulary, columns,
         weighting, learned.scorer, log_priors, *learned.selection,
     )  # fmt: skip
 
 
-def chosen(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
+def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
     """The counts of the features that the settings choose alone, and their columns (None: all of them)."""
     if counts.vocabulary is None or not is_selective(features):
         if counts.statistics.n_features == 0:
@@ -188,24 +190,24 @@ def chosen(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCount
                 hint="by default a token has at least two characters; see --token-pattern",
             )
         return counts, None
-    columns = selected_columns(counts.statistics, counts.statistics.class_documents, features)
-    return counts.restricted(columns), columns
+    columns = select_columns(counts.statistics, counts.statistics.class_documents, features)
+    return counts.restrict(columns), columns
 
 
-def over_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
+def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
     """The counts over the vocabulary that the settings give, some of which the documents may not hold."""
     if counts.vocabulary is None or features.vocabulary is None:
         return counts
     given = Vocabulary.from_terms(features.vocabulary)
     places = {term: column for column, term in enumerate(given.terms)}
     columns = np.array([j for j, term in enumerate(counts.vocabulary.terms) if term in places], dtype=np.int64)
-    known = counts.restricted(columns)
+    known = counts.restrict(columns)
     goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
     classes = np.arange(len(counts.labels), dtype=np.int32)
     return replace(
         known,
         vocabulary=given,
-        statistics=known.statistics.aligned(goals, len(given), classes=classes, n_classes=len(classes)),
+        statistics=known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes)),
         sample=known.sample.renumber(goals, classes),
     )
 
@@ -236,11 +238,11 @@ def _fit_weighting(statistics: ClassStatistics, features: FeatureSettings) -> We
     )
 
 
-def _check_signs(event_model: EventModel, modelling: ModelSettings, weighting: Weighting) -> None:
+def _check_signs(event_model: EventModel, model_settings: ModelSettings, weighting: Weighting) -> None:
     """Raise ModelError if features have negative weights and the event model needs counts or weights >= 0."""
     if weighting.idf is not None and weighting.idf.min(initial=0) < 0 and not event_model.allows_negative:
         hint = "use --idf smooth or plain, or a linear model such as --model nbsvm"
-        raise ModelError(f"{modelling.model} needs weights >= 0, and --idf gives negative ones", hint=hint)
+        raise ModelError(f"{model_settings.model} needs weights >= 0, and --idf gives negative ones", hint=hint)
 
 
 def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None:
@@ -252,7 +254,7 @@ def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None
         )
 
 
-def _weighted(
+def _weight_counts(
     statistics: ClassStatistics, sample: DocumentCounts, weighting: Weighting
 ) -> tuple[ClassStatistics, DocumentCounts]:
     """ClassStatistics and sample of the weights that the counts turn into."""
@@ -262,6 +264,6 @@ def _weighted(
     weighted = sample.weigh(weights)
     if weighting.is_linear and weighting.idf is not None:
         counted = statistics.binarize() if weighting.tf == "binary" else statistics
-        return counted.scaled(weighting.idf), weighted
+        return counted.scale(weighting.idf), weighted
     _check_complete(statistics, sample)
     return count_classes(weighted, statistics.n_features, statistics.n_classes), weighted

@@ -23,7 +23,7 @@ from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel, are_labels_of, trained_model
+from nbtext.model.fitted_model import FittedModel, TrainedModel, are_labels_of, make_trained_model
 from nbtext.model.fitting import fit_model, needs_all_documents, sample_size
 from nbtext.model.source_counting import OnBatch, check_fields, count_source
 
@@ -133,10 +133,10 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
     """
     first, *others = models
     for number, other in enumerate(others, 1):
-        with _located(" and ".join((names[0], names[number])) if names else ""):
+        with _locate_error(" and ".join((names[0], names[number])) if names else ""):
             check_settings(first, other)
     for number, model in enumerate(models):
-        with _located(names[number] if names else ""):
+        with _locate_error(names[number] if names else ""):
             check_growth(model)
             check_undecayed(model)
     largest = max(models, key=_size)
@@ -146,7 +146,7 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
 
 
 @contextmanager
-def _located(where: str) -> Iterator[None]:
+def _locate_error(where: str) -> Iterator[None]:
     """Add to a ModelError which models it is about."""
     try:
         yield
@@ -168,7 +168,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     judged = replace(model.counts, sample=_align_sample(counts, model.counts))
     is_new = ~model.counts.statistics.may_contain(judged.sample) | model.counts.statistics.is_decayed
     fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new)
-    return trained_model(_keep_input(fitted, model.fitted), model.counts)
+    return make_trained_model(_keep_input(fitted, model.fitted), model.counts)
 
 
 def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> TrainedModel:
@@ -191,9 +191,9 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         The settings do not fit together.
     """
     is_semi_supervised = model.fitted.unlabeled is not None
-    counts = model.counts.of_used_features() if is_semi_supervised else model.counts
+    counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
     features, before = model.fitted.feature_settings, model.fitted.model_settings
-    settings = replace(_applicable(before, str(changes.get("model", before.model))), **changes)
+    settings = replace(_applicable_settings(before, str(changes.get("model", before.model))), **changes)
     if needs_all_documents(features, settings) and not counts.has_all_documents:
         hint = "train it on the texts"
         raise ModelError(
@@ -201,7 +201,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
             hint=hint,
         )
     if len(counts.sample):
-        return trained_model(_keep_input(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
+        return make_trained_model(_keep_input(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
     selection = _transfer_selection(model.fitted, counts.labels)
     earlier = selection.hyperparameters.smoothing
     smoothing = settings.smoothing if settings.smoothing is not None else earlier
@@ -214,11 +214,11 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
-    fitted = _mark_approximate(fitted, _fitted_to_documents(settings))
-    return trained_model(_keep_input(fitted, model.fitted), counts)
+    fitted = _mark_approximate(fitted, _parts_fitted_to_documents(settings))
+    return make_trained_model(_keep_input(fitted, model.fitted), counts)
 
 
-def _applicable(before: ModelSettings, name: str) -> ModelSettings:
+def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
     """Return the settings of a model, as far as they apply to the model of another name."""
     if name == before.model:
         return before
@@ -251,7 +251,7 @@ def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
     """
     if factor == NO_DECAY:
         return counts
-    return replace(counts, statistics=counts.statistics.decayed(factor), sample=concatenate(()), sample_size=0)
+    return replace(counts, statistics=counts.statistics.decay(factor), sample=concatenate(()), sample_size=0)
 
 
 def check_undecayed(model: TrainedModel) -> None:
@@ -333,11 +333,11 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     If the counts do not retain enough documents to choose by, it has the smoothing and calibration of `earlier`.
     """
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
-    approximate = () if counts.has_own_sample else _fitted_to_documents(settings)
+    approximate = () if counts.has_own_sample else _parts_fitted_to_documents(settings)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
     selection = _transfer_selection(earlier.fitted, counts.labels) if approximate and is_too_small else None
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
-    return trained_model(_keep_input(_mark_approximate(fitted, approximate), model.fitted), counts)
+    return make_trained_model(_keep_input(_mark_approximate(fitted, approximate), model.fitted), counts)
 
 
 def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
@@ -353,7 +353,7 @@ def _mark_approximate(fitted: FittedModel, approximate: tuple[str, ...]) -> Fitt
     return replace(fitted, approximate=approximate)
 
 
-def _fitted_to_documents(settings: ModelSettings) -> tuple[str, ...]:
+def _parts_fitted_to_documents(settings: ModelSettings) -> tuple[str, ...]:
     """Return what of a model depends on the documents that leave-one-out scored."""
     smoothing = ("smoothing",) if settings.smoothing is None else ()
     calibration = ("calibration",) if settings.calibrate else ()

@@ -55,7 +55,7 @@ class WordView:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfusedView:
+class ConfusionView:
     """Two labels, and the number of left-out documents of each that are predicted as the other."""
 
     first: str
@@ -79,7 +79,7 @@ class Inspection:
     chosen_by: str  # how smoothing or C was selected: "leave-one-out", "folds", "default", or "given"
     calibration: tuple[float, float] | None  # a and b of the temperature a · L^b
     expected: dict[str, float] | None  # the leave-one-out estimate: accuracy, log-loss and number of documents
-    confused: tuple[ConfusedView, ...]  # by decreasing number of documents in both directions
+    confused: tuple[ConfusionView, ...]  # by decreasing number of documents in both directions
     outlier_threshold: float | None  # log-likelihood per token, in nats
     unlabeled: Unlabeled | None  # how the model learned from unlabeled documents; None: it did not
     approximate: tuple[str, ...]  # parameters that were fitted to other documents than the model has now
@@ -148,7 +148,7 @@ def inspect(
         hyperparameters.smoothing if hyperparameters.C is None else None,
         hyperparameters.C,
         hyperparameters.is_converged if hyperparameters.C is not None else None,
-        _selected_by(model),
+        _selection_method(model),
         (temperature.a, temperature.b) if temperature is not None else None,
         {name: getattr(expected, name) for name in ("accuracy", "log_loss", "documents")} if expected else None,
         _confused(model, classes),
@@ -176,7 +176,7 @@ def changed_settings(model: TrainedModel) -> dict[str, Any]:
     return changed
 
 
-def _selected_by(model: TrainedModel) -> str:
+def _selection_method(model: TrainedModel) -> str:
     """Return how the smoothing or C was selected."""
     model_settings = model.fitted.model_settings
     if model_settings.is_linear:
@@ -209,11 +209,11 @@ def _label(
     )
 
 
-def _confused(model: TrainedModel, classes: Sequence[int]) -> tuple[ConfusedView, ...]:
+def _confused(model: TrainedModel, classes: Sequence[int]) -> tuple[ConfusionView, ...]:
     """Return the pairs of labels that are confused most often and contain one of these classes."""
     expected, labels = model.fitted.estimate, model.fitted.labels
     return tuple(
-        ConfusedView(labels[pair.first], labels[pair.second], pair.first_as_second, pair.second_as_first)
+        ConfusionView(labels[pair.first], labels[pair.second], pair.first_as_second, pair.second_as_first)
         for pair in (expected.confused if expected is not None else ())
         if pair.first in classes or pair.second in classes
     )

@@ -19,7 +19,7 @@ from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import over_vocabulary
+from nbtext.model.fitting import align_to_vocabulary
 from nbtext.model.source_counting import OnBatch, check_fields
 
 if TYPE_CHECKING:
@@ -166,10 +166,10 @@ class Inspector:
 
 def used_statistics(model: TrainedModel) -> ClassStatistics:
     """Return the class statistics of the features that the model uses, in the order of its columns."""
-    counts, features = over_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
+    counts, features = align_to_vocabulary(model.counts, model.fitted.feature_settings), model.fitted.vocabulary
     if features is None or counts.vocabulary is None or len(features) == len(counts.vocabulary):
         return counts.statistics
-    return counts.statistics.restricted(counts.vocabulary.columns_of(features.terms).astype(np.int64))
+    return counts.statistics.restrict(counts.vocabulary.columns_of(features.terms).astype(np.int64))
 
 
 MOST_WORDS = 3  # in the name of a hashed column
@@ -191,7 +191,7 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
     for block in source.blocks():
         batch = block.batch()
         refuse_long_texts(batch, settings)
-        counting.tally(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
+        counting.count(batch.columns, np.zeros(len(batch), dtype=np.int32), 0)
         if on_batch is not None:
             on_batch(block, batch)
     vocabulary, _ = counting.vocabulary()

@@ -70,7 +70,7 @@ def matrix_features(matrix: Matrix) -> FeatureSettings:
     raises  InputError: the matrix does not hold its settings
     """
     known = {field.name for field in fields(FeatureSettings)}
-    settings = {name: _frozen(value) for name, value in matrix.settings.items()}
+    settings = {name: _freeze(value) for name, value in matrix.settings.items()}
     try:
         if settings.keys() != known or find_invalid_field(FeatureSettings, settings) is not None:
             raise TypeError
@@ -155,6 +155,6 @@ def _check_sampling(features: FeatureSettings, *, is_counted: bool) -> None:
         )
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """Return a value of settings, with tuples for the lists that JSON made of them."""
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value

@@ -21,12 +21,12 @@ from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Selection, select_smoot
 from nbtext.bayes.unlabeled import Candidate, HeldOut, Trial
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.selection import is_selective, selected_columns
+from nbtext.features.selection import is_selective, select_columns
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts, unite_vocabularies
-from nbtext.model.fitted_model import FittedModel, TrainedModel, trained_model
-from nbtext.model.fitting import fit_model, over_vocabulary, sample_size, train_on_counts
+from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
+from nbtext.model.fitting import align_to_vocabulary, fit_model, sample_size, train_on_counts
 from nbtext.model.settings import UnlabeledSettings
 from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor, count_source
 
@@ -155,7 +155,7 @@ def train_with_unlabeled(
     fitted = learner.fit(alone.hyperparameters.smoothing) if alone.estimate is not None else None
     if fitted is None:
         return train_on_counts(labeled, features, model_settings, jobs=jobs)
-    return trained_model(fitted, labeled if features.vocabulary is not None else pair.counts)
+    return make_trained_model(fitted, labeled if features.vocabulary is not None else pair.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ def pair_counts(
     unlabeled  retains all of its documents, or none; the labels are ignored
     raises     ModelError: no feature is left
     """
-    counts, others, both = _unite(over_vocabulary(labeled, features), over_vocabulary(unlabeled, features))
+    counts, others, both = _unite(align_to_vocabulary(labeled, features), align_to_vocabulary(unlabeled, features))
     if both.n_features == 0:
         raise ModelError(
             "no document contains a feature", hint="by default a token has at least two characters; see --token-pattern"
@@ -208,7 +208,7 @@ def pair_counts(
     if counts.vocabulary is not None and is_selective(features):
         columns = _select_columns(counts.statistics, both, features)
         others, is_hapax = others.restrict(columns, both.n_features), is_hapax[:, columns]
-    selected = counts if columns is None else counts.restricted(columns)
+    selected = counts if columns is None else counts.restrict(columns)
     lengths, statistics, sample = selected.sample.lengths, selected.statistics, selected.sample
     is_binary = model_settings.event_model.is_binary or features.tf == "binary"
     if is_binary:
@@ -229,23 +229,23 @@ def _unite(labeled: CorpusCounts, unlabeled: CorpusCounts) -> tuple[CorpusCounts
     n_features = len(vocabulary) if vocabulary is not None else labeled.statistics.n_features
     n_labels = len(labeled.labels)
     labels, rest = np.arange(n_labels, dtype=np.int32), np.full(len(unlabeled.labels), n_labels, dtype=np.int32)
-    statistics = labeled.statistics.aligned(mine, n_features, classes=labels, n_classes=n_labels)
+    statistics = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels)
     counts = replace(
         labeled, vocabulary=vocabulary, statistics=statistics, sample=labeled.sample.renumber(mine, labels)
     )
-    both = labeled.statistics.aligned(mine, n_features, classes=labels, n_classes=n_labels + 1)
-    both += unlabeled.statistics.aligned(theirs, n_features, classes=rest, n_classes=n_labels + 1)
+    both = labeled.statistics.align(mine, n_features, classes=labels, n_classes=n_labels + 1)
+    both += unlabeled.statistics.align(theirs, n_features, classes=rest, n_classes=n_labels + 1)
     return counts, unlabeled.sample.renumber(theirs, rest), both
 
 
 def _select_columns(labeled: ClassStatistics, both: ClassStatistics, features: FeatureSettings) -> NDArray[np.int64]:
     """Return the columns that the settings select."""
-    columns = selected_columns(both, both.class_documents, replace(features, select=None))
+    columns = select_columns(both, both.class_documents, replace(features, select=None))
     if features.select is None:
         return columns
-    statistics = labeled.restricted(columns)
+    statistics = labeled.restrict(columns)
     only = replace(features, min_df=1, max_df=1.0, max_features=None)
-    return columns[selected_columns(statistics, statistics.class_documents, only)]
+    return columns[select_columns(statistics, statistics.class_documents, only)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +281,7 @@ class _Learner:
             mixture.log_likelihoods,
         )
         vocabulary, columns = self.pair.counts.vocabulary, self.pair.columns
-        features = vocabulary.restricted(columns) if vocabulary is not None and columns is not None else vocabulary
+        features = vocabulary.restrict(columns) if vocabulary is not None and columns is not None else vocabulary
         return FittedModel(
             self.pair.counts.labels, self.features, self.model_settings, features, columns,
             self.pair.weighting, mixture.scorer, mixture.log_prior, *selection, unlabeled,
@@ -340,7 +340,7 @@ class _Learner:
         whole, used = self._held_out, np.flatnonzero(np.diff(self.pair.statistics.indptr))
         sample = whole.sample.restrict(used, self.pair.statistics.n_features)
         is_hapax = self.pair.is_hapax[0][used]
-        return HeldOut(whole.statistics.restricted(used), sample, whole.lengths, is_hapax, self.jobs)
+        return HeldOut(whole.statistics.restrict(used), sample, whole.lengths, is_hapax, self.jobs)
 
 
 def _loss(trial: Trial) -> float:

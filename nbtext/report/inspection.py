@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.model.inspection import ConfusedView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
+from nbtext.model.inspection import ConfusionView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
 from nbtext.report.records import format_json, format_rows, markdown_field
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 from nbtext.report.training import format_unlabeled
@@ -68,7 +68,7 @@ def _fields(feature: Any) -> list[Any]:
     return [getattr(feature, name) for name in FEATURE_COLUMNS[1:]]
 
 
-def _confused_rows(pairs: tuple[ConfusedView, ...]) -> Iterator[tuple[str, str, int, int, int]]:
+def _confused_rows(pairs: tuple[ConfusionView, ...]) -> Iterator[tuple[str, str, int, int, int]]:
     for pair in pairs:
         there, back = pair.first_as_second, pair.second_as_first
         yield pair.first, pair.second, there + back, there, back

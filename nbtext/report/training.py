@@ -28,20 +28,20 @@ FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, b
 
 def format_training_summary(model: TrainedModel) -> str:
     """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new documents."""
-    statistics, reading = model.counts.statistics, model.fitted
-    n_features = reading.scorer.n_features
+    statistics, fitted = model.counts.statistics, model.fitted
+    n_features = fitted.scorer.n_features
     counted = (statistics.n_documents, "document"), (len(model.fitted.labels), "label"), (n_features, "feature")
     found = f"{model.fitted.model_settings.model}: {', '.join(starmap(number_of, counted))}; "
-    chosen = reading.hyperparameters
+    chosen = fitted.hyperparameters
     found += f"smoothing {chosen.smoothing:.4g}" if chosen.C is None else f"C {chosen.C:.4g}"
-    expected = reading.estimate
+    expected = fitted.estimate
     if len(model.fitted.labels) == 1:
         return f"{found}; there is only one label, which is predicted for every document"
     if expected is None and chosen.C is not None and not model.fitted.model_settings.calibrate:
         return f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
     if expected is None:
         return found
-    is_left_out = chosen.C is None and reading.unlabeled is None
+    is_left_out = chosen.C is None and fitted.unlabeled is None
     judge = "leave-one-out" if is_left_out else f"{model.fitted.model_settings.folds} folds"
     if expected.held_out:  # nothing was left out for these
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
@@ -143,9 +143,9 @@ def format_search(search: Search, *, screen: Screen = PLAIN) -> str:
     table = new_table("model", "accuracy", "log-loss", "")
     for result in search.results:
         chosen = "◂" if result is search.best else ""
-        modelling, features = result.candidate.modelling, result.candidate.features
+        model_settings, features = result.candidate.model_settings, result.candidate.features
         ngrams = ",".join(map(str, features.ngrams)) + (" characters" if features.analyzer != "word" else "")
-        name = f"{modelling.model} {result.candidate.weighting} {ngrams}"
+        name = f"{model_settings.model} {result.candidate.weighting} {ngrams}"
         table.add_row(name, f"{result.accuracy:.4f}", f"{result.log_loss:.4f}", chosen)
     models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
     untried = f"; no time for {search.n_untried:,} more (--budget)" if search.n_untried else ""

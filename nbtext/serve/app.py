@@ -78,7 +78,7 @@ class Service:
                 )  # fmt: skip
                 return
             body = await read_body(scope, receive, limit)
-            documents = parse_documents(body, kind, charset, model.reading(limit), self._settings.max_documents)
+            documents = parse_documents(body, kind, charset, model.input_settings(limit), self._settings.max_documents)
             usage.n_documents = len(documents.batch)
             answer = await self._batcher.predict(model, documents, options.decisions)
         except Closed:
@@ -107,7 +107,7 @@ class Service:
         body = await read_body(scope, request.receive, limit)
 
         def work() -> bytes:
-            documents = parse_documents(body, kind, charset, model.reading(limit), self._settings.max_documents)
+            documents = parse_documents(body, kind, charset, model.input_settings(limit), self._settings.max_documents)
             usage.n_documents = len(documents.batch)
             explanations = model.explainer.explain_batch(documents.batch, label=options.label, against=options.against)
             return bytes(documents.encode(explanation_record(each, options.features) for each in explanations))

@@ -13,7 +13,7 @@ from nbtext.documents.blocks import LineBlock
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.jsonl import add_record, decoder, parse_jsonl
 from nbtext.documents.lines import LineDocuments
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 
 _fast_dumps: Callable[[Any], bytes] | None
 _fast_loads: Callable[[bytes], Any] | None
@@ -58,7 +58,7 @@ def content_type(header: bytes) -> tuple[str, str]:
     return kind, charset.partition("=")[2].strip(" \"'").lower()
 
 
-def parse_documents(body: bytes, kind: str, charset: str, settings: ReadingSettings, most: int) -> Documents:
+def parse_documents(body: bytes, kind: str, charset: str, settings: InputSettings, most: int) -> Documents:
     """Return the documents of a whole body.
 
     Raises
@@ -79,7 +79,7 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: ReadingSetti
     return Documents(_parse_items(value, settings), encode_array)
 
 
-def _parse_text(body: bytes, charset: str, settings: ReadingSettings) -> Batch:
+def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:
     if len(settings.text_field) > 1:
         raise HTTPException(415, f"the model needs JSON with the keys {', '.join(settings.text_field)}")
     try:
@@ -89,7 +89,7 @@ def _parse_text(body: bytes, charset: str, settings: ReadingSettings) -> Batch:
     return Batch(["1"], ([text],), [None])
 
 
-def _parse_items(items: list[Any], settings: ReadingSettings) -> Batch:
+def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
     """Return JSON values as documents, each an object or (if the model has one text field) a text."""
     fast = _parse_plain_objects(items, settings)
     if fast is not None:
@@ -104,7 +104,7 @@ def _parse_items(items: list[Any], settings: ReadingSettings) -> Batch:
     return builder.finish()
 
 
-def _parse_plain_objects(items: list[Any], settings: ReadingSettings) -> Batch | None:
+def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | None:
     """Return objects whose texts and ids are all texts as documents; None if there are others."""
     if set(map(type, items)) != {dict}:
         return None
@@ -236,6 +236,6 @@ def _line_ends(data: bytes, limit: int) -> Iterator[int]:
         start = end
 
 
-def parse_lines(block: LineBlock, settings: ReadingSettings) -> Batch:
+def parse_lines(block: LineBlock, settings: InputSettings) -> Batch:
     """Return lines of JSON as documents; a line that is none becomes a problem of its row."""
     return LineDocuments(block, "", None, UTF8, settings, parse_jsonl).batch()

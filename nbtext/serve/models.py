@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nbtext.artifact.model import load_model
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import ArtifactError, NbtextError
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer
@@ -52,10 +52,10 @@ class ServedModel:
     def locator(self) -> Locator:
         return Locator(self.fitted.feature_settings)
 
-    def reading(self, max_document_bytes: int) -> ReadingSettings:
+    def input_settings(self, max_document_bytes: int) -> InputSettings:
         """Return how documents of this model are read: their text is in the key `text`, or in the model's fields."""
         fields = self.fitted.feature_settings.fields
-        return ReadingSettings(
+        return InputSettings(
             text_field=fields or ("text",), separate_fields=bool(fields), max_document_bytes=max_document_bytes
         )
 

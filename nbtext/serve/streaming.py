@@ -91,7 +91,7 @@ async def predict_stream(
     """Answer each line of the body with a line, in order."""
     usage: Usage = scope[USAGE]
     deadline: Deadline = scope[DEADLINE]
-    settings, splitter, outbox = model.reading(max_line_bytes), LineSplitter(max_line_bytes), Outbox()
+    settings, splitter, outbox = model.input_settings(max_line_bytes), LineSplitter(max_line_bytes), Outbox()
     running: asyncio.Queue[asyncio.Task[bytes] | None] = asyncio.Queue(AHEAD)
 
     async def read(tasks: asyncio.TaskGroup) -> None:

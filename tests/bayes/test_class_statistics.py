@@ -41,7 +41,7 @@ def test_restriction(corpus: Any, data: st.DataObject) -> None:
     counts, classes, n_classes = corpus
     columns = np.array(sorted(data.draw(st.sets(st.integers(0, counts.shape[1] - 1), min_size=1))))
     assert_equal(
-        statistics_of(counts, classes, n_classes).restricted(columns),
+        statistics_of(counts, classes, n_classes).restrict(columns),
         statistics_of(counts[:, columns], classes, n_classes),
     )
     cut = sample_of(counts, classes).restrict(columns, counts.shape[1])
@@ -54,7 +54,7 @@ def test_alignment() -> None:
     """The same counts among more features and classes are those of a matrix with empty columns between."""
     counts, classes = np.array([[1, 0], [2, 3]]), np.array([0, 1])
     wider = np.array([[0, 1, 0, 0], [0, 2, 0, 3]])
-    aligned = statistics_of(counts, classes, 2).aligned(np.array([1, 3]), 4, classes=np.array([0, 2]), n_classes=3)
+    aligned = statistics_of(counts, classes, 2).align(np.array([1, 3]), 4, classes=np.array([0, 2]), n_classes=3)
     assert_equal(aligned, statistics_of(wider, np.array([0, 2]), 3))
 
 

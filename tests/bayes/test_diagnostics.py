@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.diagnostics import MOST_PAIRS, Confused, most_confused
+from nbtext.bayes.diagnostics import MOST_PAIRS, Confusion, count_confusions
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=200)
 
@@ -17,13 +17,13 @@ def test_by_hand() -> None:
     """0 was taken for 2 twice and 2 for 0 once: three together; right answers do not count; of equals the first."""
     classes = np.array([0, 0, 2, 1, 1, 3, 0, 2], dtype=np.int32)
     answers = np.array([2, 2, 0, 1, 3, 2, 0, 2])
-    assert most_confused(classes, answers) == (Confused(0, 2, 2, 1), Confused(1, 3, 1, 0), Confused(2, 3, 0, 1))
+    assert count_confusions(classes, answers) == (Confusion(0, 2, 2, 1), Confusion(1, 3, 1, 0), Confusion(2, 3, 0, 1))
 
 
 def test_nothing_is_confused() -> None:
     """Neither where all is right, nor where there is no document."""
-    assert most_confused(np.arange(5), np.arange(5)) == ()
-    assert most_confused(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)) == ()
+    assert count_confusions(np.arange(5), np.arange(5)) == ()
+    assert count_confusions(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)) == ()
 
 
 @given(pairs=ANSWERS, seed=st.integers(0, 9))
@@ -38,4 +38,4 @@ def test_as_counted_one_by_one(pairs: list[tuple[int, int]], seed: int) -> None:
     }
     order = sorted(expected, key=lambda pair: (-sum(expected[pair]), pair))[:MOST_PAIRS]
     shuffled = np.random.default_rng(seed).permutation(np.array(pairs, dtype=np.int64).reshape(-1, 2))
-    assert most_confused(*shuffled.T) == tuple(Confused(*pair, *expected[pair]) for pair in order)
+    assert count_confusions(*shuffled.T) == tuple(Confusion(*pair, *expected[pair]) for pair in order)

@@ -62,7 +62,7 @@ from table import markdown
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation.label_curves import Ranking
 from nbtext.evaluation.metrics import Evaluation, Evaluator
@@ -208,8 +208,8 @@ def search_rows() -> Iterator[Row]:
     for protocol, name, published, bar in SEARCHES:
         (split,) = protocol.splits()
         chosen = looked_for(split, has_linear=name == "best")
-        classifier = TextClassifier.from_settings(chosen.features, chosen.modelling).fit(*split.training)
-        shown = f"{chosen.modelling.model} {chosen.weighting} {chosen.features.ngrams}"
+        classifier = TextClassifier.from_settings(chosen.features, chosen.model_settings).fit(*split.training)
+        shown = f"{chosen.model_settings.model} {chosen.weighting} {chosen.features.ngrams}"
         yield Row(protocol.name, f"--model {name}: {shown}", accuracy(classifier, split.test), "", published, bar)
 
 
@@ -325,7 +325,7 @@ def cost_rows() -> list[Row]:
         classifier = TextClassifier()
         size = sample_size(classifier.feature_settings, classifier.model_settings)
         start = time.perf_counter()
-        source = open_source([str(corpus("20news") / "train")], ReadingSettings())
+        source = open_source([str(corpus("20news") / "train")], InputSettings())
         tally = count_source(source, classifier.feature_settings, jobs=os.cpu_count() or 1, sample_size=size)
         counted = time.perf_counter()
         classifier.fit_counts(tally)

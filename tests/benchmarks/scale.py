@@ -35,7 +35,7 @@ from material import SEED, corpus, labeled_files
 from measuring import Cost, Step, measure
 
 from nbtext.cluster.work import counts_of, plain_counts
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import MAX_BYTES
 from nbtext.documents.source import open_shard, open_source
 from nbtext.features.settings import FeatureSettings
@@ -227,7 +227,7 @@ def answered(sources: list[str], model: Path) -> None:
 
 def of_shards(sources: list[str]) -> None:
     """What two shards come to, each by itself and together."""
-    source, counting = open_source(sources, ReadingSettings()), CountingTask(FeatureSettings(), SAMPLE_SIZE)
+    source, counting = open_source(sources, InputSettings()), CountingTask(FeatureSettings(), SAMPLE_SIZE)
     corpora, begin = [], time.process_time()
     for shard in source.shards(MAX_BYTES)[:2]:
         tally = plain_counts(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))

@@ -21,7 +21,7 @@ from nbtext.cluster.work import (
     report_of,
 )
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
@@ -68,7 +68,7 @@ def test_tallies_travel_as_plain_data(settings: dict[str, Any]) -> None:
 def test_a_problem_is_no_failure(tmp_path: Path) -> None:
     """A worker gives back what is wrong with a document; sums that it would be part of are none."""
     (tmp_path / "x.txt").write_text("no label\n")
-    source = open_source([str(tmp_path / "x.txt")], ReadingSettings())
+    source = open_source([str(tmp_path / "x.txt")], InputSettings())
     (shard,) = source.shards(100)
     counting = CountingTask(FeatureSettings(), 2)
     record = count_shard(shard, source.settings, counting, TOKEN_VERSIONS)
@@ -81,7 +81,7 @@ def test_a_problem_is_no_failure(tmp_path: Path) -> None:
 def test_a_worker_of_another_version(tmp_path: Path) -> None:
     """Workers whose tokens would be other ones refuse to count and to answer."""
     (tmp_path / "x.txt").write_text("__label__a one\n")
-    source = open_source([str(tmp_path / "x.txt")], ReadingSettings())
+    source = open_source([str(tmp_path / "x.txt")], InputSettings())
     (shard,) = source.shards(100)
     others = ("nbtext 0.0.1", "Unicode 1.0")
     counted = count_shard(shard, source.settings, CountingTask(FeatureSettings(), 2), others)

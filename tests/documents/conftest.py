@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import ByteStream
 
@@ -30,7 +30,7 @@ def opened() -> Callable[..., Source]:
     """Opens paths with some settings."""
 
     def opened(*paths: Path | str, byte_range: Any = None, **settings: Any) -> Source:
-        return open_source([str(path) for path in paths], ReadingSettings(**settings), byte_range=byte_range)
+        return open_source([str(path) for path in paths], InputSettings(**settings), byte_range=byte_range)
 
     return opened
 

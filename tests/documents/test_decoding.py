@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.decoding import Encoding, decode_lines, encoding_of
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 
-UTF8 = encoding_of(ReadingSettings())
-STRICT = encoding_of(ReadingSettings(encoding_errors="strict"))
+UTF8 = encoding_of(InputSettings())
+STRICT = encoding_of(InputSettings(encoding_errors="strict"))
 ENCODINGS = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "latin-1", "cp037", "shift_jis"]
 TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
 

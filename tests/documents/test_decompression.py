@@ -49,13 +49,13 @@ def test_every_format_reads_the_same_when_compressed(
     read: Callable[..., Any], tmp_path: Path, name: str, suffix: str
 ) -> None:
     """Compression changes nothing of a file's documents but their ids; nor does a name without the suffix."""
-    plain, packed, misnamed = tmp_path / name, tmp_path / f"{name}{suffix}", tmp_path / f"z{name}"
+    plain, packed, misnamed_error = tmp_path / name, tmp_path / f"{name}{suffix}", tmp_path / f"z{name}"
     plain.write_text(FILES[name], encoding="utf-8")
     packed.write_bytes(COMPRESSORS[suffix](plain.read_bytes()))
-    misnamed.write_bytes(packed.read_bytes())
+    misnamed_error.write_bytes(packed.read_bytes())
     expected = [(identity.replace(str(plain), ""), *rest) for identity, *rest in read(plain)]
     assert len(expected) == (1 if name == "y.eml" else 2)
-    for path in (packed, misnamed):
+    for path in (packed, misnamed_error):
         assert [(identity.replace(str(path), ""), *rest) for identity, *rest in read(path)] == expected
 
 
@@ -140,10 +140,10 @@ def test_a_bomb_unpacks_in_bounded_memory(tmp_path: Path, suffix: str) -> None:
     code = (
         "import sys, resource\n"
         "from nbtext.documents.source import open_source\n"
-        "from nbtext.documents.settings import ReadingSettings\n"
+        "from nbtext.documents.settings import InputSettings\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "for path, form in ((sys.argv[1], None), (sys.argv[2], 'lines')):\n"
-        "    source = open_source([path], ReadingSettings(max_document_bytes=1_000_000, input_format=form))\n"
+        "    source = open_source([path], InputSettings(max_document_bytes=1_000_000, input_format=form))\n"
         "    print([str(problem) for batch in source.batches() for problem in batch.problems.values()])\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.json_array import read_json_array
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 
 texts = st.text('ab"[]{}, \\\n\u00e9\U0001f600', max_size=12)
@@ -30,7 +30,7 @@ def test_any_array_is_read(
 ) -> None:
     """Written on one line or on many, in blocks of any size, it gives its items."""
     content = json.dumps(items, indent=indent, ensure_ascii=False).encode(codec)
-    settings = ReadingSettings(encoding=codec)
+    settings = InputSettings(encoding=codec)
     blocks = list(read_json_array(stream_of(content, size), ReadOptions(encoding_of(settings), settings)))
     expected = [(f"x:{n}", (item["text"],), item.get("label") or None) for n, item in enumerate(items, 1)]
     assert rows(block.batch() for block in blocks) == expected

@@ -16,7 +16,7 @@ from nbtext.documents.blocks import MAX_LINES, ByteRange, ReadOptions, read_line
 from nbtext.documents.decoding import Encoding, encoding_of
 from nbtext.documents.jsonl import parse_jsonl
 from nbtext.documents.lines import parse_fasttext, parse_lines, read_line_documents
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 
 PARSERS = {"lines": parse_lines, "fasttext": parse_fasttext, "jsonl": parse_jsonl}
@@ -47,7 +47,7 @@ def test_blocks_of_any_size_give_the_same_documents(
     rows: Callable[..., Any], stream_of: Callable[..., Any], form: tuple[str, str], codec: str, size: int, limit: int
 ) -> None:
     """However the bytes arrive, the documents, their ids and their problems are the same; too long lines included."""
-    settings = ReadingSettings(encoding=codec, max_document_bytes=limit)
+    settings = InputSettings(encoding=codec, max_document_bytes=limit)
     data = form[1].encode(codec, "replace")
 
     def documents(size: int) -> Any:

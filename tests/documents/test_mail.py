@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.mail import is_separator, parse_mail
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 
-UTF8 = encoding_of(ReadingSettings())
+UTF8 = encoding_of(InputSettings())
 
 
 def text_of(content: bytes | str, name: str = "text") -> str:

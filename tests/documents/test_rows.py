@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from nbtext.documents.formats import FORMATS
 from nbtext.documents.rows import AddedColumns, Column, Target
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError
 
-READING = ReadingSettings(keeps_rows=True)
+READING = InputSettings(keeps_rows=True)
 
 
 class Kept(io.BytesIO):

@@ -18,16 +18,16 @@ import pytest
 
 from nbtext.documents.matrix import Matrix, save_matrix
 from nbtext.documents.names import pack_names
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.documents.streams import is_matrix
 from nbtext.errors import InputError, SettingsError
 
 READ = """
 import sys, json
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-source = open_source(["-"], ReadingSettings(**json.loads(sys.argv[1])))
+source = open_source(["-"], InputSettings(**json.loads(sys.argv[1])))
 for batch in source.batches():
     for row, (identity, text, label) in enumerate(zip(batch.ids, batch.columns[0], batch.labels)):
         print(json.dumps([identity, text, label, source.is_live]), flush=True)
@@ -107,7 +107,7 @@ def test_a_binary_file_is_refused(read: Callable[..., Any], tmp_path: Path, cont
 def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], where: str) -> None:
     """Unknown choices are wrong usage."""
     with pytest.raises(SettingsError) as caught:
-        open_source([str(tmp_path)], ReadingSettings(**settings))
+        open_source([str(tmp_path)], InputSettings(**settings))
     assert caught.value.where == where
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.formats import FORMATS
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 
 NUMBERED = {"text_field": ("2",), "label_field": "1"}
@@ -44,7 +44,7 @@ def test_blocks_of_any_size_give_the_same_rows(
     """However the bytes of a table arrive, broken ones too, its rows are the same."""
     delimiter = "," if form == "csv" else "\t"
     content = "\n".join(map(delimiter.join, [("label", "text"), *table])).encode()
-    settings = ReadingSettings()
+    settings = InputSettings()
 
     def outcome(size: int) -> Any:
         blocks = FORMATS[form].load_reader()(stream_of(content, size), ReadOptions(encoding_of(settings), settings))
@@ -63,7 +63,7 @@ def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Ca
     from nbtext.documents.delimited import LineFeed, read_tsv_records
 
     stream = stream_of(content.encode(), 7)
-    encoding = encoding_of(ReadingSettings())
+    encoding = encoding_of(InputSettings())
     feed = LineFeed(read_line_blocks(read_raw_blocks(stream), encoding, 1000, position=lambda: 0), encoding, 1000)
     assert [record.columns for record in read_tsv_records(feed) if record.columns] == by_the_rule(content)
 

@@ -8,7 +8,7 @@ from outcomes_by_chance import outcomes_of, recorded
 from scipy import stats
 
 from nbtext.evaluation import bootstrap
-from nbtext.evaluation.bootstrap import bias_corrected, compute_intervals, resample
+from nbtext.evaluation.bootstrap import bias_corrected_interval, compute_intervals, resample
 
 
 def test_figures_are_those_of_the_evaluation() -> None:
@@ -59,12 +59,12 @@ def test_of_very_many_documents(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bias_is_corrected() -> None:
     """Where replicates lie above the value on the whole, the interval is moved down."""
     replicates = np.random.default_rng(1).normal(0.3, 1.0, 20_000)
-    low, high = bias_corrected(0.0, replicates)
+    low, high = bias_corrected_interval(0.0, replicates)
     assert (low + high) / 2 == pytest.approx(-0.3, abs=0.1)
-    low, high = bias_corrected(0.3, replicates)
+    low, high = bias_corrected_interval(0.3, replicates)
     assert (low, high) == pytest.approx((0.3 - 1.96, 0.3 + 1.96), abs=0.1)
 
 
 def test_all_right() -> None:
     """Where every answer is right, there is nothing to draw."""
-    assert bias_corrected(1.0, np.ones(1000)) == (1.0, 1.0)
+    assert bias_corrected_interval(1.0, np.ones(1000)) == (1.0, 1.0)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.comparison import Candidate, Comparison, compare_models, mcnemar
@@ -25,7 +25,7 @@ LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
 
 
 def read(part: str) -> Source:
-    return open_source([str(LETTERS / part)], ReadingSettings())
+    return open_source([str(LETTERS / part)], InputSettings())
 
 
 @pytest.fixture(scope="module")
@@ -133,12 +133,12 @@ def test_any_number_of_threads(candidates: list[Candidate]) -> None:
 def test_silence_and_strangers(tmp_path: Path, candidates: list[Candidate]) -> None:
     """A document without a word is a wrong answer of every model; one without a label is refused."""
     (tmp_path / "texts.csv").write_text("text,label\nparking,parking\n!,taxes\nnever heard,unknown\n")
-    found = compared(candidates, open_source([str(tmp_path / "texts.csv")], ReadingSettings()))
+    found = compared(candidates, open_source([str(tmp_path / "texts.csv")], InputSettings()))
     assert found.results[0].metrics["accuracy"].value == pytest.approx(1 / 3)
     assert "unknown" in found.labels
     (tmp_path / "texts.csv").write_text("text,label\nparking,\n")
     with pytest.raises(InputError, match="the document has no label"):
-        compared(candidates, open_source([str(tmp_path / "texts.csv")], ReadingSettings()))
+        compared(candidates, open_source([str(tmp_path / "texts.csv")], InputSettings()))
 
 
 def test_one_model_alone(candidates: list[Candidate]) -> None:

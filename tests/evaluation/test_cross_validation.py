@@ -69,7 +69,7 @@ def test_equals_refits(options: dict) -> None:
     columns = {j: int(term[1:]) for j, term in enumerate(tally.vocabulary) if term.startswith("n")}
     numbers = [columns[j] for j in tally.sample.indices.tolist() if j in columns]
     found = list(
-        cross_validate(tally, folds, features=classifier.feature_settings, modelling=classifier.model_settings)
+        cross_validate(tally, folds, features=classifier.feature_settings, model_settings=classifier.model_settings)
     )
     for fold, predictions in enumerate(found):
         training = [numbers[i] for i in np.flatnonzero(folds != fold)]
@@ -86,7 +86,7 @@ def test_a_label_that_is_only_in_one_fold() -> None:
     texts, labels = [*TEXTS, "unique words here"], [*LABELS, "lonely"]
     tally = tally_of(texts, labels, FeatureSettings())
     folds = stratified_folds(tally.sample.classes, 4, seed=1)
-    found = list(cross_validate(tally, folds, features=FeatureSettings(), modelling=ModelSettings()))
+    found = list(cross_validate(tally, folds, features=FeatureSettings(), model_settings=ModelSettings()))
     (without,) = [predictions for predictions in found if "lonely" in predictions.true_labels]
     assert "lonely" not in without.classes
     assert all("lonely" in predictions.classes for predictions in found if predictions is not without)

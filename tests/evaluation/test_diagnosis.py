@@ -11,7 +11,7 @@ import pytest
 from outcomes_by_chance import recorded
 
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation.confusions import find_common_words, order_by_confusion
 from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, diagnose
@@ -25,14 +25,14 @@ LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
 
 @pytest.fixture(scope="module")
 def classifier() -> TextClassifier:
-    return TextClassifier().fit_source(open_source((str(LETTERS / "train"),), ReadingSettings()))
+    return TextClassifier().fit_source(open_source((str(LETTERS / "train"),), InputSettings()))
 
 
 @pytest.fixture(scope="module")
 def judged(classifier: TextClassifier) -> tuple[Evaluation, Diagnosis]:
     """The letters, by a model of their other half."""
     error_log, evaluator = ErrorLog(), Evaluator()
-    source = open_source((str(LETTERS / "test"),), ReadingSettings())
+    source = open_source((str(LETTERS / "test"),), InputSettings())
     evaluator.add_all(error_log.record_all(predict_by_model(classifier.fitted_, source, jobs=1)))
     evaluation = evaluator.evaluation()
     return evaluation, diagnose(error_log, evaluation, classifier.model_)

@@ -53,7 +53,7 @@ def test_the_worst_mistakes() -> None:
     """Those that were surest, the surest first."""
     error_log, evaluator, probabilities, true = recorded(600, 4)
     wrong = sorted((-row.max(), place) for place, row in enumerate(probabilities) if row.argmax() != true[place])
-    worst = [each.id for _, each in error_log.mistakes.ranked()]
+    worst = [each.id for _, each in error_log.mistakes.rank_examples()]
     assert worst == [f"document {place}" for _, place in wrong[: module.N_TOP]]
     assert evaluator.evaluation().documents == 600
 
@@ -126,4 +126,4 @@ def test_the_worst_are_few() -> None:
     worst = TopExamples(3)
     for place, rank in enumerate([1, 5, 2, 5, 5, 0]):
         worst.add(place, rank, lambda place=place: example(str(place)))  # type: ignore[misc]
-    assert [(rank, each.id) for rank, each in worst.ranked()] == [(5, "1"), (5, "3"), (5, "4")]
+    assert [(rank, each.id) for rank, each in worst.rank_examples()] == [(5, "1"), (5, "3"), (5, "4")]

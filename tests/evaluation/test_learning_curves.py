@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
 from nbtext.evaluation.learning_curves import compute_learning_curves, growing_order, part_of
@@ -58,7 +58,7 @@ def test_every_beginning_is_stratified(drawn: list[int], seed: int) -> None:
 def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str, object]) -> None:
     """The same scorer, choice and features as if no other document had been read."""
     texts, labels = texts_of(40)
-    features, modelling = FeatureSettings(**options), ModelSettings(model=model)  # type: ignore[arg-type]
+    features, model_settings = FeatureSettings(**options), ModelSettings(model=model)  # type: ignore[arg-type]
     everything = tally_of_texts(texts, labels, features)
     documents = np.arange(0, 40, 2)
     part, _ = part_of(everything, documents, has_own_vocabulary=everything.vocabulary is not None)
@@ -73,10 +73,10 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
         }
         chosen = [rows[hash_] for hash_ in part.sample.hashes]
     assert len(chosen) == 20
-    alone = TextClassifier.from_settings(features, modelling).fit(
+    alone = TextClassifier.from_settings(features, model_settings).fit(
         [texts[i] for i in chosen], [labels[i] for i in chosen]
     )
-    ours = TextClassifier.from_settings(features, modelling).fit_counts(part)
+    ours = TextClassifier.from_settings(features, model_settings).fit_counts(part)
     assert ours.fitted_.vocabulary == alone.fitted_.vocabulary
     np.testing.assert_allclose(ours.predict_log_proba(texts), alone.predict_log_proba(texts), atol=1e-12)
 
@@ -90,13 +90,14 @@ def test_the_whole_corpus_is_training_and_evaluating() -> None:
     train, test = (str(letters / half) for half in ("train", "test"))
     features = FeatureSettings()
     corpora = [
-        count_source(open_source([path], ReadingSettings()), features, jobs=1, sample_size=None)
-        for path in (train, test)
+        count_source(open_source([path], InputSettings()), features, jobs=1, sample_size=None) for path in (train, test)
     ]
     curves = CurveSettings(models=("multinomial",), sizes=(336,), seeds=1)
-    found = compute_learning_curves(corpora[0], curves, features=features, modelling=[ModelSettings()], test=corpora[1])
+    found = compute_learning_curves(
+        corpora[0], curves, features=features, model_settings=[ModelSettings()], test=corpora[1]
+    )
     classifier, evaluator = TextClassifier().fit_counts(corpora[0]), Evaluator()
-    for predictions in predict_source(classifier.fitted_, open_source([test], ReadingSettings()), jobs=1):
+    for predictions in predict_source(classifier.fitted_, open_source([test], InputSettings()), jobs=1):
         evaluator.add(predictions)
     (point,) = found.points
     assert point.mean("accuracy") == evaluator.evaluation().metrics["accuracy"]
@@ -110,9 +111,10 @@ def test_any_number_of_threads() -> None:
     features = FeatureSettings()
     tally = tally_of_texts(texts, labels, features)
     curves = CurveSettings(models=("bernoulli", "multinomial"), sizes=(30, 10), seeds=3)
-    modelling = [ModelSettings(model=name) for name in curves.models]
+    model_settings = [ModelSettings(model=name) for name in curves.models]
     found = [
-        compute_learning_curves(tally, curves, features=features, modelling=modelling, jobs=jobs) for jobs in (1, 3)
+        compute_learning_curves(tally, curves, features=features, model_settings=model_settings, jobs=jobs)
+        for jobs in (1, 3)
     ]
     assert found[0] == found[1]
     assert [(p.size, p.model) for p in found[0].points] == [
@@ -134,7 +136,7 @@ def test_settings_that_make_no_sense() -> None:
             tally,
             CurveSettings(models=("multinomial",), sizes=(10,)),
             features=FeatureSettings(),
-            modelling=[ModelSettings()],
+            model_settings=[ModelSettings()],
         )
 
 
@@ -144,7 +146,7 @@ def test_every_form(form: str) -> None:
     texts, labels = texts_of(30)
     tally = tally_of_texts(texts, labels, FeatureSettings())
     curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
-    found = compute_learning_curves(tally, curves, features=FeatureSettings(), modelling=[ModelSettings()])
+    found = compute_learning_curves(tally, curves, features=FeatureSettings(), model_settings=[ModelSettings()])
     text = format_learning_curves(found, output_format=form)
     assert "multinomial" in text
     assert "20" in text

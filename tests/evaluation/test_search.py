@@ -35,9 +35,9 @@ def found(*, budget: int = 1000, with_linear: bool = False) -> Search:
 def test_cheap_candidates_come_first() -> None:
     """Words before pairs, counting models before linear ones, parts of words last and only among all."""
     listed = list_candidates(*USUAL, given=(), with_linear=True)
-    assert [listed[0].modelling.model, listed[0].features.ngrams] == ["multinomial", (1, 1)]
+    assert [listed[0].model_settings.model, listed[0].features.ngrams] == ["multinomial", (1, 1)]
     assert listed[-1].features.analyzer == "char_wb"
-    models = [candidate.modelling.model for candidate in listed]
+    models = [candidate.model_settings.model for candidate in listed]
     assert not {"nbsvm", "logistic"} & set(models[: models.index("nbsvm")])
     counting = list_candidates(*USUAL, given=(), with_linear=False)
     assert [candidate.features.ngrams for candidate in counting] == [(1, 1)] * 6 + [WORD_PAIRS] * 6
@@ -56,7 +56,7 @@ def test_what_is_given_is_kept(features: FeatureSettings, given: set[str]) -> No
     """N-grams are tried only where words can be told from pairs, and where the user named none."""
     listed = list_candidates(features, ModelSettings(smoothing=0.5), given=given, with_linear=False)
     assert {candidate.features.ngrams for candidate in listed} == {features.ngrams}
-    assert {candidate.modelling.smoothing for candidate in listed} == {0.5}
+    assert {candidate.model_settings.smoothing for candidate in listed} == {0.5}
     weighted = list_candidates(FeatureSettings(tf="log"), ModelSettings(), given={"tf"}, with_linear=False)
     assert {candidate.features.tf for candidate in weighted} == {"log"}
 
@@ -97,7 +97,9 @@ def test_leave_one_out_where_all_have_it() -> None:
     listed = list_candidates(features, ModelSettings(), given={"tf"}, with_linear=False)
     one = search_settings(listed, counted, has_time=lambda: True)
     assert one.estimate == "leave-one-out"
-    best = fit_model(counted(one.best.candidate.features), one.best.candidate.features, one.best.candidate.modelling)
+    best = fit_model(
+        counted(one.best.candidate.features), one.best.candidate.features, one.best.candidate.model_settings
+    )
     assert best.estimate is not None
     assert one.best.accuracy == best.estimate.accuracy
 
@@ -119,7 +121,9 @@ def test_of_equally_accurate_ones_the_one_with_less_loss() -> None:
 def test_linear_models_are_tried_with_their_own_penalties() -> None:
     """Each chosen by folds."""
     trials = found(with_linear=True).results
-    assert {trial.candidate.modelling.C for trial in trials if trial.candidate.modelling.is_linear} == {"auto"}
+    assert {trial.candidate.model_settings.C for trial in trials if trial.candidate.model_settings.is_linear} == {
+        "auto"
+    }
 
 
 def test_too_few_documents() -> None:

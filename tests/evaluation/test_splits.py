@@ -104,7 +104,7 @@ def test_equals_refits(is_forward: bool) -> None:
             tally,
             deal,
             features=classifier.feature_settings,
-            modelling=classifier.model_settings,
+            model_settings=classifier.model_settings,
             is_forward=is_forward,
         )
     )

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.export.formats import export
-from nbtext.model.fitted_model import trained_model
+from nbtext.model.fitted_model import make_trained_model
 from nbtext.text_classifier import TextClassifier
 
 PAGE = Path(__file__).parents[2] / "nbtext" / "guides" / "python.md"
@@ -79,4 +79,4 @@ def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loade
     reading = replace(
         reading, scorer=scorer, log_prior=moved, unlabeled=Unlabeled("em", 1, 1.0, tuple(moved.tolist()), ())
     )
-    check(TextClassifier.from_model(trained_model(reading, tally)), corpus, tmp_path / "m", loader)
+    check(TextClassifier.from_model(make_trained_model(reading, tally)), corpus, tmp_path / "m", loader)

@@ -108,7 +108,7 @@ def test_a_tally_adds_up_documents_by_class(
     half = len(texts) // 2
     for part in (slice(0, half), slice(half, None)):
         numbers = np.arange(len(texts[part])).astype(object)
-        kept = counting.tally([texts[part]], np.array(classes[part], dtype=np.int32), ALL, numbers)
+        kept = counting.count([texts[part]], np.array(classes[part], dtype=np.int32), ALL, numbers)
         assert kept.classes.tolist() == [label for label in classes[part] if label >= 0]
         assert kept.groups is not None
         assert kept.groups.tolist() == [i for i, label in enumerate(classes[part]) if label >= 0]
@@ -139,7 +139,7 @@ def test_a_document_hash_depends_on_its_counts_alone(
     """mix64 of the sum of its terms' hashes, whichever documents were counted before."""
     growing = counter(settings)
     growing.rows([["other words before, été"]])
-    kept = growing.tally([texts], np.zeros(len(texts), dtype=np.int32), ALL)
+    kept = growing.count([texts], np.zeros(len(texts), dtype=np.int32), ALL)
     for text, value in zip(texts, kept.hashes.tolist(), strict=True):
         counts = Counter(Analyzer(settings)(text))
         total = sum(n * h for n, h in zip(counts.values(), term_hashes(counts).tolist(), strict=True)) % 2**64
@@ -153,11 +153,11 @@ def test_a_tally_keeps_the_documents_below_the_bound(counting_kernel: str, bits:
     settings = FeatureSettings(hash_bits=bits)
     classes = np.arange(50, dtype=np.int32) % 3 - 1
     numbers = np.arange(50).astype(object)
-    everything = counter(settings).tally([texts], classes, ALL, numbers)
-    assert len(counter(settings).tally([texts], classes, 0)) == 0
+    everything = counter(settings).count([texts], classes, ALL, numbers)
+    assert len(counter(settings).count([texts], classes, 0)) == 0
     bound = int(np.median(everything.hashes))
     growing = counter(settings)
-    kept = growing.tally([texts], classes, bound, numbers)
+    kept = growing.count([texts], classes, bound, numbers)
     below = everything.hashes < bound
     assert everything.groups is not None
     assert kept.groups is not None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nbtext.features import plain as room
 from nbtext.features.document_counts import DocumentCounts, concatenate
-from nbtext.features.plain import ClassTally
+from nbtext.features.plain import ClassCounter
 
 DOCUMENTS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=12)
 
@@ -68,7 +68,7 @@ def test_a_tally_is_the_sum_by_feature_and_class(block: int) -> None:
     @given(DOCUMENTS, st.randoms(use_true_random=False))
     def check(documents: list[dict[int, int]], random: st.random.Random) -> None:
         classes = [random.randrange(3) for _ in documents]
-        tally = ClassTally()
+        tally = ClassCounter()
         for document, label in zip(documents, classes, strict=True):
             tally.add(rows_of([document]), np.array([label], dtype=np.int32))
         rank = np.array(random.sample(range(10), 10), dtype=np.int32)

@@ -167,7 +167,7 @@ def test_tallies_are_those_of_the_reference(
     columns = columns_of(settings, texts)
     for part in (classes[: len(texts)], classes[-len(texts) :] if texts else []):
         labels = np.array(part, dtype=np.int32)
-        kept, plainly_kept = compiled.tally(columns, labels, keep_below), plain.tally(columns, labels, keep_below)
+        kept, plainly_kept = compiled.count(columns, labels, keep_below), plain.count(columns, labels, keep_below)
         (_, rank), (_, plain_rank) = compiled.vocabulary(), plain.vocabulary()
         assert_same(arrays_of(kept.arrange(rank)), arrange_plainly(plainly_kept, plain_rank))
     assert_same(compiled.class_counts(), plain.class_counts())
@@ -214,7 +214,7 @@ def test_the_worlds_languages_are_counted_as_by_the_reference(
     texts += json.loads((corpora("blns") / "blns.json").read_text("utf-8"))
     compiled, plain = both(settings)
     labels = np.arange(len(texts), dtype=np.int32) % 7
-    kept, plainly_kept = compiled.tally([texts], labels, ALL), plain.tally([texts], labels, ALL)
+    kept, plainly_kept = compiled.count([texts], labels, ALL), plain.count([texts], labels, ALL)
     (vocabulary, rank), (plain_vocabulary, plain_rank) = compiled.vocabulary(), plain.vocabulary()
     assert vocabulary == plain_vocabulary
     assert_same(arrays_of(kept.arrange(rank)), arrange_plainly(plainly_kept, plain_rank))
@@ -258,7 +258,7 @@ def test_thousands_of_classes_are_counted_apart() -> None:
     texts = [f"everybody class{label} tenth{label % 300} {'half ' * (label % 2)}" for label in classes.tolist()]
     counting = kernel.Counter()
     for start in range(0, len(texts), 500):
-        counting.tally([texts[start : start + 500]], classes[start : start + 500], 0)
+        counting.count([texts[start : start + 500]], classes[start : start + 500], 0)
     counts, columns = counting.class_counts(), counting.vocabulary()[0].columns
     shares = {
         word: slice(*counts.indptr[columns[word] : columns[word] + 2])

@@ -46,7 +46,7 @@ def test_the_longest_token(counting_kernel: str, character: str, excess: int) ->
         assert other.rows([[text, "one"]]).n_tokens.tolist() == [len(expected), 1]
         assert other.take_too_long() == left_out
     tallied = counter(FeatureSettings(ngrams=(1, 2)))
-    tallied.tally([[text, "one"]], classes, 0)
+    tallied.count([[text, "one"]], classes, 0)
     assert tallied.take_too_long() == left_out
 
 

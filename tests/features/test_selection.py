@@ -18,7 +18,7 @@ from nbtext.features.selection import (
     document_frequency_limits,
     is_selective,
     mutual_information,
-    selected_columns,
+    select_columns,
 )
 from nbtext.features.settings import FeatureSettings
 
@@ -101,7 +101,7 @@ def test_the_columns_that_are_kept(options: dict[str, Any], expected: list[int])
     """Each limit as its help says, ties by the order of names."""
     sums, class_documents = counted(CORPUS, LABELS)
     settings = FeatureSettings(**options)
-    assert selected_columns(sums, class_documents, settings).tolist() == expected
+    assert select_columns(sums, class_documents, settings).tolist() == expected
     assert is_selective(settings) == (repr(options) not in ("{}", "{'max_df': 1.0}"))
 
 
@@ -112,7 +112,7 @@ def test_equal_scores_are_equal_whatever_their_last_bit() -> None:
         counts[:3, 0] = counts[7:10, 1] = 1
         sums, class_documents = counted(counts[:, ::-1] if mirrored else counts, np.repeat([0, 1], 7))
         for criterion in ("mi", "chi2"):
-            assert selected_columns(sums, class_documents, FeatureSettings(select=(criterion, 1))).tolist() == [0]
+            assert select_columns(sums, class_documents, FeatureSettings(select=(criterion, 1))).tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -133,17 +133,17 @@ def test_limits_that_make_no_sense_are_refused(options: dict[str, Any], error: t
     """Each error names the option and says what would help."""
     sums, class_documents = counted(CORPUS, LABELS)
     with pytest.raises(error, match=message):
-        selected_columns(sums, class_documents, FeatureSettings(**options))
+        select_columns(sums, class_documents, FeatureSettings(**options))
 
 
 def test_nothing_can_be_selected_from_nothing() -> None:
     """Documents without any feature, and labels without a difference, are errors."""
     nothing = ClassCounts(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
     with pytest.raises(ModelError, match="no document contains a feature"):
-        selected_columns(nothing, np.array([3]), FeatureSettings())
+        select_columns(nothing, np.array([3]), FeatureSettings())
     sums, class_documents = counted(CORPUS, np.zeros(4, dtype=np.int64))
     with pytest.raises(ModelError, match="--select: mi needs documents of two labels"):
-        selected_columns(sums, class_documents, FeatureSettings(select=("mi", 1)))
+        select_columns(sums, class_documents, FeatureSettings(select=("mi", 1)))
 
 
 def test_a_share_of_the_documents_is_not_rounded() -> None:

@@ -23,5 +23,5 @@ def test_a_restricted_vocabulary_has_those_terms(terms: set[str], data: st.DataO
     """In the same order."""
     vocabulary = Vocabulary.from_terms(terms)
     kept = sorted(data.draw(st.sets(st.sampled_from(range(len(terms)))))) if terms else []
-    restricted = vocabulary.restricted(np.array(kept, dtype=np.int64))
+    restricted = vocabulary.restrict(np.array(kept, dtype=np.int64))
     assert restricted == Vocabulary.from_terms(vocabulary.terms[column] for column in kept)

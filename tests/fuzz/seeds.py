@@ -14,7 +14,7 @@ import targets
 from nbtext.artifact import model as model_file
 from nbtext.artifact.stream import DIGEST_BYTES
 from nbtext.documents.matrix import write_matrix
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.matrices import vectorize_source
@@ -88,7 +88,7 @@ def _matrix(settings: FeatureSettings) -> bytes:
     text = "".join(f'{{"text": "{a}", "label": "{b}"}}\n' for a, b in zip(TEXTS[:4], LABELS, strict=False))
     file = io.BytesIO()
     with targets.file_of(text.encode()) as path:
-        source = open_source([path], ReadingSettings(input_format="jsonl"))
+        source = open_source([path], InputSettings(input_format="jsonl"))
         write_matrix(vectorize_source(source, settings), file, form="npz")
     return file.getvalue()
 

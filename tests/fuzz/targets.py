@@ -20,7 +20,7 @@ from nbtext.artifact import storage
 from nbtext.documents import jsonl as jsonl_reader
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix import load_matrix
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import InputError, NbtextError
 from nbtext.features.counting import counter
@@ -80,7 +80,7 @@ def matrix(data: bytes) -> None:
 def _documents(data: bytes, input_format: str) -> list[Any]:
     """All documents of a file, by the settings that its first two bytes say."""
     first, second = (*data[:2], 0, 0)[:2]
-    settings = ReadingSettings(
+    settings = InputSettings(
         input_format=input_format,
         encoding=ENCODINGS[first & 7],
         encoding_errors="strict" if first & 8 else "replace",
@@ -146,7 +146,7 @@ def lines(data: bytes) -> None:
     for input_format in ("lines", "fasttext"):
         _outcome(data, input_format)
     with file_of(data) as path, suppress(NbtextError):
-        for _ in open_source([path], ReadingSettings(encoding_errors="strict")).documents():
+        for _ in open_source([path], InputSettings(encoding_errors="strict")).documents():
             pass
 
 
@@ -157,7 +157,7 @@ def kernel(data: bytes) -> None:
     classes = np.array([number % 3 - (number % 5 == 4) for number in range(len(texts))], dtype=np.int32)
     answers = []
     for counting in (counter(settings), PlainCounter(settings)):
-        kept = counting.tally(columns, classes, ALL if len(texts) & 1 else 2**63)
+        kept = counting.count(columns, classes, ALL if len(texts) & 1 else 2**63)
         vocabulary, rank = counting.vocabulary() if settings.hash_bits is None else (None, np.arange(1 << 9))
         answers.append((_named(kept, rank), kept.classes, kept.hashes, *counting.class_counts(), vocabulary))
     _assert_same(*answers)

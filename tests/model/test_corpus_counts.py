@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_shard, open_source
 from nbtext.errors import InputError
 from nbtext.features.settings import FeatureSettings
@@ -146,7 +146,7 @@ def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> No
     """A shard's tally by itself, added up in any tree, is the tally of the source in threads; the sample too."""
     lines = [json.dumps({"text": f"w{n % 97} w{n * n % 101}", "label": "ab"[n % 2]}) for n in range(500)]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
-    source = open_source([str(tmp_path / "x.jsonl")], ReadingSettings())
+    source = open_source([str(tmp_path / "x.jsonl")], InputSettings())
     task = CountingTask(PLAIN, 30)
     parts = [
         task.count(open_shard(shard, source.settings).blocks(), lambda *_: None) for shard in source.shards(n_bytes)

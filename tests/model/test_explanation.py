@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import models_to_compare
@@ -108,7 +108,7 @@ def classifier_of(options: dict[str, Any]) -> TextClassifier:
 @pytest.fixture(scope="module")
 def thousand(corpora: Callable[[str], Path]) -> tuple[list[str], list[str]]:
     """250 texts of each of four groups, and their labels."""
-    settings = ReadingSettings(encoding="latin-1", input_format="files")
+    settings = InputSettings(encoding="latin-1", input_format="files")
     texts, labels = [], []
     for group in LECTURE:
         folder = corpora("20news").resolve() / "train" / group

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation.metrics import Evaluator
 from nbtext.features.settings import FeatureSettings
@@ -17,7 +17,7 @@ from nbtext.model.source_counting import count_source
 from nbtext.model.source_prediction import predict_source
 from nbtext.text_classifier import TextClassifier
 
-LATIN_1 = ReadingSettings(encoding="latin-1")
+LATIN_1 = InputSettings(encoding="latin-1")
 SMOOTHINGS = (1.0, 0.1, 0.01, 0.001)
 # scikit-learn 1.9.1, by-date split, headers kept, default tokens; one for each smoothing. 0.80815 is 6,087 of 7,532
 # documents, as scikit-learn has it too (noted elsewhere as 0.80819, which is no whole number of documents).

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbtext.documents.batch import Batch
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
@@ -253,7 +253,7 @@ NEWSGROUPS: list[dict[str, Any]] = [
 @pytest.fixture(scope="module")
 def news(corpora: Callable[[str], Path]) -> Documents:
     """The training half of 20 Newsgroups, and the labels."""
-    source = open_source([str(corpora("20news") / "train")], ReadingSettings())
+    source = open_source([str(corpora("20news") / "train")], InputSettings())
     return [(document.text, str(document.label)) for document in source.documents()]
 
 

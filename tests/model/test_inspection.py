@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import SettingsError
 from nbtext.features.hashing import buckets
@@ -41,7 +41,7 @@ def lecture(corpora: Callable[[str], Path]) -> TextClassifier:
     folders = [str(corpora("20news").resolve() / "train" / group) for group in LECTURE]
     texts, labels = [], []
     for folder in folders:
-        for document in open_source([folder], ReadingSettings(encoding="latin-1", input_format="files")).documents():
+        for document in open_source([folder], InputSettings(encoding="latin-1", input_format="files")).documents():
             texts.append(document.text)
             labels.append(Path(folder).name)
     return TextClassifier(model="bernoulli", smoothing=1.0).fit(texts, labels)
@@ -117,7 +117,7 @@ def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
     """Each column is named by the words that are hashed to it, the most frequent first; two columns hold five words."""
     classifier = TextClassifier(hash_bits=1, smoothing=1.0).fit(*CHINA)
     (tmp_path / "texts.txt").write_text("\n".join(CHINA[0]))
-    source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
+    source = open_source([str(tmp_path / "texts.txt")], InputSettings())
     names = invert_hashes(classifier.model_, source)
     words = ["chinese", "beijing", "japan", "macao", "shanghai", "tokyo"]  # by falling frequency, then the alphabet
     for column in (0, 1):
@@ -129,7 +129,7 @@ def test_hashed_features_have_the_words_of_texts(tmp_path: Path) -> None:
         for feature in label.features
     }
     assert shown == set(names.values())
-    source = open_source([str(tmp_path / "texts.txt")], ReadingSettings())
+    source = open_source([str(tmp_path / "texts.txt")], InputSettings())
     with pytest.raises(SettingsError, match="are not hashed"):
         invert_hashes(TextClassifier().fit(*CHINA).model_, source)
 
@@ -210,7 +210,7 @@ def test_a_matrix(tmp_path: Path) -> None:
     """Its shape, what its entries are, its labels and what was not as usual when it was made."""
     (tmp_path / "texts.csv").write_text("text,label\nred sun,warm\nblue sea,cold\nblue blue,cold\n")
     matrix = vectorize_source(
-        open_source([str(tmp_path / "texts.csv")], ReadingSettings()), FeatureSettings(ngrams=(1, 2))
+        open_source([str(tmp_path / "texts.csv")], InputSettings()), FeatureSettings(ngrams=(1, 2))
     )
     found = inspect_matrix(matrix)
     assert (found.documents, found.features, found.entries, found.kind) == (3, 7, 8, "counts")

@@ -9,7 +9,7 @@ import pytest
 
 from nbtext.bayes import smoothing
 from nbtext.bayes.settings import ModelSettings
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation import cross_validation as folds
 from nbtext.evaluation import metrics
@@ -43,7 +43,7 @@ def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.Fi
     )
 
     def answers(jobs: int) -> tuple[list[int], list[str], list[str | None], list[str | None], np.ndarray]:
-        predictions = list(predict_source(classifier.fitted_, open_source([str(path)], ReadingSettings()), jobs=jobs))
+        predictions = list(predict_source(classifier.fitted_, open_source([str(path)], InputSettings()), jobs=jobs))
         ids = [identity for each in predictions for identity in each.ids]
         labels = [label for each in predictions for label in each.labels]
         reasons = [reason for each in predictions for reason in each.reasons]
@@ -60,9 +60,9 @@ def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.Fi
 
 def evaluated(path: Path) -> Evaluation:
     evaluator = Evaluator()
-    source = open_source([str(path)], ReadingSettings())
+    source = open_source([str(path)], InputSettings())
     for predictions in cross_validate_source(
-        source, FoldSettings(folds=5), features=FeatureSettings(), modelling=ModelSettings()
+        source, FoldSettings(folds=5), features=FeatureSettings(), model_settings=ModelSettings()
     ):
         evaluator.add(predictions)
     return evaluator.evaluation()

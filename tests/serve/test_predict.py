@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.settings import ReadingSettings
+from nbtext.documents.settings import InputSettings
 from nbtext.serve.bodies import LineSplitter, dumps, parse_documents
 from nbtext.text_classifier import TextClassifier
 
@@ -313,7 +313,7 @@ def test_any_body_is_documents_or_refused(body: bytes) -> None:
     from starlette.exceptions import HTTPException
 
     try:
-        batch, _ = parse_documents(body, "application/json", "utf-8", ReadingSettings(), 100)
+        batch, _ = parse_documents(body, "application/json", "utf-8", InputSettings(), 100)
     except HTTPException as error:
         assert error.status_code in (400, 413)
     else:
