@@ -44,7 +44,7 @@ RUN_OPTIONS = (
     "--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--output", "--report", "--fail-under",
     "--force",
 )  # fmt: skip
-DECISIONS = DECISION_STAGE.without("explain")
+DECISIONS = DECISION_STAGE.without("explain", "top_k")
 MODELS = MODEL_STAGE.without("keep_sample")
 
 

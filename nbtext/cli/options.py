@@ -115,6 +115,9 @@ DECISION_STAGE = stage(
     Option("--threshold", type=LABEL_SHARE, multiple=True,
            help="Predict LABEL where its probability is at least P, and otherwise the most probable other label; may "
            "be repeated. Of several labels that reach their thresholds, the most probable one is predicted."),
+    Option("--top-k", type=int, metavar="K",
+           help="Add the K most probable labels with their probabilities. In jsonl and json, `scores` holds only "
+           "these."),
     Option("--explain", type=int, metavar="N",
            help="Add the N features with the largest contributions to each record. Needs --to jsonl or json."),
 )  # fmt: skip

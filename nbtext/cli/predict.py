@@ -66,7 +66,8 @@ COLUMN_STAGE = stage(
     RUN_STAGE,
     VERBOSE,
     DEBUG,
-    common="-m -o --to --add-columns --resume --min-probability --coverage --explain --input-format --text-field -j",
+    common="-m -o --to --add-columns --resume --min-probability --coverage --top-k --explain --input-format "
+    "--text-field -j",
     example="nbtext predict corpora/letters/test -m letters.joblib --to jsonl",
     notes="With --cluster, -o may be a directory. Then one file is written for each shard of SOURCE.\n\n"
     "Memory holds the model and a few batches of documents.",
@@ -129,7 +130,7 @@ def predict(
         predictions = predict_source(fitted, rest, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         if rank is not None:
             predictions = _rank(predictions)
-        write_predictions(predictions, file, output_format=chosen, with_sets=decisions.coverage is not None)
+        write_predictions(predictions, file, output_format=chosen, decisions=decisions)
 
 
 def _check_columns(output_format: str | None, *, resume: bool, rank: str | None, cluster: ClusterSettings) -> None:
@@ -204,12 +205,11 @@ def _open_output(
 
     with resumable_output(output) as file:
         predict_batch = batch_predictor(fitted, decisions)
-        has_sets = decisions.coverage is not None
         records = ResumedRecords(
             file,
             predict_batch,
             output_format=output_format,
-            with_sets=has_sets,
+            decisions=decisions,
             path=output,
             run=identify_run(*run, decisions, output_format),
         )

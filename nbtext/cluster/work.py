@@ -220,9 +220,8 @@ def predict_shard(
         predictions = predict_source(
             model.fitted, open_shard(shard, input_settings), jobs=1, decisions=task.decisions, on_batch=report.add
         )
-        with_sets = task.decisions.coverage is not None
         with nullcontext(records) if target is None else atomic_output(target) as file:
-            write_predictions(predictions, file, output_format=task.output_format, with_sets=with_sets)
+            write_predictions(predictions, file, output_format=task.output_format, decisions=task.decisions)
     except NbtextError as error:
         report.problem = problem_of(error)
     return {"report": report.plain(), "records": records.getvalue()}

@@ -153,11 +153,13 @@ def _from_tsv(line: str) -> tuple[str, Record]:
 
 
 def _from_columns(columns: list[str]) -> tuple[str, Record]:
-    identity, label, probability, *sets = columns
-    labels = _labels(*sets) if sets else None
+    """Return the record of id, label, probability, a prediction set if there is one, and pairs of top labels."""
+    identity, label, probability, *others = columns
+    labels = _labels(others.pop(0)) if len(others) % 2 else None
+    scores = {name: _probability(float(share)) for name, share in zip(others[::2], others[1::2], strict=True) if share}
     if not probability:
-        return identity, Record(None, {}, labels)
-    return identity, Record(label, {label: _probability(float(probability))}, labels)
+        return identity, Record(None, scores, labels)
+    return identity, Record(label, scores | {label: _probability(float(probability))}, labels)
 
 
 def _labels(text: str) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
 
 NO_TOKEN = "the document holds no token"
 MOST_PROBABLE = DecisionSettings()
+FEW_CLASSES = 256  # so many are sorted at once
 TIE = 1e-12  # expected costs that differ by less are equal
 
 
@@ -89,6 +90,23 @@ class Predictions:
     def best(self) -> NDArray[np.float64]:
         """The probability of each document's label."""
         return self.probabilities[np.arange(len(self)), self.label_classes] if len(self) else np.zeros(0)
+
+    def most_probable(self, k: int) -> list[list[int]]:
+        """Return the k most probable classes of each document, the most probable first.
+
+        Ties are in the order of the labels. A document that could not be read has none.
+        """
+        n_classes = len(self.classes)
+        if len(self) == 0 or k >= n_classes or n_classes < FEW_CLASSES:
+            order = np.argsort(-self.probabilities, axis=1, kind="stable")[:, :k].tolist()
+        else:
+            least = np.partition(self.probabilities, n_classes - k, axis=1)[:, n_classes - k]
+            order = []
+            for row, lowest in zip(self.probabilities, least.tolist(), strict=True):
+                found = np.flatnonzero(row >= lowest)
+                order.append(found[np.argsort(-row[found], kind="stable")][:k].tolist())
+        is_unread = np.isnan(self.probabilities[:, 0]).tolist()
+        return [[] if has_none else classes for classes, has_none in zip(order, is_unread, strict=True)]
 
 
 class Scores(NamedTuple):

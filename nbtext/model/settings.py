@@ -10,6 +10,7 @@ from nbtext.errors import InputError, SettingsError
 
 COST_COLUMNS = 3
 COST_HINT = "a line is true label, predicted label and cost, between commas, semicolons or tabs"
+MAX_TOP = 1000  # each is two columns of a table
 DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does not list
 
 
@@ -117,6 +118,7 @@ class DecisionSettings:
     cost             the costs of errors, which the labels minimize; None: all errors cost the same
     threshold        labels with the least probability at which each is predicted, from 0 to 1
     explain          number of features that explain each prediction; None: no explanation
+    top_k            number of most probable labels that are reported; None: see the output format
     """
 
     min_probability: float | None = None
@@ -124,9 +126,13 @@ class DecisionSettings:
     cost: Costs | None = None
     threshold: tuple[tuple[str, float], ...] = ()
     explain: int | None = None
+    top_k: int | None = None
 
     def __post_init__(self) -> None:
         self._check_thresholds()
+        if self.top_k is not None and not 1 <= self.top_k <= MAX_TOP:
+            hint = "3 reports the three most probable labels"
+            raise SettingsError(f"{self.top_k} is not from 1 to {MAX_TOP:,}", where="top_k", hint=hint)
         if self.explain is not None and self.explain < 1:
             raise SettingsError(f"{self.explain} is less than 1", where="explain", hint="5 is usual")
         if self.min_probability is not None and not 0 <= self.min_probability <= 1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.documents.formats import FORMATS, content_suffix
 from nbtext.documents.rows import AddedColumns, Column, Target
 from nbtext.errors import InputError, SettingsError
-from nbtext.report.records import prediction_records
+from nbtext.report.records import prediction_records, top_columns, top_fields
 from nbtext.report.settings import DECIDED_FIELDS, FIELDS, ColumnSettings
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ def write_columns(
     """
     names = [*settings.columns]
     names += ["labels"] if decisions.coverage is not None else []
+    names += ["scores"] if decisions.top_k is not None else []
     names += ["explanation"] if decisions.explain is not None else []
-    added = (_add_columns(batch, names, settings.column_prefix) for batch in predictions)
+    added = (_add_columns(batch, names, settings.column_prefix, decisions.top_k) for batch in predictions)
     first = next(added, None)
     if first is None:  # there is nothing to read
         with target.open():
@@ -56,16 +57,21 @@ def _check_formats(added: Iterator[AddedColumns], first: AddedColumns) -> Iterat
         yield each
 
 
-def _add_columns(batch: Predictions, names: Sequence[str], prefix: str) -> AddedColumns:
+def _add_columns(batch: Predictions, names: Sequence[str], prefix: str, top_k: int | None) -> AddedColumns:
     """Return the rows of a batch with the columns of these names."""
     assert batch.rows is not None
-    records = list(prediction_records(batch))
+    records = list(prediction_records(batch, top_k))
     nested = []
     for name in names:
         field = FIELDS.get(name) or DECIDED_FIELDS[name]
         values = [_json_value(record.get(name)) for record in records]
         nested.append(Column(prefix + name, field.kind, values, field.cell))
-    return AddedColumns(batch.rows, nested, nested)
+    flat = [column for column in nested if column.name != f"{prefix}scores"]
+    tops = top_fields(batch, top_k)
+    for place, name in enumerate(top_columns(top_k)):
+        field = FIELDS[name.partition("_")[0]]
+        flat.append(Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell))
+    return AddedColumns(batch.rows, flat, nested)
 
 
 def _json_value(value: Any) -> Any:

@@ -15,6 +15,7 @@ from nbtext import __version__
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, NbtextError
 from nbtext.model.predictor import Predictions
+from nbtext.model.settings import DecisionSettings
 from nbtext.output import NEW
 from nbtext.report.records import record_start, write_predictions
 
@@ -56,7 +57,7 @@ class ResumedRecords:
         predict: Callable[[Batch], Predictions],
         *,
         output_format: str,
-        with_sets: bool,
+        decisions: DecisionSettings,
         path: str,
         run: str | None,
     ) -> None:
@@ -70,14 +71,14 @@ class ResumedRecords:
             Predicts the documents of a batch, with the options of this run.
         output_format : str
             One with a line for each record and without a header.
-        with_sets : bool
-            Whether the records have a column of label sets.
+        decisions : DecisionSettings
+            The options of this run, which determine the columns.
         path : str
             Name of the file, for errors and for the name of the log.
         run : str or None
             Checksum of the run; None: it has no log.
         """
-        self._file, self._predict, self._output_format, self._with_sets = file, predict, output_format, with_sets
+        self._file, self._predict, self._output_format, self._decisions = file, predict, output_format, decisions
         self._path, self._run = path, run
         folder, name = os.path.split(os.path.realpath(path))
         self._log_path = os.path.join(folder, f".{name}.nbtext-resume")
@@ -179,7 +180,7 @@ class ResumedRecords:
     def _expected_records(self, batch: Batch) -> list[bytes]:
         """Return the records of a batch as this run writes them."""
         written = BytesIO()
-        write_predictions([self._predict(batch)], written, output_format=self._output_format, with_sets=self._with_sets)
+        write_predictions([self._predict(batch)], written, output_format=self._output_format, decisions=self._decisions)
         return [line + b"\n" for line in written.getvalue().split(b"\n")[:-1]]
 
     def _error(self, row: int, identity: str) -> NbtextError:

@@ -74,5 +74,6 @@ FIELDS = {
 }
 DECIDED_FIELDS = {  # are added where a decision asks for them
     "labels": Field(list, _set_cell),
+    "scores": Field(dict, _json_cell),
     "explanation": Field(list, _json_cell),
 }

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from nbtext.documents.batch import Batch
+from nbtext.model.settings import DecisionSettings
 from nbtext.report.resumption import ResumedRecords
 
 LINES = ("--input-format", "lines")
@@ -211,7 +212,7 @@ def test_records_that_the_log_confirms_are_not_predicted_again(tmp_path: Path) -
         raise AssertionError("it was asked")
 
     def open_records(file: Any, run: str | None) -> ResumedRecords:
-        return ResumedRecords(file, predict, output_format="tsv", with_sets=False, path=str(path), run=run)
+        return ResumedRecords(file, predict, output_format="tsv", decisions=DecisionSettings(), path=str(path), run=run)
 
     with path.open("w+b") as file:
         records = open_records(file, "0" * 64)

@@ -1,0 +1,109 @@
+"""`nbtext predict --top-k K`: the K most probable labels with their probabilities, in every output format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.model.predictor import Predictions
+
+K = 3
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """Documents, of which one has no token and one cannot be read."""
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": "the bins of my street"}\n{"text": "taxes"}\n{"text": "?"}\n{"text": null}\n')
+    return path
+
+
+@pytest.fixture
+def best(nbtext: Any, model: str, texts: Path) -> list[list[tuple[str, float]]]:
+    """The labels of each document by decreasing probability, from the records with all labels."""
+    records = map(json.loads, nbtext("predict", str(texts), "-m", model, "--to", "jsonl").out.splitlines())
+    return [sorted((each["scores"] or {}).items(), key=lambda pair: -pair[1])[:K] for each in records]
+
+
+def test_every_format(nbtext: Any, model: str, texts: Path, best: list[list[tuple[str, float]]]) -> None:
+    """JSON has them in `scores`, the most probable first; tables have two columns for each."""
+
+    def predict(form: str) -> str:
+        result = nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--to", form)
+        assert result.status == 0, result.err
+        return str(result.out)
+
+    lines = [json.loads(line) for line in predict("jsonl").splitlines()]
+    assert [list((each["scores"] or {}).items()) for each in lines] == best
+    assert json.loads(predict("json")) == lines
+    header, *rows = csv.reader(io.StringIO(predict("csv")))
+    assert header[3:] == ["label_1", "probability_1", "label_2", "probability_2", "label_3", "probability_3"]
+    assert [row[3::2] for row in rows] == [[name for name, _ in each] or [""] * 3 for each in best]
+    for row, each in zip(rows, best, strict=True):
+        assert [float(share) for share in row[4::2] if share] == pytest.approx([share for _, share in each], abs=1e-6)
+    assert [line.split("\t") for line in predict("tsv").splitlines()] == rows
+    assert predict("markdown").splitlines()[2].count("|") == 10
+    for line, each in zip(predict("table").splitlines(), best, strict=True):
+        shown = ", ".join(f"{name} {share:.1%}" for name, share in each)
+        assert (f"{{{shown}}}" in line) if each else "{" not in line
+
+
+def test_more_than_there_are_labels(nbtext: Any, model: str, texts: Path) -> None:
+    """Columns without a label stay empty, so that their number is what was asked for."""
+    result = nbtext("predict", str(texts), "-m", model, "--top-k", "8", "--to", "csv")
+    rows = list(csv.reader(io.StringIO(result.out)))
+    assert {len(row) for row in rows} == {3 + 16}
+    assert rows[1][-4:] == [""] * 4 and rows[1][-5] != ""
+    for k in ("0", "-1", "1001"):
+        result = nbtext("predict", str(texts), "-m", model, "--top-k", k)
+        assert result.status == 2 and f"--top-k: {k} is not from 1 to 1,000" in result.err
+
+
+def test_added_columns(nbtext: Any, model: str, texts: Path, best: list[list[tuple[str, float]]]) -> None:
+    """Rows of JSON get `scores`, rows of CSV two columns for each label."""
+    result = nbtext("predict", str(texts), "-m", model, "--top-k", str(K), "--add-columns", "--column-prefix", "p_")
+    found = [json.loads(line) for line in result.out.splitlines()]
+    assert [list((each["p_scores"] or {}).items()) for each in found] == best
+    (texts.parent / "t.csv").write_text("text\nthe bins of my street\n")
+    result = nbtext("predict", "t.csv", "-m", model, "--top-k", "2", "--add-columns", cwd=texts.parent)
+    (row,) = csv.DictReader(io.StringIO(result.out))
+    assert list(row) == ["text", "label", "probability", "label_1", "probability_1", "label_2", "probability_2"]
+    assert (row["label_2"], float(row["probability_2"])) == (best[0][1][0], pytest.approx(best[0][1][1], abs=1e-6))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "tsv", "csv"])
+def test_evaluate_reads_them(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
+    """With all labels, the log-loss is that of the model (to six decimals of the probabilities); so with sets."""
+    out = str(tmp_path / f"p.{form}")
+    for sets in ((), ("--coverage", "0.9")):
+        asked = ("predict", str(letters / "test"), "-m", model, "--top-k", "6", *sets, "-o", out)
+        assert nbtext(*asked).status == 0
+        found = json.loads(nbtext("evaluate", str(letters / "test"), "--predictions", out, "--to", "json").out)
+        expected = json.loads(nbtext("evaluate", str(letters / "test"), "-m", model, *sets, "--to", "json").out)
+        for name in ("accuracy", "log_loss"):
+            assert found[name] == pytest.approx(expected[name], abs=1e-4)
+
+
+def test_resume(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    asked = ("predict", str(letters / "test"), "-m", model, "--top-k", "2", "--to", "tsv")
+    whole = nbtext(*asked).out.encode()
+    (tmp_path / "out").write_bytes(whole[: len(whole) // 2])
+    assert nbtext(*asked, "-o", "out", "--resume", cwd=tmp_path).status == 0
+    assert (tmp_path / "out").read_bytes() == whole
+
+
+@given(st.integers(1, 12), st.integers(0, 5), st.sampled_from([3, 300]), st.randoms(use_true_random=False))
+def test_order_equals_a_stable_sort(k: int, n: int, n_classes: int, random: Any) -> None:
+    """With few classes or many, and with ties."""
+    rows = np.array([[random.randrange(4) / 4 for _ in range(n_classes)] for _ in range(n)]).reshape(n, n_classes)
+    none: list[Any] = [None] * n
+    found = Predictions(none, none, tuple(map(str, range(n_classes))), rows, np.ones(n), none, none, none)
+    assert found.most_probable(k) == [sorted(range(n_classes), key=lambda c: -row[c])[:k] for row in rows]
