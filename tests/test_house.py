@@ -21,7 +21,7 @@ LAYERS = (  # a layer may import the layers before it
 LIBRARY_LAYERS = {  # the layers that may import a library
     "click": {"cli"},
     "rich": {"cli", "report"},
-    "joblib": {"artifact"},
+    "joblib": set(),
     "jinja2": {"report"},
     "vl_convert": {"report"},
     "distributed": {"cluster"},

@@ -1,4 +1,4 @@
-"""Model files: a record of plain data, saved by joblib, and loaded by a reader that executes no code.
+"""Model files: a record of plain data in joblib's format, loaded by a reader that executes no code.
 
 The file is a pickle of the record, as `joblib.dump` writes it, followed by the SHA-256 digest of its bytes. The digest
 detects accidental damage. It does not detect manipulation, because anyone can compute a new digest.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from nbtext.errors import ArtifactError
 
 FORMAT = "nbtext model"
 VERSION = 2  # raise it whenever the record changes
-PICKLE_PROTOCOL = 4  # Python 3.4 and later read it
 
 MAX_DEPTH = 16
 MAX_VALUES = 300_000
@@ -48,8 +46,7 @@ def save(record: dict[str, Any], path: str) -> None:
     TypeError, ValueError
         The record is no plain data, or lacks format or version.
     """
-    import joblib
-
+    from nbtext.artifact.writer import write_record
     from nbtext.output import atomic_output
 
     if list(record.items())[:2] != [("format", FORMAT), ("version", VERSION)]:
@@ -57,9 +54,7 @@ def save(record: dict[str, Any], path: str) -> None:
     content = copy_canonically(record)
     check_plain(content)
     with atomic_output(path) as file:
-        hashing = _HashingFile(file)
-        joblib.dump(content, hashing, compress=0, protocol=PICKLE_PROTOCOL)
-        file.write(hashing.digest.digest())
+        write_record(content, file)
 
 
 def load(path: str) -> dict[str, Any]:
@@ -162,20 +157,3 @@ def name_errors(path: str) -> Iterator[None]:
     except ArtifactError as error:
         error.where = error.where or ("standard input" if path == "-" else path or "''")
         raise
-
-
-class _HashingFile:
-    """A file that hashes what is written to it, and knows its position even if it is a pipe: joblib aligns by it."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._position = 0
-        self.digest = sha256()
-
-    def write(self, data: bytes) -> int:
-        self._position += len(data)
-        self.digest.update(data)
-        return self._file.write(data)
-
-    def tell(self) -> int:
-        return self._position

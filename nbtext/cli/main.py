@@ -157,8 +157,6 @@ def run(arguments: list[str]) -> int:
         sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    # joblib warns that it is slower without semaphores
-    warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
     # each kind of nbtext's warnings once, in one line on standard error
     show_others, shown = warnings.showwarning, set()
 

@@ -8,7 +8,6 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.metrics import METRICS
 from nbtext.report.records import field_text, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -60,6 +59,8 @@ def format_decisions(model: TrainedModel) -> list[str]:
         return lines
     if estimate.optimized is not None:
         before, after = estimate.optimized
+        from nbtext.evaluation.metrics import METRICS
+
         name = METRICS[settings.optimize or ""].title
         lines.append(
             f"optimized {name}: {before:.4f} without offsets, {after:.4f} with them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import pickle
 import subprocess
@@ -19,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtext.artifact import reader, storage
-from nbtext.artifact.storage import MAX_VALUES, load, save
+from nbtext.artifact.storage import MAX_VALUES, copy_canonically, load, save
 from nbtext.errors import ArtifactError, OutputError
 
 HEADER = {"format": "nbtext model", "version": 2}
@@ -106,6 +107,17 @@ def test_joblib_opens_it(record: dict[str, Any], tmp_path: Path) -> None:
     save(record, str(tmp_path / "model"))
     opened = joblib.load(tmp_path / "model")
     assert same(opened, record)
+
+
+@in_one_folder
+@given(record=records)
+def test_bytes_are_those_of_joblib(record: dict[str, Any], tmp_path: Path) -> None:
+    """A file is what joblib.dump writes, and its digest."""
+    save(record, str(tmp_path / "model"))
+    file = io.BytesIO()
+    joblib.dump(copy_canonically(record), file, compress=0, protocol=4)
+    content = file.getvalue()
+    assert (tmp_path / "model").read_bytes() == content + hashlib.sha256(content).digest()
 
 
 def test_joblib_opens_it_without_nbtext(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ UNUSED_BY_PREDICT = {
     "nbtext.model.explanation", "nbtext.model.fitting", "nbtext.model.generation",
 }  # fmt: skip
 UNUSED_BY_TRAIN = {
-    "nbtext.bayes.unlabeled", "nbtext.evaluation.search", "nbtext.linear",
-    "nbtext.model.explanation", "nbtext.model.predictor",
+    "json", "shutil", "nbtext.bayes.unlabeled", "nbtext.evaluation.metrics", "nbtext.evaluation.search",
+    "nbtext.linear", "nbtext.model.explanation", "nbtext.model.predictor",
 }  # fmt: skip
 
 
@@ -71,10 +71,10 @@ def test_predicting_one_document_imports_little(model: str, tmp_path: Path) -> N
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="in plain Python, SciPy multiplies the matrices")
 def test_training_imports_little(letters: Path, tmp_path: Path) -> None:
-    """Training on texts imports neither SciPy nor rich, and nothing that the other commands need only."""
+    """Training on texts imports neither SciPy, joblib nor rich, and nothing that the other commands need only."""
     found = imported("train", str(letters / "train"), "-o", str(tmp_path / "model"))
     assert "nbtext.model.fitting" in found
-    assert found & {"scipy", "rich", *UNUSED_BY_TRAIN} == set()
+    assert found & {"scipy", "joblib", "rich", *UNUSED_BY_TRAIN} == set()
 
 
 @pytest.mark.parametrize(
