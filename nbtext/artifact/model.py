@@ -17,6 +17,7 @@ from nbtext.artifact.record import (
     read_calibration,
     read_estimate,
     read_hyperparameters,
+    read_input,
     read_sample,
     read_unlabeled,
     write_sample,
@@ -28,7 +29,6 @@ from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
-from nbtext.documents.formats import INPUT_UNITS
 from nbtext.errors import NbtextError, SettingsError
 from nbtext.features.document_counts import concatenate
 from nbtext.features.formulas import NORMS, TERM_FREQUENCIES
@@ -45,7 +45,7 @@ KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "label_type", "class_documents",
     "vocabulary", "statistics", "selected", "weighting", "scorer",
     "hyperparameters", "calibration", "estimate", "approximate", "sample",
-    "unlabeled", "input_unit",
+    "unlabeled", "input",
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "approximate": fitted.approximate,
             "sample": write_sample(counts, model.fitted.model_settings.keep_sample),
             "unlabeled": write_unlabeled(fitted.unlabeled),
-            "input_unit": fitted.input_unit,
+            "input": asdict(fitted.input),
         },
         path,
     )
@@ -237,7 +237,6 @@ def _read_fitted_model(
     label_type = audit.read_choice(record, "label_type", tuple(LABEL_TYPES))
     if not are_labels_of(label_type, labels):
         raise audit.invalid_value("label_type", "is not the type of the labels")
-    input_unit = audit.read_choice(record, "input_unit", INPUT_UNITS) if record["input_unit"] is not None else None
     hyperparameters = read_hyperparameters(record)
     if (hyperparameters.C is None) == model_settings.is_linear:
         raise audit.invalid_value("hyperparameters.C", f"does not fit a {model_settings.model} model")
@@ -254,7 +253,8 @@ def _read_fitted_model(
     return FittedModel(
         labels, features, model_settings, selected, None, weighting, scorer,
         _read_log_prior(record, model_settings, unlabeled),
-        hyperparameters, calibration, estimate, unlabeled, approximate, label_type, input_unit,
+        hyperparameters, calibration, estimate, unlabeled, approximate, label_type,
+        read_input(record),
     )  # fmt: skip
 
 

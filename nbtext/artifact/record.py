@@ -22,6 +22,9 @@ from nbtext.bayes.diagnostics import (
     Unlabeled,
 )
 from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS
+from nbtext.documents.formats import INPUT_UNITS
+from nbtext.documents.settings import ModelInput
 from nbtext.errors import ModelError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts
@@ -37,6 +40,18 @@ def read_hyperparameters(record: Record) -> Hyperparameters:
         C = audit.read_number(record, "hyperparameters.C", least=0)
     is_converged = audit.read_value(record, "hyperparameters.is_converged", bool)
     return Hyperparameters(audit.read_number(record, "hyperparameters.smoothing", least=0), C, is_converged)
+
+
+def read_input(record: Record) -> ModelInput:
+    """Return what the documents were that the model was trained on."""
+    audit.read_section(record, "input", ("unit", "text_field", "label_field", "separate_fields"))
+    has_unit = audit.read_optional(record, "input.unit", str) is not None
+    unit = audit.read_choice(record, "input.unit", INPUT_UNITS) if has_unit else None
+    names = tuple(audit.read_texts(record, "input.text_field"))
+    label = audit.read_value(record, "input.label_field", str)
+    if not names or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in (*names, label)):
+        raise audit.invalid_value("input.text_field", "should be names of columns, keys or headers")
+    return ModelInput(unit, names, label, audit.read_value(record, "input.separate_fields", bool))
 
 
 def read_calibration(record: Record, n_classes: int) -> Calibration:

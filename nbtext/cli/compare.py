@@ -123,7 +123,9 @@ def _compare_models(
         return os.path.getsize(path) if path != STANDARD_INPUT else None
 
     candidates = [Candidate(path, load_model(path), size(path)) for path in models]
-    with open_documents(sources, input_settings, run) as (source, on_batch):
+    inputs = {candidate.model.fitted.input for candidate in candidates}
+    trained_on = inputs.pop() if len(inputs) == 1 else None
+    with open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
         return compare_models(candidates, source, clock=thread_time, jobs=run.jobs, on_batch=on_batch)
 
 

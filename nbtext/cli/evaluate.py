@@ -11,7 +11,7 @@ from nbtext.cli.files import INPUT, MODEL, SOURCE
 from nbtext.cli.options import (
     DEBUG,
     DECISION_STAGE,
-    INPUT_STAGE,
+    LABELED_INPUT_STAGE,
     REPORT,
     RUN_STAGE,
     SOURCES,
@@ -62,7 +62,7 @@ MODELS = MODEL_STAGE.without("keep_sample")
     REPORT,
     *result_options(OUTPUT_FORMATS),
     DECISIONS,
-    INPUT_STAGE,
+    LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     MODELS,
     RUN_STAGE,
@@ -117,17 +117,17 @@ def evaluate(
             decisions=decisions, jobs=run.jobs, on_batch=on_batch,
         )  # fmt: skip
 
-    unit = subject.fitted.input_unit if isinstance(subject, TrainedModel) else None
+    trained_on = subject.fitted.input if isinstance(subject, TrainedModel) else None
     if isinstance(subject, TrainedModel):
         warn_of_costs(subject.fitted, decisions, quiet=run.quiet)
     targets = None if decisions.replaces_label else _settings_of(subject, model_settings)
     evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None, targets=targets)
     input_settings = replace(input_settings, split_field=fold_settings.split_field)
-    with open_documents(sources, input_settings, run, input_unit=unit) as (source, on_batch):
+    with open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
         predicted = predict(source, on_batch)
         evaluator.add_all(log.record_all(predicted) if log is not None else (each.predictions for each in predicted))
     if foreign is not None:
-        with open_documents((foreign,), input_settings, run, input_unit=unit) as (source, on_batch):
+        with open_documents((foreign,), input_settings, run, trained_on=trained_on) as (source, on_batch):
             evaluator.add_foreign(each.predictions for each in predict(source, on_batch))
     evaluation = evaluator.evaluation()
     if report is not None and log is not None:

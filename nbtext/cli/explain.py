@@ -85,7 +85,7 @@ def explain(
         check_page("--html", output)
     fitted = load_model(model).fitted
     run = replace(run, no_progress=run.no_progress or is_watched(output))
-    with open_documents(sources, input_settings, run, input_unit=fitted.input_unit) as (source, on_batch):
+    with open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
         explanations = explain_source(fitted, source, label=label, against=against, jobs=run.jobs, on_batch=on_batch)
         locate = Locator(fitted.feature_settings)
         if chosen == "html":

@@ -82,7 +82,7 @@ def inspect(
     trained = load_model(model)
     names: Names | None = None
     if words_from is not None:
-        with open_documents((words_from,), input_settings, run) as (source, on_batch):
+        with open_documents((words_from,), input_settings, run, trained_on=trained.fitted.input) as (source, on_batch):
             names = invert_hashes(trained, source, on_batch=on_batch)
     found = inspect_model(trained, n_features=n_features, by=criterion, labels=labels, words=words, names=names)
     write_result(format_inspection(found, output_format=chosen, screen=screen(output)), output, chosen)

@@ -84,7 +84,8 @@ def _parse_label_share(text: str) -> tuple[str, float]:
 LABEL_SHARE = Parsed("LABEL=P", _parse_label_share)
 DURATION = Parsed("TIME", parse_time(DAYS, "d", "30d, 12h or 4w"))
 
-INPUT_STAGE = stage(
+# of commands that learn or compare labels; the others have INPUT_STAGE
+LABELED_INPUT_STAGE = stage(
     "input_settings", InputSettings, "Input",
     Option("--input-format", type=click.Choice(FORMAT_NAMES), metavar="NAME",
            help="Format of SOURCE. By default it is guessed from the name and the first bytes. A .txt file holds one "
@@ -96,12 +97,17 @@ INPUT_STAGE = stage(
            help="Column, JSON key or mail header of the text. Separate several names with commas. In a file without "
            "a header, a number counts the columns from 1."),
     Option("--label-field", metavar="NAME", help="Column, JSON key or mail header of the label."),
+    Option("--label", metavar="LABEL", help="Label of all documents of SOURCE, whose own labels are ignored."),
+    Option("--exclude", metavar="GLOB", multiple=True,
+           help="Skip files and folders of a directory whose name, or path in the directory, matches a pattern such as "
+           "'*.bak' or 'old/*'; may be repeated."),
     Option("--id-field", metavar="NAME", help="Column, JSON key or mail header of the document id."),
     Option("--separate-fields", is_flag=True, default=None,
            help="Make a separate feature `field:word` for each text field. By default, the texts are joined."),
     Option("--max-document-bytes", type=int, metavar="N",
            help="Maximum size of a document in bytes. Larger documents are rejected."),
 )  # fmt: skip
+INPUT_STAGE = LABELED_INPUT_STAGE.without("label")
 
 
 DECISION_STAGE = stage(

@@ -119,7 +119,7 @@ def predict(
     warn_of_costs(fitted, decisions, quiet=run.quiet)
     run = replace(run, no_progress=run.no_progress or (is_watched(output) and rank is None))
     with (
-        open_documents(sources, input_settings, run, input_unit=fitted.input_unit) as (source, on_batch),
+        open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch),
         _open_output(
             source, output, chosen, fitted, decisions, run=(model, sources, input_settings) if resume else None
         ) as (
@@ -167,7 +167,7 @@ def _add_columns(
     fitted = load_model(model).fitted
     run = replace(run, no_progress=run.no_progress or is_watched(output))
     input_settings = replace(input_settings, keeps_rows=True)
-    with open_documents(sources, input_settings, run, input_unit=fitted.input_unit) as (source, on_batch):
+    with open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
         predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         write_columns(predictions, Target(output, lambda: result_file(output, "jsonl")), columns, decisions)
 
@@ -198,7 +198,7 @@ def _open_output(
         with result_file(output, output_format) as file:
             yield source, file
         return
-    from nbtext.documents.source import Remainder
+    from nbtext.documents.remainder import Remainder
     from nbtext.model.source_prediction import batch_predictor
     from nbtext.output import resumable_output
     from nbtext.report.resumption import ResumedRecords, identify_run
@@ -228,14 +228,16 @@ def _predict_on_cluster(
     run: RunSettings,
 ) -> None:
     """Have the workers of a cluster write the records to a file, or to one file per shard in a directory."""
+    from nbtext.artifact.model import load_model
     from nbtext.cluster.executor import prediction_task
 
     if output_format not in ("jsonl", "tsv"):
         raise SettingsError("--cluster writes only jsonl and tsv", where="--to", hint="add --to jsonl")
     task = prediction_task(model, decisions, output_format)
+    trained_on = load_model(model).fitted.input
     paths = (*sources, model, output) if output != "-" else (*sources, model)
     with (
-        open_documents(sources, input_settings, run) as (source, on_batch),
+        open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch),
         open_workers(paths, cluster, run) as workers,
     ):
         if workers is not None:

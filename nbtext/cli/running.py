@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nbtext.cluster.executor import Workers
     from nbtext.cluster.settings import ClusterSettings
     from nbtext.documents.batch import Batch
-    from nbtext.documents.settings import InputSettings
+    from nbtext.documents.settings import InputSettings, ModelInput
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
@@ -176,7 +176,7 @@ def rewrite_model(
 
     with model_output(output if output is not None or model == "-" else model) as target:
         trained = load_model(model)
-        with open_documents(sources, input_settings, run, input_unit=trained.fitted.input_unit) as (source, on_batch):
+        with open_documents(sources, input_settings, run, trained_on=trained.fitted.input) as (source, on_batch):
             changed = change(trained, source, on_batch)
         save(changed, target, quiet=run.quiet)
 
@@ -205,19 +205,34 @@ def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
     return len(sources) == 1 and sources[0] != STANDARD_INPUT and not settings.input_format and is_model(sources[0])
 
 
+def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> InputSettings:
+    """Return the settings with the unit and the fields of the training documents, unless options name other fields."""
+    if trained_on is None:
+        return settings
+    typed = typed_options()
+    if "--text-field" not in typed:
+        is_separate = settings.separate_fields or trained_on.separate_fields
+        fields = trained_on.text_field
+        settings = replace(settings, text_field=fields, separate_fields=is_separate, fields_of=trained_on.unit)
+    if "--label-field" not in typed:
+        label = trained_on.label_field
+        settings = replace(settings, label_field=label, is_label_remembered=True, fields_of=trained_on.unit)
+    return replace(settings, input_unit=trained_on.unit)
+
+
 @contextmanager
 def open_documents(
-    sources: tuple[str, ...], settings: InputSettings, run: RunSettings, *, input_unit: str | None = None
+    sources: tuple[str, ...], settings: InputSettings, run: RunSettings, *, trained_on: ModelInput | None = None
 ) -> Iterator[tuple[Source, OnBatch]]:
     """The documents of a command, and a callback that shows the progress.
 
     At the end, a line on standard error tells how many documents were skipped, unreadable or repaired.
 
-    input_unit  how the model was trained: whether a file of plain text is one document, or each of its lines
+    trained_on  what the documents were that the model was trained on: read these in the same way
     """
     from nbtext.report.terminal import progress
 
-    source = open_source(sources, replace(settings, input_unit=input_unit), outputs=named_outputs())
+    source = open_source(sources, _read_as_trained(settings, trained_on), outputs=named_outputs())
     repaired_documents = repaired_bytes = n_unread = 0
     first_unread: InputError | None = None
     with progress(source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)) as advance:

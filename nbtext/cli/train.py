@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli.command import Deferred, Option, command, refuse
 from nbtext.cli.files import SOURCE
-from nbtext.cli.options import CLUSTER_STAGE, DEBUG, INPUT_STAGE, NEW_MODEL, RUN_STAGE, SOURCES, VERBOSE, RunSettings
+from nbtext.cli.options import (
+    CLUSTER_STAGE,
+    DEBUG,
+    LABELED_INPUT_STAGE,
+    NEW_MODEL,
+    RUN_STAGE,
+    SOURCES,
+    VERBOSE,
+    RunSettings,
+)
 from nbtext.cli.running import (
     is_matrix_alone,
     is_model_alone,
@@ -44,7 +53,7 @@ if TYPE_CHECKING:
 @command(
     SOURCES,
     NEW_MODEL,
-    INPUT_STAGE,
+    LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     SEARCHED_MODEL_STAGE,
     SEARCH_STAGE,
@@ -146,7 +155,7 @@ class _Training:
         from nbtext.model.growth import refit
 
         because = "SOURCE is a model, whose features are already extracted"
-        refuse(FEATURE_STAGE, INPUT_STAGE, CLUSTER_STAGE, because=because)
+        refuse(FEATURE_STAGE, LABELED_INPUT_STAGE, CLUSTER_STAGE, because=because)
         if self._model in SEARCHES:
             hint = "name a model, or train on the documents"
             raise SettingsError(

@@ -12,7 +12,7 @@ from nbtext.bayes.settings import LINEAR_MODELS, LOSSES, METRICS, ModelSettings
 from nbtext.cli import completion
 from nbtext.cli.command import Option, Stage, refuse, stage
 from nbtext.cli.files import FileType
-from nbtext.cli.options import CLUSTER_STAGE, INPUT_STAGE, LABEL_SHARE, Parsed, parse_names, parse_time
+from nbtext.cli.options import CLUSTER_STAGE, LABEL_SHARE, LABELED_INPUT_STAGE, Parsed, parse_names, parse_time
 from nbtext.evaluation.settings import SEARCHES, CurveSettings, FoldSettings, SearchSettings, models_to_compare
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
@@ -216,4 +216,4 @@ CURVE_STAGE = stage(
 def refuse_for_matrix() -> None:
     """Raise SettingsError if options of texts, or of a cluster that counts them, were given for a matrix."""
     because = "SOURCE is a matrix, whose features are already extracted"
-    refuse(FEATURE_STAGE, INPUT_STAGE, CLUSTER_STAGE, because=because, but=("input_format",))
+    refuse(FEATURE_STAGE, LABELED_INPUT_STAGE, CLUSTER_STAGE, because=because, but=("input_format",))

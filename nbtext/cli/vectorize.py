@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.cli.command import Option, command
-from nbtext.cli.options import BINARY_OUTPUT, DEBUG, INPUT_STAGE, RUN_STAGE, SOURCES, VERBOSE, RunSettings
+from nbtext.cli.options import BINARY_OUTPUT, DEBUG, LABELED_INPUT_STAGE, RUN_STAGE, SOURCES, VERBOSE, RunSettings
 from nbtext.cli.running import binary_output, format_of, open_documents
 from nbtext.cli.training_options import FEATURE_STAGE
 
@@ -24,7 +24,7 @@ MATRIX_FORMATS = ("npz", "svmlight", "mtx")
     Option("--to", "output_format", type=click.Choice(MATRIX_FORMATS), metavar="FORMAT", default_help="npz",
            help="Output format. npz holds names, ids, labels and settings, too. svmlight and mtx (Matrix Market) hold "
            "numbers only; a label is its position in sorted order. The suffix of -o implies the format."),
-    INPUT_STAGE,
+    LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     RUN_STAGE,
     VERBOSE,

@@ -41,6 +41,24 @@ class ReadBlock:
         return self.read
 
 
+@dataclass(frozen=True, slots=True)
+class LabeledBlock:
+    """A block whose documents all have one label, whatever their own is."""
+
+    block: Block
+    label: str
+
+    @property
+    def size(self) -> int:
+        return self.block.size
+
+    def batch(self) -> Batch:
+        """Return the documents; one that cannot be read has no label."""
+        batch = self.block.batch()
+        labels = [None if row in batch.problems else self.label for row in range(len(batch))]
+        return replace(batch, labels=labels)
+
+
 class Rows(Protocol):
     """The rows of a batch as the file has them, to which columns can be added."""
 

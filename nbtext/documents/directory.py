@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import fnmatch
 import os
+import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -46,6 +48,7 @@ SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
 TAB_BYTES = 300  # a record of results has a tab among its first 300 bytes
 SPECIAL_BEGINNINGS = BOMS + MAGICS + UNUSUAL_BEGINNINGS
 SPECIAL_SUFFIXES = (*SUFFIXES, *HTML_SUFFIXES, ".HTML", ".HTM")
+EXCLUDED = "excluded by --exclude"
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"
 
 
@@ -247,6 +250,7 @@ class _Folder:
     entries: Iterator[os.DirEntry[str]]
     is_maildir: bool = False
     in_maildir: bool = False
+    place: str = ""  # the path below the directory SOURCE, with a slash at the end
 
 
 class Outputs:
@@ -278,29 +282,31 @@ class Outputs:
         return (status.st_dev, status.st_ino) in self._identities
 
 
-def list_tree(root: str, outputs: Sequence[str] = ()) -> Tree:
+def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = ()) -> Tree:
     """Return all files below a directory; symbolic links are followed, hidden files and folders are skipped.
 
     Parameters
     ----------
     outputs : Sequence[str]
         Files that this run writes: they are skipped.
+    exclude : Sequence[str]
+        Patterns of names, or of paths below the directory, of files and folders to skip. `*` matches any characters.
 
     Raises
     ------
     InputError
         The directory cannot be read, or holds no file.
     """
-    tree = Tree()
+    tree, is_excluded = Tree(), _compile_globs(exclude)
     if is_url(root):
-        return _list_remote_tree(root)
+        return _list_remote_tree(root, is_excluded)
     written = Outputs(outputs)
     try:
         stack = [_open_folder(root, None)]
     except OSError as error:
         raise unreadable(root, error) from None
     while stack:
-        entry = _take_files(stack[-1], tree, written)
+        entry = _take_files(stack[-1], tree, written, is_excluded)
         if entry is None:
             stack.pop()
         elif (folder := _enter(entry, stack, tree)) is not None:
@@ -308,12 +314,21 @@ def list_tree(root: str, outputs: Sequence[str] = ()) -> Tree:
     return _check_tree(tree, root)
 
 
-def _list_remote_tree(root: str) -> Tree:
+def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Return whether the relative path of a file or folder, or its name, matches a pattern."""
+    matches = re.compile("|".join(fnmatch.translate(pattern.rstrip("/")) for pattern in patterns) or r"(?!)").match
+    return lambda path: bool(matches(path) or matches(os.path.basename(path)))
+
+
+def _list_remote_tree(root: str, is_excluded: Callable[[str], bool]) -> Tree:
     """Return the files below a URL. Maildirs are not recognized there."""
     tree = Tree()
     for names in list_files(root):
         if any(name.startswith(".") for name in names):
             tree.skipped["hidden file or folder"] += 1
+            continue
+        if any(is_excluded("/".join(names[:stop])) for stop in range(1, len(names) + 1)):
+            tree.skipped[EXCLUDED] += 1
             continue
         tree.paths.append("/".join((root.rstrip("/"), *names)))
         tree.labels.append(names[0] if len(names) > 1 else None)
@@ -336,7 +351,9 @@ def _open_folder(path: str, label: str | None) -> _Folder:
     return _Folder(path, label, (status.st_dev, status.st_ino), iter(entries), is_maildir=is_maildir)
 
 
-def _take_files(folder: _Folder, tree: Tree, outputs: Outputs) -> os.DirEntry[str] | None:
+def _take_files(
+    folder: _Folder, tree: Tree, outputs: Outputs, is_excluded: Callable[[str], bool]
+) -> os.DirEntry[str] | None:
     """Add the next files of a folder to the tree, and return the first folder among the entries."""
     prefix, label = os.path.join(folder.path, ""), folder.label
     for entry in folder.entries:
@@ -346,6 +363,8 @@ def _take_files(folder: _Folder, tree: Tree, outputs: Outputs) -> os.DirEntry[st
                 tree.skipped["hidden file or folder"] += 1
             elif folder.is_maildir and not (name in MAILDIR and entry.is_dir()):
                 tree.skipped["beside the mails of a Maildir"] += 1
+            elif is_excluded(folder.place + name):
+                tree.skipped[EXCLUDED] += 1
             elif entry in outputs:
                 tree.skipped["output of this run"] += 1
             elif entry.is_file():
@@ -376,4 +395,5 @@ def _enter(entry: os.DirEntry[str], stack: list[_Folder], tree: Tree) -> _Folder
         tree.skipped["symbolic link loop"] += 1
         return None
     folder.in_maildir = parent.is_maildir or parent.in_maildir
+    folder.place = f"{parent.place}{entry.name}/"
     return folder

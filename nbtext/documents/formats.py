@@ -13,15 +13,21 @@ from importlib import import_module
 from typing import Any
 
 from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.recognition import BINARY, MATRIX, MODEL, recognize
+from nbtext.documents.recognition import BINARY, HEAD_BYTES, MATRIX, MODEL, recognize
 from nbtext.errors import InputError
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone.
 # The possessive quantifiers keep the time linear.
 MBOX_SEPARATOR = rb"From (?:\S[^\s@]*+@\S++\s*+$|(?>.*?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b).*?\d:\d\d)"
+# A mail begins with lines `Name: value`, which may continue on lines that begin with a blank, until a blank line.
+MAIL_HEADERS = frozenset(
+    b"bcc cc content-type date delivered-to dkim-signature envelope-to from in-reply-to list-id message-id "
+    b"mime-version received reply-to return-path sender subject to x-original-to".split()
+)
+LEAST_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
 TEXT_SUFFIX = ".txt"
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
-INPUT_UNITS = ("file", "line", "row")  # what one document is
+INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
 MODEL_HINT = "-m takes a model; train refits one where it is the only SOURCE; merge joins several"
 
 
@@ -33,7 +39,7 @@ class Format:
     ----------
     name : str
         The value of --input-format.
-    unit : {"file", "line", "row"}
+    unit : {"file", "line", "row", "mail"}
         What one document is.
     reader : str
         `module:function` in this package, which is imported when the first file of the format is read. The function
@@ -120,8 +126,8 @@ _records = (
         is_live=True,
     ),
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), has_fields=False, is_splittable=True, is_live=True),
-    Format("mbox", "row", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
-    Format("eml", "file", "mail:read_mbox", (".eml",), is_choice=False),
+    Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
+    Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
     Format("html", "file", "directory:read_whole", HTML_SUFFIXES, has_fields=False, is_choice=False),
     Format("matrix", "row"),
 )
@@ -135,7 +141,23 @@ def content_suffix(path: str) -> str:
     return os.path.splitext(suffix_compression(path)[0])[1].lower()
 
 
-def detect_format(path: str, head: bytes, text: str) -> Format:
+def begins_as_mail(start: bytes, least: int = LEAST_HEADERS) -> bool:
+    """Whether a text begins with the headers of a mail, at least so many of them with a usual name."""
+    n_usual = 0
+    lines = start.split(b"\n")
+    for line in lines if len(start) < HEAD_BYTES else lines[:-1]:
+        name, colon, _ = line.partition(b":")
+        if not line.strip():
+            break
+        if line[:1] in (b" ", b"\t") and n_usual:
+            continue
+        if not colon or not re.fullmatch(rb"[!-9;-~]{1,76}", name):
+            return False
+        n_usual += name.lower() in MAIL_HEADERS
+    return n_usual >= least
+
+
+def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None) -> Format:
     """Return the format of a file.
 
     Parameters
@@ -146,6 +168,8 @@ def detect_format(path: str, head: bytes, text: str) -> Format:
         The first bytes of the file, decompressed.
     text : str
         The same bytes, decoded.
+    unit : str, optional
+        What a document was when the model was trained; "mail" makes mails of texts with one usual header.
 
     Raises
     ------
@@ -167,7 +191,10 @@ def detect_format(path: str, head: bytes, text: str) -> Format:
     if kind is not None:
         raise kind.refuse(path)
     start = text.encode("utf-8", "surrogatepass")
-    return next((record for record in named or _records if record.begins(start)), FORMATS["lines"])
+    found = next((record for record in named or _records if record.begins(start)), FORMATS["lines"])
+    if found.name == "lines" and not named and begins_as_mail(start, 1 if unit == "mail" else LEAST_HEADERS):
+        return FORMATS["eml"]
+    return found
 
 
 def is_mail(path: str) -> bool:

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nbtext.documents.formats import FORMAT_NAMES
+
+DEFAULT_TEXT, DEFAULT_LABEL = ("text",), "label"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInput:
+    """What the documents were that a model was trained on; its other commands read their sources in the same way.
+
+    unit         "file", "line", "row" or "mail"; None: not known, or not the same in all sources
+    text_field   columns, keys or mail headers of the text, in sources of this unit
+    label_field  column, key or mail header of the label
+    separate_fields  whether each text field has its own features
+    """
+
+    unit: str | None = None
+    text_field: tuple[str, ...] = DEFAULT_TEXT
+    label_field: str = DEFAULT_LABEL
+    separate_fields: bool = False
+
+
+UNKNOWN_INPUT = ModelInput()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,11 +35,21 @@ class InputSettings:
     input_format: str | None = field(default=None, metadata={"choices": FORMAT_NAMES})
     encoding: str = "utf-8"
     encoding_errors: str = field(default="replace", metadata={"choices": ("replace", "strict")})
-    text_field: tuple[str, ...] = ("text",)
-    label_field: str = "label"
+    text_field: tuple[str, ...] = DEFAULT_TEXT
+    label_field: str = DEFAULT_LABEL
     id_field: str = "id"
     separate_fields: bool = False
     split_field: str | None = None  # the column, key or header of the group or the timestamp of a document
-    input_unit: str | None = None  # "file": a file of plain text is one document; else each of its lines is
+    label: str | None = None  # of all documents; None: their own labels
+    exclude: tuple[str, ...] = ()  # patterns of files and folders of a directory that are skipped
+    input_unit: str | None = None  # "file", "mail": a file of plain text is one document; else each of its lines is
+    is_label_remembered: bool = False  # the label field is that of the training documents, and may be missing
+    fields_of: str | None = None  # the fields are those of sources of this unit; others have the default ones
     max_document_bytes: int = 100_000_000
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
+
+    def of_unit(self, unit: str) -> InputSettings:
+        """Return the settings for a source of a unit: the default fields, if the fields are those of another unit."""
+        if self.fields_of is None or self.fields_of == unit or self.separate_fields:
+            return self
+        return replace(self, text_field=DEFAULT_TEXT, label_field=DEFAULT_LABEL, fields_of=None)

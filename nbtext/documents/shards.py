@@ -85,7 +85,7 @@ def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: Input
     if settings.input_format is not None:
         return FORMATS[settings.input_format]
     head = stream.head()
-    return detect_format(stream.path, head, encoding.decode_leniently(head))
+    return detect_format(stream.path, head, encoding.decode_leniently(head), unit=settings.input_unit)
 
 
 def _is_splittable(path: str, encoding: Encoding, settings: InputSettings) -> bool:

@@ -8,17 +8,18 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import or_
 from typing import Protocol
 
-from nbtext.documents.batch import Batch, Block, Document, ReadBlock
+from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, Document, LabeledBlock
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import Encoding, encoding_of
 from nbtext.documents.directory import list_tree, read_file_documents
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.recognition import BINARY, recognize, recognize_output
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
 from nbtext.documents.urls import is_folder, is_url
@@ -73,9 +74,23 @@ class Source:
 
     @property
     def input_unit(self) -> str | None:
-        """What a document is: "file", "line" or "row"; None where sources differ, or a stream is not read yet."""
+        """What a document is: "file", "line", "row" or "mail"; None where sources differ, or a stream is not read yet.
+
+        Mails among other files count as files.
+        """
         units = {self._units.get(shard.paths[0]) or _unit_of(shard, self.settings) for shard in self._files}
+        if units == {"file", "mail"}:
+            return "file"
         return units.pop() if len(units) == 1 else None
+
+    @property
+    def model_input(self) -> ModelInput:
+        """What a model that is trained on the source remembers of it."""
+        unit = self.input_unit
+        if unit not in ("row", "mail"):
+            return ModelInput(unit)
+        read = self.settings
+        return ModelInput(unit, read.text_field, read.label_field, read.separate_fields)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the documents in blocks, in order.
@@ -85,8 +100,10 @@ class Source:
         InputError
             A file cannot be used as a whole.
         """
+        label = self.settings.label
         for shard in self._files:
-            yield from _read_shard(shard, self.settings, self.skipped, self._units)
+            for block in _read_shard(shard, self.settings, self.skipped, self._units):
+                yield block if label is None else LabeledBlock(block, label)
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about so many bytes, in order; see `open_shard`.
@@ -177,6 +194,8 @@ def check_settings(settings: InputSettings) -> None:
     if settings.encoding_errors not in ("replace", "strict"):
         what = f"there is no choice {settings.encoding_errors!r}"
         raise SettingsError(what, where="--encoding-errors", hint="choose replace or strict")
+    if settings.label is not None and not 1 <= len(settings.label) <= MAX_LABEL_CHARACTERS:
+        raise SettingsError("is not a label", where="--label", hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters")
     if not settings.text_field or "" in settings.text_field:
         raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")
     if not 1 <= settings.max_document_bytes <= MAX_BYTES:
@@ -204,7 +223,8 @@ def _list_files(
             return [Shard("files", (path,), (None,))]
         if wanted is None and is_mail(path):
             return [Shard("mails", (path,), (None,))]
-        if wanted is None and settings.input_unit == "file" and byte_range is None and _is_plain_text(path, settings):
+        is_whole = wanted is None and settings.input_unit in ("file", "mail") and byte_range is None
+        if is_whole and _is_plain_text(path, settings):
             _check_joined(path, settings)
             return [Shard("files", (path,), (None,))]
     return [Shard("file", (path,), (None,), byte_range)]
@@ -214,7 +234,7 @@ def _list_directory(root: str, settings: InputSettings, skipped: Counter[str], o
     wanted = settings.input_format
     if wanted == "matrix":
         raise InputError("is a directory, not a matrix file", where=root, hint="name the matrix file")
-    tree = list_tree(root, outputs)
+    tree = list_tree(root, outputs, exclude=settings.exclude)
     skipped.update(tree.skipped)
     if wanted == "mbox":
         return [Shard("mails", tuple(tree.paths), tuple(tree.labels))]
@@ -255,7 +275,7 @@ def _is_plain_text(path: str, settings: InputSettings) -> bool:
 
 def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
     if shard.reader != "file":
-        return "file"
+        return "mail" if shard.reader == "mails" else "file"
     if settings.input_format is not None:
         return FORMATS[settings.input_format].unit
     if not is_regular(shard.paths[0]):
@@ -278,7 +298,7 @@ def _read_shard(shard: Shard, settings: InputSettings, skipped: Counter[str], un
     if shard.reader == "mails":
         from nbtext.documents.mail import read_mail_files
 
-        return read_mail_files(shard.paths, shard.labels, options.encoding, settings)
+        return read_mail_files(shard.paths, shard.labels, options.encoding, settings.of_unit("mail"))
     return _read_file(shard, options, skipped, units)
 
 
@@ -292,6 +312,8 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
             return
         found = detect_stream_format(stream, options.encoding, settings)
         units[path] = found.unit
+        settings = settings.of_unit(found.unit)
+        options = replace(options, settings=settings)
         if not found.has_fields:
             _check_joined(path, settings)
         if settings.keeps_rows and not found.writer:
@@ -355,42 +377,3 @@ def _is_directory(path: str) -> bool:
     if not os.access(path, os.R_OK):
         raise unreadable(path, PermissionError(errno.EACCES, ""))
     return stat.S_ISDIR(status.st_mode)
-
-
-class Records(Protocol):
-    """The records that an earlier run has written."""
-
-    def check(self, batch: Batch) -> int:
-        """Compare the next records with the next documents; return the number of documents that have one."""
-        ...
-
-    def finish(self) -> None:
-        """Check that there are no further records."""
-        ...
-
-
-class Remainder(Source):
-    """A source without its first documents: those that have records. They are read, and compared with the records."""
-
-    def __init__(self, source: Source, records: Records) -> None:
-        self.__dict__.update(vars(source))
-        self._source = source
-        self._records = records
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks of the documents without records.
-
-        Raises
-        ------
-        InputError
-            The records are not those of these documents.
-        """
-        blocks = self._source.blocks()
-        for block in blocks:
-            batch = block.batch()
-            n_done = self._records.check(batch)
-            if n_done < len(batch):
-                yield ReadBlock(batch.skip(n_done), block.size)
-                yield from blocks
-                return
-        self._records.finish()

@@ -242,7 +242,8 @@ def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tu
         raise InputError(what, where=place, hint=hint)
 
     texts = tuple(find(name, "--text-field") or 0 for name in settings.text_field)
-    label = find(settings.label_field, "--label-field", DEFAULTS.label_field)
+    may_be_missing = settings.label_field if settings.is_label_remembered else DEFAULTS.label_field
+    label = find(settings.label_field, "--label-field", may_be_missing)
     identity = find(settings.id_field, "--id-field", DEFAULTS.id_field)
     group = find(settings.split_field, "--group-field or --order-field") if settings.split_field is not None else None
     shown = tuple(names) if is_header else tuple(str(number) for number in range(1, len(first) + 1))

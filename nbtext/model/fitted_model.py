@@ -14,6 +14,7 @@ from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.errors import SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
@@ -69,8 +70,8 @@ class FittedModel:
         What was fitted to other documents than training would fit it to.
     label_type : {"str", "int", "float", "bool"}
         The type of the labels when they were given.
-    input_unit : {"file", "line", "row"}, optional
-        What a document was in the sources that the model was trained on; None: not known, or not the same in all.
+    input : ModelInput
+        What a document was in the sources that the model was trained on, and its fields.
     """
 
     labels: tuple[str, ...]
@@ -87,7 +88,7 @@ class FittedModel:
     unlabeled: Unlabeled | None = None
     approximate: tuple[str, ...] = ()
     label_type: str = "str"
-    input_unit: str | None = None
+    input: ModelInput = UNKNOWN_INPUT
 
     @property
     def label_values(self) -> list[str | int | float]:

@@ -55,7 +55,7 @@ def train_on_source(
     if not counts.labels:
         raise InputError("there is no document to train on")
     model = train_on_counts(counts, features, model_settings, jobs=jobs)
-    return replace(model, fitted=replace(model.fitted, input_unit=source.input_unit))
+    return replace(model, fitted=replace(model.fitted, input=source.model_input))
 
 
 def train_on_counts(

@@ -19,6 +19,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
+from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
@@ -140,8 +141,8 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
             check_growth(model)
             check_undecayed(model)
     largest = max(models, key=_size)
-    if len({model.fitted.input_unit for model in models}) > 1:
-        first = replace(first, fitted=replace(first.fitted, input_unit=None))
+    if len({model.fitted.input for model in models}) > 1:
+        first = replace(first, fitted=replace(first.fitted, input=UNKNOWN_INPUT))
     return _fit_again(first, reduce(add, (model.counts for model in models)), largest, jobs)
 
 
@@ -341,12 +342,12 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
 
 
 def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
-    """Return the model with the label type and the input unit of an earlier one.
+    """Return the model with the label type and the input of an earlier one.
 
     New labels may be of no such type, then it is str.
     """
     label_type = earlier.label_type if are_labels_of(earlier.label_type, fitted.labels) else "str"
-    return replace(fitted, label_type=label_type, input_unit=earlier.input_unit)
+    return replace(fitted, label_type=label_type, input=earlier.input)
 
 
 def _mark_approximate(fitted: FittedModel, approximate: tuple[str, ...]) -> FittedModel:

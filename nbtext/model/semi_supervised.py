@@ -114,7 +114,7 @@ def train_on_source_with_unlabeled(  # noqa: PLR0913 - two corpora and three rec
     if not counts.labels:
         raise InputError("there is no document to train on")
     model = train_with_unlabeled(counts, unlabeled, features, model_settings, settings, listener=listener, jobs=jobs)
-    return replace(model, fitted=replace(model.fitted, input_unit=source.input_unit))
+    return replace(model, fitted=replace(model.fitted, input=source.model_input))
 
 
 def train_with_unlabeled(

@@ -164,7 +164,7 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     rows, files = models[3:5], models[:3] + models[5:]
     assert (len(set(rows)), len(set(files))) == (1, 1)
     of_rows, of_files = (joblib.load(tmp_path / f"{number}.joblib") for number in (3, 0))
-    assert (of_rows.pop("input_unit"), of_files.pop("input_unit")) == ("row", "file")
+    assert (of_rows.pop("input")["unit"], of_files.pop("input")["unit"]) == ("row", "file")
     assert joblib.hash({**of_rows, "checksum": ""}) == joblib.hash({**of_files, "checksum": ""})
 
 

@@ -1,0 +1,172 @@
+"""A model remembers its input; `--label`, `--exclude`, and a raw mail without a name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TABLE = "queue,body,subject\nham,lunch meeting,a\nspam,win prize cash,b\nham,lunch friend,c\nspam,prize loan,d\n"
+MAIL = b"From: ada@example.org\nSubject: win a prize\n\nwin cash now\nprize\n"
+
+
+@pytest.fixture
+def folder(nbtext: Any, tmp_path: Path) -> Path:
+    """A folder with a table of unusual columns, and a model of it."""
+    (tmp_path / "a.csv").write_text(TABLE)
+    fields = ("--text-field", "body", "--label-field", "queue")
+    assert nbtext("train", "a.csv", *fields, "--keep-sample", "99", "-o", "m", cwd=tmp_path).status == 0
+    return tmp_path
+
+
+def test_the_columns_of_training_are_the_default(nbtext: Any, folder: Path) -> None:
+    """Every command that reads documents uses them, and gives what it gives with the options."""
+    fields = ("--text-field", "body", "--label-field", "queue")
+    for command in (
+        ("predict", "a.csv", "-m", "m", "--to", "jsonl"),
+        ("evaluate", "a.csv", "-m", "m", "--to", "json"),
+        ("explain", "a.csv", "-m", "m", "--to", "jsonl"),
+        ("compare", "a.csv", "-m", "m", "-m", "m", "--to", "tsv"),
+    ):
+        plain, typed = nbtext(*command, cwd=folder), nbtext(*command, *fields, cwd=folder)
+        assert plain.status == 0, plain.err
+        if command[0] != "compare":  # which reports times
+            assert plain.out == typed.out
+    for command in ("update", "calibrate", "forget"):
+        for name, options in (("plain", ()), ("typed", fields)):
+            assert nbtext(command, "m", "a.csv", *options, "-o", name, cwd=folder).status == (command == "forget")
+        if command != "forget":
+            assert (folder / "plain").read_bytes() == (folder / "typed").read_bytes()
+    assert nbtext("update", "m", "a.csv", "-q", cwd=folder).status == 0
+    assert nbtext("forget", "m", "a.csv", "-q", cwd=folder).status == 0
+
+
+def test_options_win_over_the_memory(nbtext: Any, folder: Path) -> None:
+    """A column that is named is read, and one that is missing is an error that names it."""
+    before = nbtext("predict", "a.csv", "-m", "m", cwd=folder).out
+    assert nbtext("predict", "a.csv", "-m", "m", "--text-field", "subject", cwd=folder).out != before
+    (folder / "b.csv").write_text("text\nwin a prize\n")
+    ran = nbtext("predict", "b.csv", "-m", "m", cwd=folder)
+    assert ran.status == 1
+    assert "body" in ran.err
+    ran = nbtext("predict", "b.csv", "-m", "m", "--text-field", "text", cwd=folder)
+    assert "\tspam\t" in ran.out
+
+
+def test_fields_of_tables_are_not_those_of_mails(nbtext: Any, folder: Path) -> None:
+    """A model of a table reads the subject and text of a mail, and whole lines of plain text."""
+    (folder / "x.eml").write_bytes(MAIL)
+    for source, options in (("x.eml", {}), ("-", {"input": MAIL}), ("-", {"input": b"win a prize\n"})):
+        out = nbtext("predict", source, "-m", "m", "--to", "jsonl", cwd=folder, **options).out
+        record = json.loads(out)
+        assert (record["label"], record["known"] > 0) == ("spam", True)
+
+
+def test_separate_fields_are_remembered(nbtext: Any, folder: Path) -> None:
+    fields = ("--text-field", "body,subject", "--label-field", "queue", "--separate-fields")
+    assert nbtext("train", "a.csv", *fields, "-o", "s", cwd=folder).status == 0
+    ran = nbtext("predict", "a.csv", "-m", "s", cwd=folder)
+    assert ran.status == 0, ran.err
+    assert ran.out == nbtext("predict", "a.csv", "-m", "s", *fields[:2], fields[-1], cwd=folder).out
+
+
+def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> None:
+    import joblib
+
+    keep = ("--keep-sample", "99")
+    (folder / "b.csv").write_text("label,text\nham,lunch\nspam,prize\n")
+    assert nbtext("train", "b.csv", *keep, "-o", "other", cwd=folder).status == 0
+    assert nbtext("merge", "m", "other", "-o", "both", cwd=folder).status == 0
+    assert nbtext("merge", "m", "m", "-o", "twice", cwd=folder).status == 0
+    assert joblib.load(folder / "both")["input"] == joblib.load(folder / "other")["input"] | {"unit": None}
+    assert joblib.load(folder / "twice")["input"] == joblib.load(folder / "m")["input"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("unit", "book"), ("text_field", ()), ("text_field", ("",)), ("label_field", "x" * 10**6)]
+)
+def test_a_memory_that_cannot_be_right(folder: Path, key: str, value: Any) -> None:
+    from dataclasses import replace
+
+    from nbtext.artifact.model import load_model, save_model
+    from nbtext.errors import ArtifactError
+
+    model = load_model(folder / "m")
+    wrong = replace(model.fitted.input, **{key: value})
+    save_model(replace(model, fitted=replace(model.fitted, input=wrong)), folder / "wrong")
+    with pytest.raises(ArtifactError, match="input"):
+        load_model(folder / "wrong")
+
+
+def test_label_of_an_unlabeled_source(nbtext: Any, folder: Path) -> None:
+    """`update MODEL - --label spam` learns a mail from a pipe, as if it had been in the table."""
+    (folder / "mail.csv").write_text('queue,body\nspam,"win a prize\nwin cash now\nprize"\n')
+    fed = nbtext("update", "m", "-", "--label", "spam", "-o", "fed", input=MAIL, cwd=folder)
+    assert fed.status == 0, fed.err
+    assert nbtext("update", "m", "mail.csv", "-o", "read", cwd=folder).status == 0
+    assert (folder / "fed").read_bytes() == (folder / "read").read_bytes()
+    assert nbtext("forget", "fed", "-", "--label", "spam", input=MAIL, cwd=folder).status == 0
+    assert (folder / "fed").read_bytes() == (folder / "m").read_bytes()
+
+
+def test_the_label_replaces_those_of_the_source(nbtext: Any, folder: Path) -> None:
+    """It is the label of every document of directories, tables and lines, by any number of threads."""
+    for name in ("in/one/1.txt", "in/two/2.txt"):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("some words")
+    (folder / "lines.txt").write_text("__label__x some words\nother words\n")
+    for source, options in (("in", ()), ("a.csv", ("--text-field", "body")), ("lines.txt", ())):
+        for jobs in ("1", "4"):
+            trained = nbtext("train", source, *options, "--label", "all", "-j", jobs, "-o", "one", cwd=folder)
+            assert "1 label" in trained.err
+            out = nbtext("predict", source, "-m", "one", *options, cwd=folder).out
+            assert {line.split("\t")[1] for line in out.splitlines()} == {"all"}
+    ran = nbtext("train", "in", "--label", "x" * 100_000, "-o", "none", cwd=folder)
+    assert "--label: is not a label" in ran.err
+    assert "No such option" in nbtext("predict", "in", "-m", "m", "--label", "x", cwd=folder).err
+
+
+def test_excluded_files(nbtext: Any, folder: Path) -> None:
+    """Patterns match names and paths; what they match is counted, and its content is never read."""
+    for name in ("d/ham/1.txt", "d/ham/old/2.txt", "d/spam/3.txt", "d/spam/3.bak", "d/draft/4.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"word{name[-5]} same")
+    options = ("--exclude", "*.bak", "--exclude", "ham/old", "--exclude", "draft/")
+    out = nbtext("predict", "d", "-m", "m", *options, cwd=folder)
+    assert [line.split("\t")[0] for line in out.out.splitlines()] == ["d/ham/1.txt", "d/spam/3.txt"]
+    assert "skipped: excluded by --exclude: 3" in out.err
+    ran = nbtext("predict", "d", "-m", "m", "--exclude", "*", cwd=folder)
+    assert ran.status == 1
+    assert "contains no file to read (excluded by --exclude: 3)" in ran.err
+    assert nbtext("predict", "a.csv", "-m", "m", "--exclude", "*", cwd=folder).status == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "n_documents"),
+    [
+        (MAIL, 1),
+        (MAIL.replace(b"\n", b"\r\n"), 1),
+        (b"Received: from x\n\tby y\nDelivered-To: z\n\nFrom here on\n\n", 1),
+        (b"From ada@example.org Thu Nov 21 03:37:00 2024\n" + MAIL, 1),
+        (b"Subject: one header is no mail\n\nfor a model of a table\n", 3),
+        (b"From: ada\nthis is no header\n\nbut text\n", 4),
+        (b"Note: a line\nTo: do\n\nlast\n", 4),
+    ],
+)
+def test_a_mail_is_recognized_by_its_headers(nbtext: Any, folder: Path, content: bytes, n_documents: int) -> None:
+    """On standard input, and in a file whose name tells nothing."""
+    (folder / "1732160220.M1P2.host:2,S").write_bytes(content)
+    for source, options in (("-", {"input": content}), ("1732160220.M1P2.host:2,S", {})):
+        out = nbtext("predict", source, "-m", "m", cwd=folder, **options).out
+        assert len(out.splitlines()) == n_documents
+    lines = nbtext("predict", "-", "-m", "m", "--input-format", "lines", input=content, cwd=folder).out
+    assert len(lines.splitlines()) == len(content.splitlines())
+
+
+def test_train_on_a_mail_from_a_pipe(nbtext: Any, folder: Path) -> None:
+    trained = nbtext("train", "-", "--label", "spam", "-o", "one", input=MAIL, cwd=folder)
+    assert "1 document, 1 label" in trained.err
+    single = nbtext("predict", "-", "-m", "one", input=b"Subject: one is enough\n\nfor a model of mails\n", cwd=folder)
+    assert len(single.out.splitlines()) == 1
