@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.cli.command import Option, command, stage
-from nbtext.cli.files import INPUT
+from nbtext.cli.files import INPUT, FileType
 from nbtext.cli.options import DEBUG, RUN_STAGE, VERBOSE, Parsed, RunSettings
 from nbtext.cli.running import say
 from nbtext.errors import MissingExtra
@@ -28,6 +28,12 @@ NETWORK_STAGE = stage(
            help="Allow a --host that is not local without --token-file: everybody who reaches it may use it."),
     Option("--allowed-host", "allowed_hosts", multiple=True, metavar="NAME",
            help="Host name by which the service is called, such as that of a reverse proxy. May be repeated."),
+    Option("--feedback-dir", type=FileType("DIR"),
+           help="Accept labeled texts, and append them to DIR/NAME.jsonl for each model NAME."),
+    Option("--learn", is_flag=True, default=None,
+           help="Update the models by the feedback, as `nbtext update` does."),
+    Option("--new-labels", is_flag=True, default=None,
+           help="Accept feedback whose label the model does not know."),
     Option("--max-body-bytes", type=click.IntRange(1), metavar="N",
            help="Maximum size of a request, or of a line of a stream."),
     Option("--max-documents", type=click.IntRange(1), metavar="N", help="Maximum length of a JSON array."),
@@ -46,7 +52,7 @@ NETWORK_STAGE = stage(
     RUN_STAGE.without("no_progress"),
     VERBOSE,
     DEBUG,
-    common="-m --host --port --token-file -j -q",
+    common="-m --host --port --token-file --feedback-dir --learn -j -q",
     example="nbtext serve -m letters.joblib",
     notes="POST /v1/predict takes JSON, JSON lines or plain text. GET /openapi.json describes all requests. A model is "
     "loaded again when its file is replaced. SIGTERM ends the service when the requests in progress are answered. "

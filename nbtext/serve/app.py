@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,20 +12,49 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from nbtext.errors import NbtextError
-from nbtext.report.explanation import explanation_record
+from nbtext.errors import NbtextError, OutputError
+from nbtext.features.occurrences import Locator
+from nbtext.model.explanation import Explanation
+from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
 from nbtext.serve.batching import Batcher
-from nbtext.serve.bodies import JSONL, content_type, parse_documents
+from nbtext.serve.bodies import JSON, JSONL, TEXT, content_type, parse_documents
+from nbtext.serve.feedback import FeedbackFile, feedback_lines
 from nbtext.serve.guard import USAGE, Guard, Paths, error_response, json_response
+from nbtext.serve.learner import Learner
 from nbtext.serve.models import ModelStore
 from nbtext.serve.monitoring import METRICS_TYPE, Log, Metrics
+from nbtext.serve.openapi import describe
 from nbtext.serve.requests import EXPLAIN, PREDICT, Closed, find_model, header, parse_options, read_body
 from nbtext.serve.settings import ServeSettings
 from nbtext.serve.streaming import predict_stream
 
+PREDICT_PATH = "/v1/predict"
+ROUTES = {  # path: method and endpoint of the service
+    PREDICT_PATH: ("POST", "predict"),
+    "/v1/explain": ("POST", "explain"),
+    "/v1/models": ("GET", "models"),
+    "/v1/models/{name}/feedback": ("POST", "feedback"),
+    "/healthz": ("GET", "healthz"),
+    "/readyz": ("GET", "readyz"),
+    "/metrics": ("GET", "metrics"),
+    "/openapi.json": ("GET", "openapi"),
+}
+
+
+class Feedback(NamedTuple):
+    """Where the feedback for a model goes, and who learns from it, if anybody does."""
+
+    file: FeedbackFile
+    learner: Learner | None
+
 
 class Service:
     """The endpoints, and what they share.
+
+    Parameters
+    ----------
+    feedback
+        Where the feedback for each model goes; empty: it is refused.
 
     Attributes
     ----------
@@ -42,20 +71,20 @@ class Service:
         metrics: Metrics,
         log: Log,
         tokens: Sequence[bytes] = (),
+        feedback: Mapping[str, Feedback] | None = None,
     ) -> None:
+        self._feedback = feedback or {}
         self._store, self._settings, self._batcher, self._metrics = store, settings, batcher, metrics
         self.is_draining = False
         routes = [
-            Route("/healthz", self.healthz),
-            Route("/readyz", self.readyz),
-            Route("/metrics", self.metrics),
-            Route("/v1/models", self.models),
-            Route("/v1/explain", self.explain, methods=["POST"]),
+            Route(path, getattr(self, name), methods=[method])
+            for path, (method, name) in ROUTES.items()
+            if path != PREDICT_PATH
         ]
         paths = Paths(
-            direct={"/v1/predict": self.predict},
+            direct={PREDICT_PATH: self.predict},
             routes={route.endpoint: route.path for route in routes},
-            open=frozenset({"/healthz", "/readyz"}),
+            open=frozenset({"/healthz", "/readyz", "/openapi.json"}),
             free=frozenset({"/healthz", "/readyz", "/metrics"}),
         )
         starlette = Starlette(routes=routes, exception_handlers={HTTPException: _answer_error})
@@ -110,12 +139,45 @@ class Service:
             documents = parse_documents(body, kind, charset, model.input_settings(limit), self._settings.max_documents)
             usage.n_documents = len(documents.batch)
             explanations = model.explainer.explain_batch(documents.batch, label=options.label, against=options.against)
-            return bytes(documents.encode(explanation_record(each, options.features) for each in explanations))
+            locate = model.locator if options.marks else None
+            return bytes(documents.encode(_explain(each, options.features, locate) for each in explanations))
 
         try:
             return Response(await self._batcher.run(work), media_type="application/json")
         except NbtextError as error:
             raise HTTPException(400, str(error)) from None
+
+    async def feedback(self, request: Request) -> Response:
+        """Answer `POST /v1/models/NAME/feedback`: the labeled documents are on the disk."""
+        scope = request.scope
+        slot = find_model(self._store, request.path_params["name"], scope[USAGE])
+        if slot.file.name not in self._feedback:
+            raise HTTPException(404, "feedback is off; start nbtext serve with --feedback-dir")
+        kind, charset = content_type(header(scope, b"content-type"))
+        if kind == TEXT:
+            raise HTTPException(415, f"feedback has labels; send {JSON} or {JSONL}")
+        model, limit, most = slot.current, self._settings.max_body_bytes, self._settings.max_documents
+        body = await read_body(scope, request.receive, limit)
+        settings, new_labels = model.input_settings(limit), self._settings.new_labels
+
+        def work() -> tuple[bytes, int]:
+            batch = parse_documents(body, kind, charset, settings, most).batch
+            return feedback_lines(batch, model, new_labels=new_labels), len(batch)
+
+        lines, number = await self._batcher.run(work)
+        feedback = self._feedback[slot.file.name]
+        try:
+            await feedback.file.append(lines)
+        except OutputError as error:
+            raise HTTPException(507, f"the feedback was not stored: it {error.what}") from None
+        scope[USAGE].n_documents = number
+        if feedback.learner is not None:
+            feedback.learner.notify()
+        return json_response({"stored": number})
+
+    async def openapi(self, request: Request) -> Response:
+        """Answer `GET /openapi.json`."""
+        return json_response(describe())
 
     async def models(self, request: Request) -> Response:
         """Answer `GET /v1/models`."""
@@ -137,6 +199,17 @@ class Service:
             self._metrics.loaded.labels(name).set(slot.current.loaded_at)
         self._metrics.active.set(self.app.n_active)
         return Response(self._metrics.text(), media_type=METRICS_TYPE)
+
+
+def _explain(explanation: Explanation, n_features: int | None, locate: Locator | None) -> dict[str, Any]:
+    """Return an explanation as plain data, with the runs of its texts if their words are to be marked."""
+    record = explanation_record(explanation, n_features)
+    if locate is not None:
+        runs: list[Run] = []
+        for text, weights in zip(explanation.texts, part_weights(explanation, locate), strict=True):
+            runs += [Run("\n", 0)] * bool(runs) + highlight(text, weights)
+        record["marks"] = runs
+    return record
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

@@ -68,15 +68,23 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: InputSetting
     """
     if kind == TEXT:
         return Documents(_parse_text(body, charset, settings), encode_object)
+    if kind == JSONL:
+        batch = parse_lines(LineBlock(body, 1, len(body)), settings)
+        _check_number(len(batch), most)
+        return Documents(batch, encode_lines)
     value = loads(body)
     if not isinstance(value, list):
         batch = _parse_items([value], settings)
         if batch.problems:
             raise HTTPException(400, batch.problems[0].what)
         return Documents(batch, encode_object)
-    if len(value) > most:
-        raise HTTPException(413, f"{len(value):,} documents are too many; send at most {most:,} at once, or JSON lines")
+    _check_number(len(value), most)
     return Documents(_parse_items(value, settings), encode_array)
+
+
+def _check_number(number: int, most: int) -> None:
+    if number > most:
+        raise HTTPException(413, f"{number:,} documents are too many; send at most {most:,} at once, or JSON lines")
 
 
 def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:

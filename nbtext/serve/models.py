@@ -53,11 +53,16 @@ class ServedModel:
         return Locator(self.fitted.feature_settings)
 
     def input_settings(self, max_document_bytes: int) -> InputSettings:
-        """Return how documents of this model are read: their text is in the key `text`, or in the model's fields."""
-        fields = self.fitted.feature_settings.fields
-        return InputSettings(
-            text_field=fields or ("text",), separate_fields=bool(fields), max_document_bytes=max_document_bytes
-        )
+        """Return how documents of this model are read; see `input_settings_of`."""
+        return input_settings_of(self.fitted, max_document_bytes)
+
+
+def input_settings_of(model: FittedModel, max_document_bytes: int) -> InputSettings:
+    """Return how documents are read for a model: their text is in the key `text`, or in the fields of the model."""
+    fields = model.feature_settings.fields
+    return InputSettings(
+        text_field=fields or ("text",), separate_fields=bool(fields), max_document_bytes=max_document_bytes
+    )
 
 
 class ModelSlot:

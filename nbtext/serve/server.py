@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -20,8 +21,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nbtext.errors import OutputError
 from nbtext.parallel import available_cpus
-from nbtext.serve.app import Service
+from nbtext.serve.app import Feedback, Service
 from nbtext.serve.batching import Batcher
+from nbtext.serve.feedback import FeedbackFile
+from nbtext.serve.learner import Learner
+from nbtext.serve.learning import check_learning
 from nbtext.serve.models import ModelSlot, ModelStore
 from nbtext.serve.monitoring import Log, Metrics
 from nbtext.serve.settings import ModelFile, ServeSettings, read_tokens
@@ -119,8 +123,10 @@ def serve(
     ------
     ArtifactError
         A model cannot be loaded.
+    ModelError
+        A model is to learn, and cannot.
     OutputError
-        The address cannot be used.
+        The address, or a file of feedback, cannot be used.
     """
     tokens = read_tokens(settings.token_file) if settings.token_file is not None else ()
     metrics = Metrics()
@@ -132,7 +138,10 @@ def serve(
 
     store = ModelStore(files, on_reload)
     batcher = Batcher(threads or available_cpus(), metrics.batches.observe)
-    service = Service(store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens)
+    feedback = _open_feedback(files, settings, metrics, log)
+    service = Service(
+        store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens, feedback=feedback
+    )  # fmt: skip
     listener = _listen(settings)
     server = Server(
         _configure(service, settings),
@@ -142,8 +151,11 @@ def serve(
     sys.setswitchinterval(SWITCH_SECONDS)
     store.start()
     try:
-        asyncio.run(_run(server, service, listener))
+        learners = [each.learner.run() for each in feedback.values() if each.learner is not None]
+        asyncio.run(_run(server, listener, service.app.sweep(), *learners))
     finally:
+        for each in feedback.values():
+            each.file.close()
         store.stop()
         batcher.stop()
         log.stop()
@@ -152,14 +164,39 @@ def serve(
         raise KeyboardInterrupt
 
 
-async def _run(server: Server, service: Service, listener: socket.socket) -> None:
-    sweeper = asyncio.create_task(service.app.sweep())
+async def _run(server: Server, listener: socket.socket, *background: Coroutine[Any, Any, None]) -> None:
+    """Run the server, and these beside it until it ends."""
+    tasks = [asyncio.create_task(each) for each in background]
     try:
         await server.serve(sockets=[listener])
     finally:
-        sweeper.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await sweeper
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _open_feedback(
+    files: Sequence[ModelFile], settings: ServeSettings, metrics: Metrics, log: Log
+) -> dict[str, Feedback]:
+    """Return where the feedback for each model goes.
+
+    Raises
+    ------
+    ModelError
+        A model is to learn, and cannot.
+    OutputError
+        A file cannot be opened, or another service appends to it.
+    """
+    if settings.feedback_dir is None:
+        return {}
+    found = {}
+    for model in files:
+        if settings.learn:
+            check_learning(model.path)
+        path = os.path.join(settings.feedback_dir, f"{model.name}.jsonl")
+        learner = Learner(model.name, model.path, path, metrics=metrics, log=log) if settings.learn else None
+        found[model.name] = Feedback(FeedbackFile(path), learner)
+    return found
 
 
 def _configure(service: Service, settings: ServeSettings) -> uvicorn.Config:

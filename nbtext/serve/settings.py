@@ -87,8 +87,8 @@ def parse_model_file(text: str) -> ModelFile:
 
 
 def check_names(models: tuple[ModelFile, ...]) -> None:
-    """Raise SettingsError if two models have the same name."""
-    names = [model.name for model in models]
+    """Raise SettingsError if two models have the same name, which also names the file of their feedback."""
+    names = [model.name.lower() for model in models]
     for name in names:
         if names.count(name) > 1:
             hint = "name them, as in -m north=a/model.joblib -m south=b/model.joblib"

@@ -1,0 +1,171 @@
+"""The description of the service in OpenAPI 3.1, for clients and generators of clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtext import __version__
+from nbtext.serve.bodies import JSON, JSONL, TEXT
+
+Schema = dict[str, Any]
+NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
+NULLABLE_NUMBER: Schema = {"type": ["number", "null"]}
+PROBABILITY: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+ERRORS = {
+    "400": "The request is wrong; the message says how.",
+    "401": "A bearer token is needed (--token-file).",
+    "403": "The request comes from another host or origin.",
+    "404": "There is no such model, or feedback is off.",
+    "413": "The body, or the number of documents, is above the limit.",
+    "415": "The content type is not supported.",
+    "503": "There are too many requests, or it took too long; try again after Retry-After seconds.",
+}
+
+
+def describe() -> Schema:
+    """Return the OpenAPI document."""
+    model = _parameter("model", "Name of the model; the first one by default.", {"type": "string"})
+    predict = [
+        model,
+        _parameter("min_probability", "Abstain below this probability.", PROBABILITY),
+        _parameter("coverage", "Add a prediction set that holds the true label this often.", PROBABILITY),
+        _parameter("explain", "Add the features with the largest contributions.", {"type": "integer", "minimum": 1}),
+    ]
+    explain = [
+        model,
+        _parameter("label", "Label to explain; the predicted one by default.", {"type": "string"}),
+        _parameter("against", "Label to compare with; the most probable other one by default.", {"type": "string"}),
+        _parameter("features", "Number of contributions; all by default.", {"type": "integer", "minimum": 0}),
+        _parameter("marks", "Whether to add the text in runs, each with its weight.", {"type": "boolean"}),
+    ]
+    name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+    open_to_all: list[Schema] = [{}]
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "nbtext", "version": __version__, "description": "Text classification."},
+        "components": {
+            "schemas": _schemas(),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+        "paths": {
+            "/v1/predict": {
+                "post": _operation("Predict the labels of documents.", predict, _documents(), _either("Prediction"))
+            },
+            "/v1/explain": {
+                "post": _operation(
+                    "Explain predictions.", explain, _documents(streamed=False), _either("Explanation", streamed=False)
+                )
+            },
+            "/v1/models": {
+                "get": _operation("List the models.", [], None, {JSON: {"schema": _reference("Models")}})
+            },
+            "/v1/models/{name}/feedback": {
+                "post": _operation(
+                    "Store labeled documents (--feedback-dir); with --learn the model learns them.",
+                    [name], _labeled(), {JSON: {"schema": _reference("Stored")}},
+                )
+            },
+            "/healthz": {"get": _operation("Tell whether the process is alive.", [], None, _status(), open_to_all)},
+            "/readyz": {"get": _operation("Tell whether requests are accepted.", [], None, _status(), open_to_all)},
+            "/metrics": {"get": _operation("Return metrics for Prometheus.", [], None, {TEXT: {}})},
+        },
+    }  # fmt: skip
+
+
+def _parameter(name: str, description: str, schema: Schema) -> Schema:
+    return {"name": name, "in": "query", "description": description, "schema": schema}
+
+
+def _operation(
+    summary: str,
+    parameters: list[Schema],
+    body: Schema | None,
+    answer: Schema,
+    security: list[Schema] | None = None,
+) -> Schema:
+    error = {JSON: {"schema": _reference("Error")}}
+    operation: Schema = {
+        "summary": summary,
+        "parameters": parameters,
+        "responses": {
+            "200": {"description": "Success.", "content": answer},
+            **{status: {"description": meaning, "content": error} for status, meaning in ERRORS.items()},
+        },
+    }
+    if body is not None:
+        operation["requestBody"] = {"required": True, "content": body}
+    if security is not None:
+        operation["security"] = security
+    return operation
+
+
+def _reference(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _list_of(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
+
+
+def _documents(*, streamed: bool = True) -> Schema:
+    document = _reference("Document")
+    many = _list_of({"oneOf": [document, {"type": "string"}]})
+    kinds: Schema = {
+        JSON: {"schema": {"oneOf": [document, many]}, "examples": {
+            "object": {"value": {"text": "my neighbour drills all night"}},
+            "array": {"value": [{"id": "a", "text": "my neighbour drills all night"}, "the bins are full"]},
+        }},
+        TEXT: {"schema": {"type": "string"}},
+    }  # fmt: skip
+    return kinds | ({JSONL: {"schema": document}} if streamed else {})
+
+
+def _labeled() -> Schema:
+    document = _reference("LabeledDocument")
+    return {JSON: {"schema": {"oneOf": [document, _list_of(document)]}}, JSONL: {"schema": document}}
+
+
+def _either(name: str, *, streamed: bool = True) -> Schema:
+    one = _reference(name)
+    kinds: Schema = {JSON: {"schema": {"oneOf": [one, _list_of(one)]}}}
+    return kinds | ({JSONL: {"schema": one}} if streamed else {})
+
+
+def _status() -> Schema:
+    return {JSON: {"schema": _object(status={"type": "string"})}}
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties}
+
+
+def _schemas() -> Schema:
+    text, number = {"type": "string"}, {"type": "number"}
+    document = _object(id=text, text=text) | {"description": "A model of several text fields has a key for each."}
+    labeled = _object(id=text, text=text, label=text) | {"required": ["label"]}
+    contribution = _object(feature=text, count={"type": "integer"}, log_odds=number)
+    run = {"type": "array", "prefixItems": [text, {"type": "integer", "minimum": -3, "maximum": 3}]}
+    return {
+        "Document": document,
+        "LabeledDocument": labeled,
+        "Prediction": _object(
+            id=text, label=NULLABLE_TEXT, probability=NULLABLE_NUMBER, known=PROBABILITY,
+            outlier={"type": ["boolean", "null"]}, typicality=NULLABLE_NUMBER,
+            scores={"type": ["object", "null"], "additionalProperties": PROBABILITY}, labels=_list_of(text),
+            explanation=_list_of(_object(feature=text, log_odds=number)), reason=text,
+        ),
+        "Explanation": _object(
+            id=text, label=NULLABLE_TEXT, probability=NULLABLE_NUMBER, against=NULLABLE_TEXT,
+            other_probability=NULLABLE_NUMBER, log_odds=NULLABLE_NUMBER,
+            terms={"type": "object", "additionalProperties": number}, contributions=_list_of(contribution),
+            other_contributions=number, temperature=number, noise_rate=number, known=PROBABILITY,
+            marks=_list_of(run), reason=NULLABLE_TEXT,
+        ),
+        "Models": _object(models=_list_of(_object(
+            name=text, model=text, labels=_list_of(text), fields=_list_of(text), n_features={"type": "integer"},
+            estimated_accuracy=NULLABLE_NUMBER, loaded_at=number, error=NULLABLE_TEXT,
+        ))),
+        "Stored": _object(stored={"type": "integer"}),
+        "Error": _object(error=text) | {"required": ["error"]},
+    }  # fmt: skip

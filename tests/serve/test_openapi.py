@@ -1,0 +1,49 @@
+"""`/openapi.json` is valid, describes every route, and what the service answers is what it describes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from openapi_schema_validator import OAS31Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from nbtext.serve.app import ROUTES
+from nbtext.serve.openapi import describe
+from nbtext.serve.requests import EXPLAIN, PREDICT
+
+Running = Any  # see conftest.py
+DOCUMENT = describe()
+
+
+def test_it_is_valid(service: Running) -> None:
+    answer = service.get("/openapi.json")
+    assert answer.value == DOCUMENT
+    validate(answer.value, cls=OpenAPIV31SpecValidator)
+
+
+def test_it_describes_every_route_and_option() -> None:
+    assert set(DOCUMENT["paths"]) == {path for path in ROUTES if path not in ("/", "/page.js", "/page.css")} - {
+        "/openapi.json"
+    }
+    for path, known in (("/v1/predict", PREDICT), ("/v1/explain", EXPLAIN)):
+        assert {each["name"] for each in DOCUMENT["paths"][path]["post"]["parameters"]} == known
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "schema"),
+    [
+        ("/v1/predict", {"text": "the bins"}, "Prediction"),
+        ("/v1/predict?explain=3&coverage=0.9", {"text": "the bins"}, "Prediction"),
+        ("/v1/predict", {"text": "!"}, "Prediction"),
+        ("/v1/explain?marks=true", {"text": "the bins"}, "Explanation"),
+        ("/v1/explain", {"text": "!"}, "Explanation"),
+        ("/v1/models", None, "Models"),
+        ("/v1/predict", {}, "Error"),
+    ],
+)
+def test_answers_are_as_described(service: Running, path: str, body: Any, schema: str) -> None:
+    """Each key of an answer is described, and has the type that is described."""
+    answer = service.ask("GET" if body is None else "POST", path, body).value
+    described = DOCUMENT["components"]["schemas"][schema] | {"components": DOCUMENT["components"]}
+    OAS31Validator(described | {"additionalProperties": False}).validate(answer)
