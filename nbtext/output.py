@@ -124,13 +124,13 @@ def resumable_output(path: str) -> Iterator[BinaryIO]:
             os.close(descriptor)
             raise OutputError("only a regular file can be resumed", where=path, hint="leave out --resume")
         with os.fdopen(descriptor, "r+b") as file:
-            lock_file(descriptor, path)
+            lock_descriptor(descriptor, path)
             yield file
             file.flush()
             os.fsync(descriptor)
 
 
-def lock_file(descriptor: int, path: str) -> None:
+def lock_descriptor(descriptor: int, path: str) -> None:
     """Lock an open file; do nothing if the system or the file system has no locks.
 
     Raises OutputError if another process has locked the file.
@@ -197,7 +197,7 @@ def _open_locked(path: str) -> int | None:
         except FileNotFoundError:
             return None
         try:
-            lock_file(descriptor, path)
+            lock_descriptor(descriptor, path)
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 return descriptor
         except FileNotFoundError:

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from nbtext.documents.batch import Batch, check_label
 from nbtext.errors import NbtextError, OutputError
-from nbtext.output import CLOSE_ON_EXEC, lock_file
+from nbtext.output import BINARY, lock_descriptor
 from nbtext.serve.bodies import dumps, loads
 from nbtext.serve.models import ServedModel
 
@@ -109,7 +109,7 @@ class FeedbackFile:
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
-            os.fdatasync(self._descriptor)
+            os.fsync(self._descriptor)
         except OSError:
             os.ftruncate(self._descriptor, size)
             raise
@@ -126,7 +126,7 @@ class FeedbackFile:
             self._descriptor = -1
         try:
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | CLOSE_ON_EXEC
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NONBLOCK", 0)
             descriptor = os.open(self.path, flags, 0o600)
         except OSError as error:
             what = f"cannot be written: {(error.strerror or str(error)).lower()}"
@@ -134,7 +134,7 @@ class FeedbackFile:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OutputError("is not a regular file", where=self.path, hint="name another --feedback-dir")
-            lock_file(descriptor, self.path)
+            lock_descriptor(descriptor, self.path)
             _complete_last_line(descriptor)
         except BaseException:
             os.close(descriptor)

@@ -22,7 +22,7 @@ from nbtext.errors import ModelError, NbtextError
 from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounter
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.output import atomic_output, locked
+from nbtext.output import atomic_output, lock_file
 from nbtext.serve.bodies import parse_lines
 from nbtext.serve.models import input_settings_of
 
@@ -76,7 +76,7 @@ def check_learning(model: str) -> None:
 
 def learn(model: str, feedback: str) -> Learned:
     """Update a model by the lines of feedback that it has not learned."""
-    with locked(model):
+    with lock_file(model):
         digest = _model_digest(model)
         start = _find_start(feedback, digest)
         data, has_more = _read_lines(feedback, start)
