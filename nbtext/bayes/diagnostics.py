@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_PAIRS = 20  # of confused labels
-METHODS = ("em", "marginals")  # of learning from unlabeled documents
+MOST_PAIRS = 20  # pairs of confused labels that are kept
+METHODS = ("em", "marginals")  # of training on unlabeled documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Proportion:
 class LeaveOneOutEstimate:
     """The leave-one-out estimate for new documents of the same kind.
 
-    documents   how many were judged: all figures are over these
+    documents   number of scored documents, on which all figures are computed
     accuracy    share of correct predictions
-    log_loss    mean −log P(true label), in nats; calibrated where the model is
+    log_loss    mean −log P(true label), in nats; of calibrated probabilities if the model is calibrated
     confused    the pairs of labels that are confused most often
-    duplicates  how many of the documents repeat another one; all copies are left out together
-    unjudged    documents (and duplicates) that are the only ones of their label: nothing can be estimated from them
-    held_out    how many of the documents the model never learned, so that nothing was left out for them
+    duplicates  number of documents that repeat another one; all copies are left out together
+    unjudged    number of documents (and their duplicates) that are the only ones of their label; they cannot be scored
+    held_out    number of documents that are not in the training set, so that they did not have to be left out
     optimized   the optimized metric before and after; equal if no decision offsets improve it; None: none is optimized
     targets     recall or precision of each target: those of `min_recall`, then those of `min_precision`
     """
@@ -99,7 +99,7 @@ class Hyperparameters:
 
 @dataclass(frozen=True, slots=True)
 class Unlabeled:
-    """How a model learned from unlabeled documents.
+    """How a model was trained on unlabeled documents.
 
     method           one of METHODS
     documents        number of unlabeled documents

@@ -133,7 +133,7 @@ class EventModel:
     generate                 see Generate; None: it cannot generate documents
     has_length               whether a generated document needs a length
     log_prior_density        log p(weights) per unit of smoothing, which expectation-maximization maximizes; None: the
-                             model does not learn from unlabeled documents
+                             model cannot be trained on unlabeled documents
     prior                    the default class prior, `empirical` or `uniform`
     smoothing                the default smoothing; None: leave-one-out selects it
     has_pseudo_counts        whether smoothing adds pseudo-counts; `refit` transfers smoothing between such models
@@ -143,7 +143,7 @@ class EventModel:
     allows_negative          whether it accepts negative weights
     is_generative            whether its scores are log P(document | class), which gives log P(document)
     is_in_nats               whether scores are sums of logarithms of probabilities
-    has_feature_marginals    whether it can learn from unlabeled documents by feature marginals
+    has_feature_marginals    whether it can be trained on unlabeled documents by feature marginals
     normalized               the variant with normalized weights, if there is one
     options                  fields of ModelSettings that it takes besides those of all event models
     """

@@ -1,4 +1,4 @@
-"""Expectation-maximization: a generative model that also learns from unlabeled documents."""
+"""Expectation-maximization: a generative model that is also fitted to unlabeled documents."""
 
 from __future__ import annotations
 

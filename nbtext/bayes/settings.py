@@ -25,14 +25,14 @@ CONFIDENCE = 0.95  # of a target of recall or precision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearSettings:
-    """How hard logistic regression and NB-SVM fit the documents, and what NB-SVM takes over from Naive Bayes."""
+    """The settings of linear models: regularization, loss, and the Naive Bayes weights of NB-SVM."""
 
     C: float | str = 1.0
     loss: str = field(default="squared-hinge", metadata={"choices": LOSSES})
     interpolation: float = 1.0
     ratio_smoothing: float = 1.0
-    # held out in turn, to calibrate and to choose C; and of the order in which documents are visited. No options: the
-    # commands that cross-validate have such by these names
+    # The folds of the cross-validation that calibrates and selects C, and the seed of the order of the documents. They
+    # are not options of `train`, because `evaluate` has options of these names for its own cross-validation.
     folds: int = 5
     seed: int = 0
 
@@ -49,10 +49,10 @@ class LinearSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings(LinearSettings):
-    """Which event model reads the counts, with which smoothing and prior, and how probabilities become decisions.
+    """The settings of a model: its event model, smoothing and prior, its calibration and its decision offsets.
 
-    min_recall, min_precision  the least recall or precision of labels on new documents, chosen by decision offsets
-    confidence                 of each of these targets
+    min_recall, min_precision  labels with their least recall or precision on new documents
+    confidence                 the confidence in each of these targets
     """
 
     model: str = field(default="multinomial", metadata={"choices": (*EVENT_MODELS, *LINEAR_MODELS)})
@@ -74,7 +74,10 @@ class ModelSettings(LinearSettings):
         refused = {} if self.is_linear else {"C": "C"}
         refused |= {"smoothing": "smoothing", "prior": "prior"} if self.is_linear else {}
         refused |= {} if self.model == "nbsvm" else of_nbsvm
-        refused |= {"values": "values", "normalize_weights": "normalize_weights"}  # unless the event model has it
+        refused |= {
+            "values": "values",
+            "normalize_weights": "normalize_weights",
+        }  # for event models without these options
         for name, option in refused.items():
             if getattr(self, name) != defaults[name] and (self.is_linear or name not in self._record.options):
                 raise SettingsError(f"{self.model} does not use this option", where=option, hint="leave it out")
@@ -116,7 +119,7 @@ class ModelSettings(LinearSettings):
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is a discriminative model, which is fitted to all documents instead of read from counts."""
+        """Whether it is a discriminative model, which is fitted to documents, not to class statistics."""
         return self.model in LINEAR_MODELS
 
     @property
@@ -125,13 +128,13 @@ class ModelSettings(LinearSettings):
 
     @property
     def event_model(self) -> EventModel:
-        """The record of the event model, in the variant that is wanted; KeyError for a linear model."""
+        """The record of the event model, with normalized weights if set; KeyError for a linear model."""
         normalized = self._record.normalized
         return normalized if self.normalize_weights and normalized is not None else self._record
 
     @property
     def effective_prior(self) -> str | tuple[float, ...]:
-        """The prior that is used where none is given."""
+        """The given prior, or the default of the model."""
         if self.prior is not None:
             return self.prior
         return "empirical" if self.is_linear else self._record.prior

@@ -20,14 +20,14 @@ from nbtext.bayes.targets import Goals, fit_targets, refuse_targets
 from nbtext.features.document_counts import number_contents
 from nbtext.parallel import parallel_calls
 
-LAPLACE = 1.0  # where there is nothing to choose by
-# The search looks from 10^-2 to 10^1. Below, leave-one-out still finds gains wherever documents quote one another,
-# and they vanish on documents that do not (20 Newsgroups by date: 0.804 at 10^-2, 0.801 at 10^-3, 0.791 at 10^-6).
+LAPLACE = 1.0  # if no document can be left out to select a smoothing
+# The search covers 10^-2 to 10^1. If documents quote one another, leave-one-out prefers smaller values, which are worse
+# on new documents (20 Newsgroups by date: accuracy 0.804 at 10^-2, 0.801 at 10^-3, 0.791 at 10^-6).
 DECADES = (-2, 1)
-REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each goes on around the best of the one before
-MOST_SCORES = 1 << 24  # of documents and labels: with more than 512 labels, leave-one-out looks at fewer documents
+REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each is taken around the best value of the step before
+MOST_SCORES = 1 << 24  # documents times labels: with more than 512 labels, leave-one-out scores fewer documents
 NO_GOALS = Goals()
-SEARCH_SIZE = 1024  # documents that the search looks at: log-loss is smooth in log α, and so is its minimum
+SEARCH_SIZE = 1024  # documents that the search scores; more of them hardly move the minimum of the log-loss
 
 
 class Selection(NamedTuple):
@@ -54,11 +54,11 @@ def judge(
     ----------
     selection : hyperparameters, and the temperature if one is fitted
     scores : (n_documents, n_classes), of documents that the model has not seen; one document at least
-    lengths : (n_documents,), known tokens; None where they are not known
+    lengths : (n_documents,), known tokens; None if they are not known
     classes : (n_documents,), the true classes
     n_unjudged : documents that are the only ones of their label; for prediction sets their labels conform least
     contents : (n_documents,), a number of each document's content; of duplicates, one counts for the targets
-    goals : what decision offsets shall reach
+    goals : what the decision offsets have to achieve
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _find_distinct(contents: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.
 
 
 def add_likelihoods(selection: Selection, scores: Floats, lengths: NDArray[Any]) -> Selection:
-    """The selection with the distribution of log p(x) per token of left-out documents.
+    """Return the selection with the distribution of log p(x) per token of left-out documents.
 
     scores  (n_documents, n_classes), log p(x, k), out-of-vocabulary features included
     """
@@ -119,9 +119,9 @@ def select_smoothing(
     calibrate: bool,
     goals: Goals = NO_GOALS,
 ) -> Selection:
-    """The smoothing with the least calibrated log-loss (or the given one), its calibration and estimate.
+    """Return the smoothing with the least calibrated log-loss (or the given one), its calibration and estimate.
 
-    Before calibration, log-loss measures overconfidence more than how well labels are told apart, and would select too
+    Without calibration, log-loss depends more on overconfidence than on the order of the labels, and would select too
     much smoothing.
     """
     smoothing = corpus.model.smoothing if smoothing is None else smoothing
@@ -149,19 +149,19 @@ def select_smoothing(
 
 
 def _search(judged: LeaveOneOut) -> tuple[float, TemperatureScaling]:
-    """The smoothing with the least calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
+    """Return the smoothing with the least calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
     searched = judged.first(SEARCH_SIZE)
     losses: dict[float, tuple[float, TemperatureScaling]] = {}
     near: TemperatureScaling | None = None
     lowest, highest = DECADES
     exponents = np.arange(lowest, highest + 1, REFINEMENTS[0]).tolist()
     for step in REFINEMENTS:
-        untried = [exponent for exponent in exponents if exponent not in losses]
-        if untried:
-            smoothings = [10.0**exponent for exponent in untried]
+        remaining = [exponent for exponent in exponents if exponent not in losses]
+        if remaining:
+            smoothings = [10.0**exponent for exponent in remaining]
             scored = zip(searched.scores(*smoothings), smoothings, strict=True)
             calls = [partial(_score_smoothing, searched, *each, near) for each in scored]
-            losses.update(zip(untried, parallel_calls(calls, jobs=searched.jobs), strict=True))
+            losses.update(zip(remaining, parallel_calls(calls, jobs=searched.jobs), strict=True))
         best = min(losses, key=lambda exponent: (losses[exponent][0], -exponent))
         near = losses[best][1]
         exponents = [max(lowest, best - step / 2), min(highest, best + step / 2)]
@@ -171,7 +171,7 @@ def _search(judged: LeaveOneOut) -> tuple[float, TemperatureScaling]:
 def _score_smoothing(
     corpus: LeaveOneOut, scores: Floats, smoothing: float, near: TemperatureScaling | None
 ) -> tuple[float, TemperatureScaling]:
-    """The calibrated log-loss of leave-one-out scores, and the calibration."""
+    """Return the calibrated log-loss of leave-one-out scores, and the calibration."""
     scores = corpus.ignore_hapaxes(scores, smoothing)
     calibration = _calibrate(corpus, scores, near)
     lengths = corpus.n_known if corpus.documents.has_lengths else None
@@ -180,7 +180,7 @@ def _score_smoothing(
 
 
 def _calibrate(corpus: LeaveOneOut, scores: Floats, near: TemperatureScaling | None) -> TemperatureScaling:
-    """Fit the calibration; scores that are not in nats are scaled first, as the temperature's prior is in nats."""
+    """Fit the calibration; scores that are not in nats are scaled first (see `fit_scaled_temperature`)."""
     lengths = corpus.n_known if corpus.documents.has_lengths else None
     if corpus.model.is_in_nats:
         return fit_temperature(scores, lengths, corpus.documents.classes, near=near)

@@ -46,9 +46,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What decisions shall reach on documents that the model has not seen.
+    """What decisions have to achieve on documents that the model has not seen.
 
-    optimize  the metric that decision offsets, or for `log_loss` a prior adjustment, optimize; None: none
+    optimize  the metric that decision offsets optimize, or a prior adjustment if it is `log_loss`; None: no metric
     targets   the least recall and precision of labels: those of recall first
     """
 

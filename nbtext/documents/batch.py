@@ -95,7 +95,7 @@ class Batch:
     ----------
     ids : list of str
     columns : tuple of list of str
-        The texts: a list for each field where fields are kept separate, else one list.
+        The texts: a list for each field if fields are kept separate, otherwise one list.
     labels : list of str or None
     problems : dict of int to InputError
         The error of each row that could not be read.

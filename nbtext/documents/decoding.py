@@ -13,7 +13,7 @@ from nbtext.errors import InputError, SettingsError
 
 try:
     from nbtext.documents._lines import count_byte
-except ImportError:  # not compiled here
+except ImportError:  # the kernel is not installed
 
     def count_byte(data: bytes, wanted: int) -> int:
         """Return how often a byte occurs."""
@@ -29,12 +29,18 @@ BYTE_ORDER_MARKS = {  # UTF-32 comes before UTF-16, because its mark begins with
 }
 BOMS = tuple(BYTE_ORDER_MARKS)
 NATIVE_ORDER = "le" if sys.byteorder == "little" else "be"
-CODECS_WITHOUT_BOM = {  # a codec that looks for a byte order mark in each block, and the codec that does not
+CODECS_WITHOUT_BOM = {  # codecs that look for a byte order mark in each block, with the codecs that do not
     "utf-8-sig": "utf-8",
     "utf-16": f"utf-16-{NATIVE_ORDER}",
     "utf-32": f"utf-32-{NATIVE_ORDER}",
 }
-NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}  # escapes, some in quadratic time
+NO_TEXT = {
+    "idna",
+    "punycode",
+    "raw-unicode-escape",
+    "undefined",
+    "unicode-escape",
+}  # codecs of escapes, some of which take quadratic time
 
 
 class Decoded(NamedTuple):
@@ -101,14 +107,14 @@ class Encoding:
         return data[length:].decode(detected.codec, "replace")
 
     def find_newline(self, data: bytes, start: int = 0) -> int:
-        """Return where the first line feed at or after `start` begins, -1 where there is none."""
+        """Return the position of the first line feed at or after `start`; -1 if there is none."""
         found = data.find(self.newline, start)
         while found % self.width and found >= 0:
             found = data.find(self.newline, found + 1)
         return found
 
     def last_newline(self, data: bytes, stop: int | None = None) -> int:
-        """Return where the last line feed that ends at or before `stop` begins, -1 where there is none."""
+        """Return the position of the last line feed that ends at or before `stop`; -1 if there is none."""
         found = data.rfind(self.newline, 0, stop)
         while found % self.width and found >= 0:
             found = data.rfind(self.newline, 0, found + self.width - 1)

@@ -12,16 +12,19 @@ from nbtext.errors import InputError, MissingExtra
 
 MAGIC = {b"\x1f\x8b\x08": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 MAGICS = tuple(MAGIC)
-BZIP2_BLOCKS = (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")  # what follows "BZh" and a digit: a block, or the end
+BZIP2_BLOCKS = (
+    b"1AY&SY",
+    b"\x17\x72\x45\x38\x50\x90",
+)  # these bytes follow "BZh" and a digit: a block, or the end of the data
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-HEAD_BYTES = 10  # as many tell every kind
-BLOCK_BYTES = 1 << 20  # unpacked at a time
-ZSTD_BLOCK_BYTES = 1 << 10  # packed bytes given to zstandard at a time: they unpack to at most 32 MiB
-XZ_MEMORY = 256 << 20  # bytes that unpacking may use; what xz -9 writes needs 65 MiB
+HEAD_BYTES = 10  # enough to recognize every compression
+BLOCK_BYTES = 1 << 20  # decompressed bytes at a time
+ZSTD_BLOCK_BYTES = 1 << 10  # compressed bytes given to zstandard at a time: they decompress to at most 32 MiB
+XZ_MEMORY = 256 << 20  # memory for decompression; data that xz -9 wrote needs 65 MiB
 
 
 class Unpacker(Protocol):
-    """One compressed stream, as the standard library's bz2, lzma and compression.zstd unpack it."""
+    """One compressed stream, with the interface of the standard library's bz2, lzma and compression.zstd."""
 
     @property
     def eof(self) -> bool: ...
@@ -36,7 +39,7 @@ class Unpacker(Protocol):
 
 
 def compression_of(head: bytes) -> str | None:
-    """Return the name of the compression of bytes that begin like this, None where they are not compressed."""
+    """Return the name of the compression of data, by its first bytes; None if it is not compressed."""
     for magic, name in MAGIC.items():
         if head.startswith(magic) and (name != "bzip2" or head[4:10] in BZIP2_BLOCKS):
             return name
@@ -65,7 +68,7 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
     Raises
     ------
     InputError
-        The data is broken or ends too early; the message names `where`.
+        The data is broken or truncated; the message names `where`.
     MissingExtra
         No library for zstd is installed.
     """
@@ -81,7 +84,7 @@ def unpack_blocks(packed: Iterator[bytes], compression: str, *, where: str) -> I
             data = b""
             if block:
                 yield block
-        data = unpacker.unused_data.lstrip(b"\0")  # zeros pad the file
+        data = unpacker.unused_data.lstrip(b"\0")  # zeros that pad the file
         while not data and (more := next(packed, b"")):
             data = more.lstrip(b"\0")
 

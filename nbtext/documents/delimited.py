@@ -1,4 +1,4 @@
-"""Split lines into rows of separated columns, as CSV and TSV quote them."""
+"""Split the lines of CSV and TSV files into rows of columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _inside_quotes = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 
 
 class Record(NamedTuple):
-    """A row: its columns (none of a blank line), its first and last line in the file, and what is wrong with it."""
+    """A row: its columns (empty for a blank line), the numbers of its first and last line, and its error."""
 
     columns: list[str]
     first_line: int
@@ -49,7 +49,9 @@ class LineFeed:
         self.is_ended = True
         self._n_taken = 0
         self._raw: deque[bytes] | None = deque() if keeps_raw else None
-        self._oddities: dict[int, int | InputError] = {}  # by line: what was repaired, or why the line is empty instead
+        self._oddities: dict[
+            int, int | InputError
+        ] = {}  # by line: number of repairs, or the error of a line that was replaced by an empty one
         self._lines = self._decode(blocks, encoding)
         self._returned: deque[str] = deque()
 
@@ -62,17 +64,17 @@ class LineFeed:
         return line
 
     def put_back(self, lines: list[str]) -> None:
-        """Return the last lines once more."""
+        """Make the last lines the next ones to return."""
         self._returned.extendleft(reversed(lines))
         self.line -= len(lines)
 
     @property
     def has_raw(self) -> bool:
-        """Whether raw lines are kept that were not taken yet."""
+        """Whether there are raw lines that were kept and not taken yet."""
         return bool(self._raw)
 
     def take_raw(self, line: int) -> list[bytes]:
-        """Return the bytes of the next lines, up to this one, without line feeds; nothing if they are not kept."""
+        """Return the bytes of the next lines, up to this one, without line feeds; [] if they are not kept."""
         if self._raw is None:
             return []
         n_lines, self._n_taken = line - self._n_taken, line
@@ -109,9 +111,9 @@ class LineFeed:
 
 
 def find_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
-    """Return the separator of a CSV file, by its first line; a line `sep=;`, which spreadsheets write, decides.
+    """Return the separator of a CSV file: that of a line `sep=;`, which spreadsheets write, or that of the first line.
 
-    names      of columns, any of which makes the line a header
+    names      a line with one of these columns is a header
     n_columns  the highest number of a column that is wanted
     """
     line = next(feed, "")
@@ -122,10 +124,10 @@ def find_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
 
 
 def separator_of(line: str, names: Set[str], n_columns: int) -> str:
-    """Return the separator of a line: comma, semicolon or tab, since spreadsheets follow the settings of a country.
+    """Return the separator of a line: comma, semicolon or tab, because spreadsheets use the separator of a country.
 
-    The first of these is taken by which the line is a header, else by which it has `n_columns`, else by which it has
-    most columns.
+    It is the first of these with which the line is a header; else the first with which it has `n_columns`; else the one
+    with which it has most columns.
     """
     found = {separator: _split_line(line, separator) for separator in SEPARATORS}
     for separator, columns in found.items():
@@ -136,7 +138,7 @@ def separator_of(line: str, names: Set[str], n_columns: int) -> str:
 
 
 def _split_line(line: str, separator: str) -> list[str]:
-    """Return the columns of a line; none where it is broken, which the reader of rows reports."""
+    """Return the columns of a line; an empty list if it is broken, which the reader of rows reports."""
     try:
         return [column.strip() for column in next(csv.reader([line], delimiter=separator), [])]
     except csv.Error:
@@ -147,9 +149,11 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
     """Yield rows of separated columns; quoted columns may hold separators, line ends and doubled quotes.
 
     where   what precedes the number of a line in an error
-    raises  InputError: a row, or what follows a quote that is never closed, has more characters than a document may
+    raises  InputError: a row, or the text after a quote that is never closed, is longer than a document may be
     """
-    csv.field_size_limit(max(csv.field_size_limit(), feed.limit))  # of the process; Python's own is 128 KiB
+    csv.field_size_limit(
+        max(csv.field_size_limit(), feed.limit)
+    )  # a setting of the process; Python's default is 128 KiB
     lines = _RowLines(feed, where)
     reader = csv.reader(lines, delimiter=separator)
     while True:
@@ -170,7 +174,7 @@ def read_csv_records(feed: LineFeed, *, where: str, separator: str = ",") -> Ite
 
 
 class _RowLines:
-    """The lines of a row; `is_ended` where the file ended within it."""
+    """The lines of a row; `is_ended` if the file ended within it."""
 
     def __init__(self, feed: LineFeed, where: str) -> None:
         self.is_ended = False
@@ -202,8 +206,8 @@ class _RowLines:
 def read_tsv_records(feed: LineFeed) -> Iterator[Record]:
     """Yield rows of tab-separated columns.
 
-    A column is quoted only where its first and its last character are quotes and every quote within it is doubled
-    (RFC 4180); it may then hold tabs and line ends. Any other quote is an ordinary character.
+    A column is quoted only if its first and its last character are quotes and every quote within it is doubled
+    (RFC 4180); then it may contain tabs and line ends. Any other quote is an ordinary character.
     """
     for line in feed:
         first_line = feed.line
@@ -231,7 +235,7 @@ def _split_tsv(line: str, feed: LineFeed) -> list[str]:
 
 
 def _read_quoted(line: str, start: int, feed: LineFeed) -> tuple[str, str, int] | None:
-    """Return a quoted column, the line on which it ends, and where on it; None where it is not well quoted."""
+    """Return a quoted column, the line on which it ends, and its end in this line; None if it is not well quoted."""
     contents: list[str] = []
     taken: list[str] = []
     size, begin = 0, start + 1

@@ -9,7 +9,9 @@ import stat
 __all__ = ["read_files", "read_files_plainly"]
 
 READ_BYTES = 1 << 20
-READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY"))  # as the system has
+READ = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY")
+)  # if the system has this flag
 READ_NOW = READ | getattr(os, "O_NONBLOCK", 0)  # does not wait for the writer of a FIFO
 
 
@@ -50,5 +52,5 @@ def _read_changing(handle: int, content: bytes, limit: int) -> bytes | int:
 
 try:
     from nbtext.documents._files import read_files
-except ImportError:  # not compiled
+except ImportError:  # the kernel is not installed
     read_files = read_files_plainly

@@ -64,7 +64,7 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayD
     Raises
     ------
     InputError
-        The text is no JSON array, or an item has more characters than a document may have.
+        The text is not a JSON array, or an item has more characters than a document may have.
     """
     settings, origin = options.settings, origin_of(stream.path)
     text = _Text(stream, options)
@@ -162,7 +162,7 @@ class _Text:
 def _read_items(text: _Text) -> Iterator[tuple[Any, int, int]]:
     """Yield each item, its length in characters, and its number of replacement characters for invalid bytes."""
     if text.skip_blanks() != "[":
-        raise text.error("is no JSON array")
+        raise text.error("is not a JSON array")
     separator = text.buffer[text.at]
     while separator != "]":
         text.at += 1

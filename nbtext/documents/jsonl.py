@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 try:
     from nbtext.documents._lines import scan
-except ImportError:  # not compiled
+except ImportError:  # the kernel is not installed
 
     def scan(
         data: bytes, text_names: Sequence[str], other_names: Sequence[str]

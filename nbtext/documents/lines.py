@@ -57,7 +57,7 @@ class LineDocuments:
             return self.parse(self)
         place = self.place(0)
         problem = too_long(self.settings.max_document_bytes).locate(place)
-        if self.settings.keeps_rows:  # its bytes are not kept
+        if self.settings.keeps_rows:  # the block has no bytes
             raise problem
         n_columns = len(self.settings.text_field) if self.settings.separate_fields else 1
         return Batch([place], tuple([""] for _ in range(n_columns)), [None], {0: problem})

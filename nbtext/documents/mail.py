@@ -1,6 +1,6 @@
-"""Mails, in mbox files, Maildirs and files of their own: their headers and texts, out of whatever MIME holds them.
+"""Mails in mbox files, in Maildirs and in single files: their headers and their texts, from MIME parts.
 
-Nothing in a mail is an error by itself.
+Mails are often malformed, so nothing in a mail is an error.
 """
 
 from __future__ import annotations
@@ -31,13 +31,21 @@ from nbtext.errors import InputError
 BLOCK_MAILS = 64
 BLOCK_BYTES = 1 << 20
 DEFAULTS = InputSettings()
-BYTE_LINES = Encoding("latin-1")  # for lines of bytes
-MAX_MIME_HEADER = 4_000  # characters; the library takes quadratic time for parameters
-MAX_ENCODED_HEADER = 8_000  # characters; longer ones keep their =?encoded words?=, for the same reason
-MAX_DEPTH = 100  # of nested MIME parts; the library's recursion ends somewhere above
-MAX_LINE_CHECKS = 50_000_000  # each line is compared with each boundary; a second or two
+BYTE_LINES = Encoding("latin-1")  # the type of a function that reads lines of bytes
+MAX_MIME_HEADER = 4_000  # characters of a MIME header; the standard library parses parameters in quadratic time
+MAX_ENCODED_HEADER = (
+    8_000  # characters of another header; longer ones keep their =?encoded words?=, for the same reason
+)
+MAX_DEPTH = 100  # of nested MIME parts; far below the limit of the standard library's recursion
+MAX_LINE_CHECKS = (
+    50_000_000  # lines times boundaries: each line is compared with each boundary, which takes about 2 s at this limit
+)
 NO_TEXT = {"text/calendar", "text/css", "text/javascript", "text/vcard", "text/x-vcard"}
-WIDER_CODECS = {"gb2312": "gb18030", "euc_kr": "cp949", "shift_jis": "cp932"}  # what mailers mean by the former
+WIDER_CODECS = {
+    "gb2312": "gb18030",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+}  # mailers use the first name for the second encoding
 
 _folded = re.compile(r"\r?\n[ \t]*")
 _boundary = re.compile(rb"boundary\s*=", re.IGNORECASE)
@@ -46,7 +54,7 @@ _quoted_from = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 class _Policy(email.policy.Compat32):
-    """The library's most lenient policy, with MIME headers cut to a length that no honest mail has."""
+    """The library's most lenient policy, with very long MIME headers cut."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
@@ -75,7 +83,7 @@ class Mail:
     repaired: int = 0
 
     def text(self, name: str) -> str:
-        """Return a field: `body`, `text` (subject and body), or a header; "" where there is none."""
+        """Return a field: `body`, `text` (subject and body), or a header; "" if the mail has none."""
         if name == "body":
             return self.body
         if name == "text":
@@ -92,7 +100,7 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
     headers : collection of str
         The lower-case names of the wanted headers.
     encoding : Encoding
-        The encoding of text that names none, or a wrong one.
+        The encoding of texts that state no valid encoding.
 
     Raises
     ------
@@ -113,21 +121,21 @@ def parse_mail(content: bytes, headers: Collection[str], encoding: Encoding) -> 
 
 
 def _parse_mime(content: bytes, encoding: Encoding) -> tuple[email.message.Message, list[Decoded]]:
-    """Return the message and its texts; if the library fails on a broken one, all below its headers is the text."""
+    """Return the message and its texts; if the library fails, everything after the headers is the text."""
     try:
         if len(_boundary.findall(content)) * content.count(b"\n") <= MAX_LINE_CHECKS:
             message = email.message_from_bytes(content, policy=POLICY)
             return message, list(_texts(message, encoding))
     except (InputError, MemoryError):
         raise
-    except Exception:  # what the library raises on broken mails is no part of its contract
+    except Exception:  # the library documents no errors for broken mails
         pass
     message = BytesHeaderParser(policy=POLICY).parsebytes(content)
     return message, [encoding.decode_rest(_payload(message))]
 
 
 def _texts(part: email.message.Message, encoding: Encoding, depth: int = 0) -> Iterator[Decoded]:
-    """Yield the texts of a MIME part and of the parts in it; of alternatives, the plain one."""
+    """Yield the texts of a MIME part and of the parts in it; of alternatives, only the plain text."""
     if depth > MAX_DEPTH:
         raise RecursionError
     if depth and part.get_content_disposition() == "attachment":
@@ -154,7 +162,7 @@ def _payload(part: email.message.Message) -> bytes:
 
 
 def _decode_bytes(data: bytes, charset: str | None, encoding: Encoding) -> Decoded:
-    """Decode bytes by their charset, else by the settings; replace invalid bytes where neither fits."""
+    """Decode bytes with their charset, or with the encoding of the settings; replace bytes that are invalid in both."""
     codec = text_codec(charset) if charset else None
     codec = WIDER_CODECS.get(codec, codec) if codec else encoding.codec
     for candidate in (codec, encoding.codec):
@@ -166,7 +174,7 @@ def _decode_bytes(data: bytes, charset: str | None, encoding: Encoding) -> Decod
 
 
 def _decode_header(value: str, encoding: Encoding) -> Decoded:
-    """Return a header's value on one line, its =?encoded words?= and raw bytes decoded."""
+    """Return a header's value on one line, with its =?encoded words?= and raw bytes decoded."""
     raw = _folded.sub(" ", value).strip().encode("utf-8", "surrogateescape")
     text, repaired = encoding.decode_rest(raw)
     if "=?" not in text or len(text) > MAX_ENCODED_HEADER:
@@ -181,13 +189,13 @@ def _decode_header(value: str, encoding: Encoding) -> Decoded:
 def _decode_word(word: bytes | str, charset: str | None, encoding: Encoding) -> Decoded:
     if isinstance(word, str):
         return Decoded(word, 0)
-    if charset is None:  # what stood between the encoded words, as decode_header hands it over
+    if charset is None:  # text between encoded words, as decode_header returns it
         return Decoded(word.decode("raw-unicode-escape"), 0)
     return _decode_bytes(word, charset, encoding)
 
 
 class RawMail(NamedTuple):
-    """The bytes of a mail, or why they cannot be read."""
+    """The bytes of a mail, or the error of reading them."""
 
     id: str
     label: str | None
@@ -196,7 +204,7 @@ class RawMail(NamedTuple):
 
 @dataclass(slots=True)
 class MailDocuments:
-    """Documents that are mails; `size` is their share of the source, in files or in bytes of an mbox."""
+    """Documents that are mails; `size` is their size in the source, in files or in bytes of an mbox."""
 
     mails: list[RawMail]
     encoding: Encoding
@@ -229,7 +237,7 @@ class MailDocuments:
 
 
 def _header_if_named(mail: Mail, name: str, default: str) -> str | None:
-    """Return the header that the user named; with the default name, a stranger's mail could bring its own label."""
+    """Return the header that the user named; with the default name, the sender of a mail could choose its label."""
     return mail.text(name) or None if name != default else None
 
 
@@ -287,7 +295,7 @@ def is_separator(line: bytes) -> bool:
 
 
 def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
-    """Yield the mails of an mbox, each with its line `From ADDRESS`; all of any other file."""
+    """Yield the mails of an mbox, each with its line `From ADDRESS`; any other file is one mail."""
     lines: list[bytes] = []
     size, is_after_blank = 0, True
     for line in _read_lines(stream, limit):
@@ -304,7 +312,7 @@ def _split_mbox(stream: ByteStream, limit: int) -> Iterator[bytes | InputError]:
 
 
 def _read_lines(stream: ByteStream, limit: int) -> Iterator[bytes]:
-    """Yield the lines with their line feeds; a line that is too long as enough zeros to make its mail too long."""
+    """Yield the lines with their line feeds; zeros replace a line that is too long, so that its mail is too long."""
     for block in read_line_blocks(read_raw_blocks(stream), BYTE_LINES, limit, position=lambda: stream.position):
         if block.is_too_long:
             yield bytes(limit + 1)
@@ -322,7 +330,7 @@ def _join_lines(lines: list[bytes], size: int, limit: int) -> bytes | InputError
 def _group_mails(
     mails: Iterator[tuple[RawMail, int]], encoding: Encoding, settings: InputSettings
 ) -> Iterator[MailDocuments]:
-    """Yield mails, which come with their shares of the source, in blocks."""
+    """Yield mails, which come with their sizes in the source, in blocks."""
     group: list[RawMail] = []
     size = n_bytes = 0
     for mail, share in mails:

@@ -1,9 +1,9 @@
-"""The matrix file: documents that are counted or weighted already.
+"""Matrix files: counted or weighted documents.
 
-It is an `.npz` that scipy.sparse.load_npz opens as it is. Beside SciPy's own members (data, indices, indptr, shape,
-format) it has the names of the features, the ids and labels of the documents, and how they were made, all as plain
-numbers: nothing in it is pickled. Names are UTF-8 bytes one after the other, with offsets. Members are stored, not
-compressed, so that the size of the file bounds what they can be.
+A matrix file is an `.npz` file, which scipy.sparse.load_npz can open. Besides SciPy's own members (data, indices,
+indptr, shape, format) it has the names of the features, the ids and labels of the documents, and the feature settings,
+all as plain numbers: nothing in it is pickled. Names are UTF-8 bytes one after the other, with offsets. Members are
+stored, not compressed, so that the size of the file bounds their size in memory.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 FORMAT = "nbtext matrix"
 VERSION = 1  # raise it when an older nbtext would misread the file
-EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip files: the same matrix is the same bytes
+EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip members: equal matrices make equal files
 
 
-MEMORY_BYTES = 64 << 20  # of a matrix from a pipe; more of it goes to a temporary file
-UNPACKED_RATIO = 200  # a compressed file that unpacks to more than so many times its size is a bomb,
-UNPACKED_ALLOWANCE = 64 << 20  # unless it is small
+MEMORY_BYTES = 64 << 20  # bytes of a matrix from a pipe that are kept in memory; a larger one goes to a temporary file
+UNPACKED_RATIO = 200  # a compressed file of more than this ratio is refused as a bomb,
+UNPACKED_ALLOWANCE = 64 << 20  # unless it decompresses to at most this size
 MOST_HASHED_FEATURES = 2**30
 INTEGERS, REALS, BYTES = ("<i4", "<i8"), ("<f4", "<f8"), ("|u1",)
-MEMBERS = {  # what each may consist of, and how many dimensions it has
+MEMBERS = {  # the allowed kinds of numbers of each member, and its number of dimensions
     "indices": (INTEGERS, 1),
     "indptr": (INTEGERS, 1),
     "format": (("|S3",), 0),
@@ -85,7 +85,7 @@ class Matrix:
     ids, labels : list[str]
         The ids and labels of the documents; a label may be None.
     settings : dict[str, Any]
-        The settings that the matrix was made with, as plain data for JSON.
+        The feature settings of the matrix, as plain data for JSON.
     """
 
     data: NDArray[Any]
@@ -104,14 +104,14 @@ class Matrix:
         return len(self.ids), self.n_features
 
     def csr(self) -> csr_array:
-        """The numbers as SciPy has them."""
+        """The matrix as a SciPy array."""
         from scipy.sparse import csr_array
 
         return csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
 
 def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
-    """Write a matrix file, front to back; equal matrices are equal bytes."""
+    """Write a matrix file, from start to end; equal matrices make equal files."""
     id_blob, id_offsets = pack_names(matrix.ids)
     label_blob, label_offsets = pack_names([label or "" for label in matrix.labels])
     about = {"format": FORMAT, "version": VERSION, "settings": matrix.settings}
@@ -139,7 +139,7 @@ def save_matrix(matrix: Matrix, file: BinaryIO) -> None:
 
 
 class _Forward:
-    """A file that cannot go back, so that a pipe and a file on the disk get the same bytes."""
+    """A file without `seek`, so that a pipe and a file on the disk get the same bytes."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -151,11 +151,11 @@ class _Forward:
         self._file.flush()
 
     def close(self) -> None:
-        """Left to whoever opened it."""
+        """Do nothing: the caller that opened the file closes it."""
 
 
 class _UnfitError(Exception):
-    """What is wrong with a matrix file, in words."""
+    """An error in a matrix file."""
 
 
 def load_matrix(path: str) -> Matrix:
@@ -183,7 +183,7 @@ def load_matrix(path: str) -> Matrix:
 
 @contextmanager
 def _seekable(stream: ByteStream) -> Iterator[IO[bytes]]:
-    """The stream as a file in which one can go back: a pipe has to be stored first."""
+    """Return the stream as a file with `seek`; a pipe is stored first."""
     if stream.size is not None and stream.compression is None and stream.path != "-":
         with open(stream.path, "rb") as file:
             yield file
@@ -201,7 +201,7 @@ def _seekable(stream: ByteStream) -> Iterator[IO[bytes]]:
 
 
 def _read_members(file: IO[bytes]) -> Arrays:
-    """The arrays of the file, each by itself as it should be."""
+    """Return the arrays of the file, of which each has a valid type and shape."""
     length = file.seek(0, os.SEEK_END)
     try:
         with zipfile.ZipFile(file) as archive:
@@ -221,7 +221,7 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: s
     content = archive.read(info)
     header = _header.match(content)
     if header is None:
-        raise _UnfitError(f"{name} is no plain array")
+        raise _UnfitError(f"{name} is not a plain array")
     kinds, dimensions = MEMBERS[name]
     kind, size = header[1].decode(), header[2]
     if kind not in kinds or (len(size) > 0) != dimensions:
@@ -231,13 +231,13 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None, name: s
         raise _UnfitError(f"{name} is not as long as it says")
     if n_items == 0:
         return np.zeros(0, dtype=kind)
-    plain = "|u1" if kind == "|b1" else kind  # other bytes than 0 and 1 make no truth values
+    plain = "|u1" if kind == "|b1" else kind  # booleans must be the bytes 0 and 1
     array: NDArray[Any] = np.frombuffer(content, dtype=plain, count=n_items, offset=header.end())
     return array
 
 
 def _check_arrays(arrays: Arrays) -> Matrix:
-    """The matrix that the arrays are, if they fit together."""
+    """Return the matrix of the arrays, if they are consistent."""
     settings = _settings(arrays["nbtext"])
     if arrays["format"].tobytes() != b"csr" or len(arrays["shape"]) != 2:
         raise _UnfitError("it is not sparse by rows")

@@ -1,4 +1,4 @@
-"""Many names as two arrays, as matrix files, models and vocabularies hold them."""
+"""Many names as two arrays, which matrix files, models and vocabularies contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognize files that are no text: binary files by their first bytes, and what nbtext itself wrote by its content."""
+"""Recognize files that are not documents: binary files and outputs of nbtext."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 from nbtext.errors import InputError
 
-HEAD_BYTES = 8192  # a NUL among so many first bytes makes a file binary, as git and ripgrep decide it
+HEAD_BYTES = 8192  # a file with a NUL among this many first bytes is binary; git and ripgrep use the same rule
 ZIP_MAGIC = b"PK\x03\x04"
-PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # protocols; no text begins so
+PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # pickle protocols; no text begins with these bytes
 OFFICE_HINT = "save it as plain text, or a table as CSV"
 
 
 class Kind(NamedTuple):
-    """A kind of file that is no document.
+    """A kind of file that is not a document.
 
     Attributes
     ----------
     name : str
         A noun phrase, in the singular.
     hint : str
-        How its content can be used; "" where there is no good way.
+        How to use its content; "" if there is no good way.
     """
 
     name: str
@@ -99,12 +99,12 @@ _line_number = re.compile(r":\d+\Z")
 
 
 def recognize(head: bytes) -> Kind | None:
-    """Return what kind of binary file begins with these bytes, or None where it may be text.
+    """Return the kind of a binary file, by its first bytes; None if it may be text.
 
     Parameters
     ----------
     head : bytes
-        The first bytes of the file, unpacked where it is compressed; at least 200 of a longer file.
+        The first bytes of the file, decompressed; at least 200 of a longer file.
     """
     if head.startswith(PICKLE_MAGICS):
         return MODEL if b"nbtext model" in head[:200] else Kind("pickle file")
@@ -117,7 +117,7 @@ def recognize(head: bytes) -> Kind | None:
 
 
 def recognize_output(content: bytes, root: str) -> Kind | None:
-    """Return what of nbtext's outputs a text file in a directory is, or None where it is none of them.
+    """Return which output of nbtext a text file in a directory is; None if it is not an output.
 
     Records are recognized by the id of the first one, which names a file of this directory.
 
@@ -137,7 +137,7 @@ def recognize_output(content: bytes, root: str) -> Kind | None:
         return None
     identity = found[found.lastgroup].decode("utf-8", "replace").strip()
     if found.lastgroup == "json":
-        from json import loads  # only needed here: json is slow to import
+        from json import loads  # imported here because json is slow to import
 
         try:
             identity = str(loads(identity))
@@ -149,14 +149,14 @@ def recognize_output(content: bytes, root: str) -> Kind | None:
 
 
 def is_like_results(content: bytes) -> bool:
-    """Return whether a file begins like results. `recognize_output` also looks for the file that the first id names."""
+    """Return whether a file begins like results. See `recognize_output` for the test of the first id."""
     return _result.match(content) is not None
 
 
 def is_own_output(path: str) -> bool:
     """Whether a file was written by nbtext: a model, a matrix, a report, an exported model, or results.
 
-    Results are recognized where the first id names a file below one of the folders that the file is in.
+    Results are recognized if the first id names a file below one of the folders that contain the file.
     """
     try:
         with open(path, "rb") as file:
@@ -177,5 +177,5 @@ def _names_file_of(path: str, root: str) -> bool:
     names = [name for name in path.split("/") if name]
     try:
         return any(os.path.isfile(os.path.join(root, *names[start:])) for start in range(len(names)))
-    except ValueError:  # a NUL
+    except ValueError:  # the path contains a NUL
         return False

@@ -21,7 +21,7 @@ JSON_BLANKS = (" ", "\t", "\r", "\n")
 UNICODE = ("utf-8", "utf-16", "utf-32")
 
 _spaced_key = re.compile(r'\A[^{]*+\{\s*+"(?:[^"\\]|\\.)*+"\s*+:\s')
-_unusual_key = re.compile(rb"\\[u/]")  # a key may be spelled in another way
+_unusual_key = re.compile(rb"\\[u/]")  # a key may be written with other escapes
 
 
 class Column(NamedTuple):
@@ -97,7 +97,7 @@ class TextRows:
     newline : bytes
         The bytes between two lines.
     first_line : int
-        The number of the first line, or of the first row where the file has no lines.
+        The number of the first line, or of the first row if the file has no lines.
     is_ended : bool
         Whether a line end follows the last line.
     is_start : bool
@@ -141,7 +141,7 @@ class TextRows:
         Raises
         ------
         InputError
-            The encoding cannot express it.
+            The encoding lacks one of its characters.
         """
         codec = self.encoding.codec
         try:
@@ -159,7 +159,7 @@ class TableRows(TextRows):
     ----------
     separator : str
     names : tuple of str
-        The names of the columns of the file; their numbers where it has no header.
+        The names of the columns of the file; their numbers if it has no header.
     header_end : int, optional
         The place in `lines` of the last line of the header, if it is there.
     widths : list of int
@@ -197,7 +197,7 @@ def write_json(added: Iterable[AddedColumns], target: Target) -> None:
     Raises
     ------
     InputError
-        An object has one of the keys, or a row is no object.
+        An object has one of the keys, or a row is not an object.
     """
     _write_text(added, target, _add_to_objects)
 

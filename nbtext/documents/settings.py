@@ -1,4 +1,4 @@
-"""How sources are read: the options of that stage, and nothing else."""
+"""The settings of reading sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNKNOWN_INPUT = ModelInput()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSettings:
-    """Which bytes are documents, and which of their fields are text, label and id."""
+    """How sources are divided into documents, and which fields are the text, the label and the id."""
 
     input_format: str | None = field(default=None, metadata={"choices": FORMAT_NAMES})
     encoding: str = "utf-8"

@@ -1,4 +1,4 @@
-"""Shards: parts of a source that any process with the same files can read: some files, or a range of bytes."""
+"""Shards: parts of a source (some files, or a byte range) that any process with the same files can read."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, open
 from nbtext.documents.urls import has_ranges, is_url
 from nbtext.errors import InputError
 
-MIN_BYTES, MAX_BYTES = 16 << 20, 512 << 20  # of a shard: each has a sample of its own, and must fit into memory
-FILE_BYTES = 32 << 10  # the assumed size of a file of a directory: a look at each would cost as much as reading it
+MIN_BYTES, MAX_BYTES = 16 << 20, 512 << 20  # of a shard: the sample of each shard must fit into memory
+FILE_BYTES = 32 << 10  # the assumed size of a file of a directory; to stat each file is as slow as to read it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Shard:
     paths : tuple of str
         As typed.
     labels : tuple of str or None
-        The label of each file, where its folder tells one.
+        The label of each file, which is the name of its folder; None if there is none.
     byte_range : ByteRange, optional
         The range of the only file; None for all of it.
     root : str, optional
@@ -43,19 +43,19 @@ class Shard:
 
 
 def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
-    """Return a size of shards for so many readers of so many bytes: two shards a reader, within bounds."""
+    """Return a shard size that gives each of `n_readers` workers two shards of `n_bytes`, within bounds."""
     if n_bytes is None:
         return MAX_BYTES
     return min(max(-(-n_bytes // (2 * n_readers)), MIN_BYTES), MAX_BYTES)
 
 
 def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: InputSettings) -> Iterator[Shard]:
-    """Yield the same documents in shards of about so many bytes, in order; all ranges begin at line 1.
+    """Yield the same documents in shards of about `n_bytes`, in order; all ranges begin at line 1.
 
     Raises
     ------
     InputError
-        The source can be read in this process only.
+        The source can only be read in this process.
     """
     if shard.reader != "file":
         step = max(1, n_bytes // FILE_BYTES)
@@ -75,7 +75,7 @@ def split_shard(shard: Shard, n_bytes: int, encoding: Encoding, settings: InputS
 
 
 def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: InputSettings) -> Format:
-    """Return the format of a stream: the one that the settings name, or the one that its name and first bytes tell.
+    """Return the format of a stream: that of the settings, or the detected one.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: Input
 
 
 def _is_splittable(path: str, encoding: Encoding, settings: InputSettings) -> bool:
-    """Whether a range of the file can be read without the rest."""
+    """Whether a byte range of the file can be read alone."""
     stream = open_stream(path)
     try:
         is_ranged = stream.compression is None and detect_stream_format(stream, encoding, settings).is_splittable
@@ -117,7 +117,7 @@ def count_lines(shard: Shard, encoding: Encoding) -> int:
 
 
 def number_lines(shards: Sequence[Shard], n_lines: Sequence[int]) -> list[Shard]:
-    """Return the same shards, each with the number of its first line, where so many lines begin in each."""
+    """Return the same shards, each with the number of its first line; `n_lines` is the number of lines in each."""
     numbered: list[Shard] = []
     first_line = 1
     for shard, number in zip(shards, n_lines, strict=True):

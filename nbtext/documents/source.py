@@ -25,7 +25,7 @@ from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_r
 from nbtext.documents.urls import is_folder, is_url
 from nbtext.errors import InputError, SettingsError
 
-MAX_BYTES = 2**62  # that any reader can count
+MAX_BYTES = 2**62  # columns that have a name or a number, for any reader
 ABOUT_FILE = "file about the directory, such as README or LICENSE"
 
 _about = re.compile(r"(?i)(?:readme|licen[cs]e|copying|authors|changelog|notice|contributing)(?:\.\w+)*")
@@ -45,21 +45,21 @@ class Source:
     Attributes
     ----------
     size : int, optional
-        The sum of the sizes of all blocks, in `unit`; None where it is not known beforehand.
+        The sum of the sizes of all blocks, in `unit`; None if it is not known before reading.
     unit : {"bytes", "files"}
     skipped : Counter of str
-        Why something was skipped, and how often. What is skipped while documents are read is in the notes of each
-        batch; `batches` adds it here.
+        Number of skipped items, by the reason. Items that are skipped during reading are in the notes of each batch;
+        `batches` adds them here.
     field_names : tuple of str
-        The names of the columns of a batch, where text fields are kept separate.
+        The names of the columns of a batch, if text fields are kept separate.
     is_live : bool
-        Whether text comes from a pipe or a terminal, as soon as whole lines are there.
+        Whether text comes from a pipe or a terminal, and is read as soon as whole lines arrive.
     settings : InputSettings
     """
 
     def __init__(self, files: Sequence[Shard], skipped: Counter[str], settings: InputSettings) -> None:
         self._files = files
-        self._units: dict[str, str] = {}  # by path, of files that were opened
+        self._units: dict[str, str] = {}  # input units by path, of files that were opened
         self.settings = settings
         self.skipped = skipped
         self.field_names = settings.text_field if settings.separate_fields else ()
@@ -106,17 +106,17 @@ class Source:
                 yield block if label is None else LabeledBlock(block, label)
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
-        """Return the same documents as shards of about so many bytes, in order; see `open_shard`.
+        """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.
 
         Parameters
         ----------
         n_bytes : int, optional
-            The size of a shard; None: chosen by `n_readers`.
+            The size of a shard; None: it depends on `n_readers`.
 
         Raises
         ------
         InputError
-            A source can be read in this process only.
+            A source can only be read in this process.
         """
         encoding = encoding_of(self.settings)
         if n_bytes is None:
@@ -153,7 +153,7 @@ def open_source(
     byte_range: ByteRange | None = None,
     outputs: Sequence[str] = (),
 ) -> Source:
-    """Return the documents of some paths, each read as its name, its first bytes or the settings say.
+    """Return the documents of some paths, each in the format of the settings, or in the detected one.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def open_source(
     byte_range : ByteRange, optional
         Reads only the lines that begin in this range of the only path.
     outputs : sequence of str
-        Files that this run writes, which are no documents of a directory; "-" is standard output.
+        Files that this run writes: they are skipped in a directory. "-" is standard output.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def open_source(
 
 
 def open_shard(shard: Shard, settings: InputSettings) -> Source:
-    """Return the documents of a shard of a source that was opened with these settings, in whichever process."""
+    """Return the documents of a shard of a source that was opened with these settings, in any process."""
     return Source([shard], Counter(), settings)
 
 
@@ -263,11 +263,11 @@ def _list_directory(root: str, settings: InputSettings, skipped: Counter[str], o
 
 
 def _is_plain_text(path: str, settings: InputSettings) -> bool:
-    """Whether neither the name nor the first bytes of a file tell another format than plain text."""
+    """Whether a file is plain text by its name and its first bytes."""
     stream = open_stream(path)
     try:
         return detect_stream_format(stream, encoding_of(settings), settings).name == "lines"
-    except InputError:  # is reported when the file is read
+    except InputError:  # the error is reported when the file is read
         return False
     finally:
         stream.close()
@@ -303,7 +303,7 @@ def _read_shard(shard: Shard, settings: InputSettings, skipped: Counter[str], un
 
 
 def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units: dict[str, str]) -> Iterator[Block]:
-    """Yield the blocks of a single file or stream, whose format its first bytes may tell."""
+    """Yield the blocks of a single file or stream, whose format may have to be detected."""
     path, settings = shard.paths[0], options.settings
     stream = open_stream(path)
     try:
@@ -337,7 +337,7 @@ def _not_writable(path: str) -> InputError:
 
 
 def _reason_to_skip(stream: ByteStream, root: str, encoding: Encoding) -> str | None:
-    """Return why a file of a directory is no document, or None where it is one."""
+    """Return the reason to skip a file of a directory; None if it is a document."""
     head = stream.head()
     kind = recognize(head)
     if kind is None and encoding.width == 1 and "\0" in encoding.decode_leniently(head):

@@ -1,4 +1,4 @@
-"""The bytes of a file, a pipe, a URL or standard input, decompressed, read once from the start."""
+"""Streams of bytes: a file, a pipe, a URL or standard input, decompressed and read once from the start."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nbtext.documents.urls import convert_errors, hide_credentials, is_url, open
 from nbtext.errors import InputError
 
 STANDARD_INPUT = "-"
-RAW_BYTES = 1 << 21  # read at a time
-MAX_ENTRIES = 1000  # of a folder that are compared with a mistyped name
-HEAD_LIMIT = 1 << 16  # bytes looked at to tell what a file holds
+RAW_BYTES = 1 << 21  # bytes that are read at a time
+MAX_ENTRIES = 1000  # names in a folder that are compared with a mistyped name
+HEAD_LIMIT = 1 << 16  # first bytes that detect the content of a file
 
-_opened: dict[str, ByteStream] = {}  # pipes that were looked into, by their path, until they are read
+_opened: dict[str, ByteStream] = {}  # pipes whose first bytes were read to detect their content, by path
 
 
 class ByteStream:
@@ -31,7 +31,7 @@ class ByteStream:
     path : str
         The path as typed; a URL is without credentials.
     location  where it can be opened again
-    position  bytes of the file (packed, where it is) that were read so far
+    position  bytes of the file (before decompression) that were read so far
     size : int, optional
         Size of the file in bytes; None for a pipe or terminal.
     """
@@ -48,7 +48,7 @@ class ByteStream:
         self._raw_blocks = self._read_all()
 
     def read(self) -> bytes:
-        """Return the next block, b"" at the end: what a pipe holds now, or some megabytes of a file."""
+        """Return the next block: all available bytes of a pipe, or some megabytes of a file; b"" at the end."""
         if self._ahead:
             raw, self._ahead = self._ahead, b""
             return raw
@@ -96,12 +96,12 @@ class ByteStream:
 
 
 def open_stream(path: str, *, offset: int = 0) -> ByteStream:
-    """Return the bytes of a path, or of standard input for `-`, decompressed; from an offset on as they are.
+    """Return the bytes of a path, or of standard input for `-`, decompressed unless there is an offset.
 
     Raises
     ------
     InputError
-        The path cannot be read, or its content is not compressed as its name says.
+        The path cannot be read, or its suffix is that of another compression.
     """
     if path in _opened:
         return _opened.pop(path)
@@ -122,7 +122,7 @@ def is_regular(path: str) -> bool:
 
 
 def file_size(path: str) -> int | None:
-    """Return the size in bytes of a path, or of standard input for `-`; None where it is a pipe or a terminal."""
+    """Return the size in bytes of a path, or of standard input for `-`; None if it is a pipe or a terminal."""
     if is_url(path):
         return remote_size(path)
     try:
@@ -133,7 +133,7 @@ def file_size(path: str) -> int | None:
 
 
 def is_matrix(path: str) -> bool:
-    """Whether the path (`-` is standard input) holds a matrix file, by its first bytes, which remain to be read.
+    """Whether the path (`-` is standard input) is a matrix file. Its first bytes can be read again.
 
     Raises
     ------
@@ -144,12 +144,12 @@ def is_matrix(path: str) -> bool:
 
 
 def is_model(path: str) -> bool:
-    """Whether the path holds a model, by its first bytes, those of a pickle, which remain to be read."""
+    """Whether the path is a model file: its first bytes are those of a pickle. They can be read again."""
     return _begins(path, *PICKLE_MAGICS)
 
 
 def _begins(path: str, *beginnings: bytes) -> bool:
-    if is_url(path) or (path != STANDARD_INPUT and os.path.isdir(path)):  # what is elsewhere is text
+    if is_url(path) or (path != STANDARD_INPUT and os.path.isdir(path)):  # URLs are read as text
         return False
     stream = open_stream(path)
     found = stream.head(max(map(len, beginnings))).startswith(beginnings)
@@ -183,7 +183,7 @@ def is_broken_link(path: str) -> bool:
 
 
 def similar_path(path: str) -> str | None:
-    """Return the path of the entry with the most similar name in the same folder; None where none is similar."""
+    """Return the path of the entry with the most similar name in the same folder; None if no name is similar."""
     folder, name = os.path.split(path.rstrip(os.sep))
     try:
         with os.scandir(folder or ".") as entries:
@@ -224,7 +224,7 @@ def _standard_input() -> ByteStream:
     buffer = sys.stdin.buffer
     try:
         handle = buffer.fileno()
-    except OSError:  # somebody put another object in its place
+    except OSError:  # the program has replaced standard input by another object
         return ByteStream(STANDARD_INPUT, lambda: buffer.read(RAW_BYTES), size=None, close=lambda: None)
     return _handle_stream(STANDARD_INPUT, handle, lambda: None)
 
@@ -237,12 +237,12 @@ def _handle_stream(path: str, handle: int, close: Callable[[], None]) -> ByteStr
 
 
 def _read_ready(handle: int) -> bytes:
-    """Return what a pipe holds now, up to RAW_BYTES; wait for the first byte only."""
+    """Return the available bytes of a pipe, up to RAW_BYTES; wait for the first byte only."""
     if not hasattr(select, "poll"):  # Windows
         return os.read(handle, RAW_BYTES)
     poll = select.poll()
     poll.register(handle, select.POLLIN)
-    poll.poll()  # whoever shares the pipe may have made it non-blocking
+    poll.poll()  # another process that shares the pipe may have made it non-blocking
     raw = os.read(handle, RAW_BYTES)
     blocks, size = [raw], len(raw)
     while raw and size < RAW_BYTES and not os.isatty(handle) and poll.poll(0):

@@ -1,4 +1,4 @@
-"""CSV and TSV: rows of columns, of which some hold the text, the label and the id, found by a header or by number."""
+"""CSV and TSV files: each row is a document; columns are selected by a header or by number."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULTS = InputSettings()
 
 
 class Columns(NamedTuple):
-    """The numbers of the columns, from 0, and the names of all columns; there may be no label and no id."""
+    """The numbers of the wanted columns, from 0, and the names of all columns; the label and the id are optional."""
 
     texts: tuple[int, ...]
     label: int | None
@@ -47,14 +47,14 @@ class TableDocuments:
 
     records: list[Record]
     columns: Columns
-    origin: str  # what precedes the number of a line in an id
+    origin: str  # the prefix of line numbers in ids
     settings: InputSettings
-    separator: str  # in words
+    separator: str  # as a phrase, for messages
     size: int
     rows: TableRows | None = None
 
     def batch(self) -> Batch:
-        """Pick the columns; a row that is broken, too short or too long is a problem.
+        """Return the documents; a row that is broken, too short or too long is a problem of its document.
 
         Raises
         ------
@@ -155,7 +155,7 @@ def _keep_rows(
     Parameters
     ----------
     documents, rows
-        All but what differs between the blocks.
+        Documents and rows with the attributes that all blocks share.
     """
     first_line, position = 1, 0
     for group in chain(groups, ([],)):
@@ -176,14 +176,14 @@ def _keep_rows(
 
 
 def _line_end(stream: ByteStream, encoding: Encoding) -> bytes:
-    """Return the bytes that end lines: a line feed, or a carriage return where there are no line feeds."""
+    """Return the bytes that end lines: a line feed, or a carriage return if there are no line feeds."""
     head, carriage_return = stream.head(), "\r".encode(encoding.codec)
     is_return = encoding.width == 1 and carriage_return in head and encoding.newline not in head
     return carriage_return if is_return else encoding.newline
 
 
 def _convert_line_ends(stream: ByteStream, newline: bytes, encoding: Encoding, *, is_strict: bool) -> Iterator[bytes]:
-    """Yield the bytes of a table, with line feeds where lines end with a carriage return alone.
+    """Yield the bytes of a table, with line feeds if lines end with a carriage return alone.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def _group_records(records: Iterator[Record]) -> Iterator[list[Record]]:
 
 
 def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tuple[Columns, bool]:
-    """Return the wanted columns, and whether the first row is a header: it is if it names a text or label column.
+    """Return the wanted columns, and whether the first row is a header, which has the name of a text or label column.
 
     raises  InputError: a wanted column is missing
     """
@@ -251,7 +251,7 @@ def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tu
 
 
 def _wanted_columns(settings: InputSettings) -> tuple[set[str], int]:
-    """Return the names of the columns any of which makes a row a header, and the highest number of a column."""
+    """Return the column names of which a header has at least one, and the highest wanted column number."""
     wanted = (*settings.text_field, settings.label_field)
     names = {name for name in wanted if not _is_number(name)}
     return names, max((int(name) for name in wanted if name not in names), default=0)

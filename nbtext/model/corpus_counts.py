@@ -338,7 +338,7 @@ class CorpusCounter:
         vocabulary, columns = None, np.arange(statistics.n_features, dtype=np.int32)
         if not self._is_hashed:
             vocabulary, columns = self._counter.vocabulary()
-        del self._counter  # frees its memory
+        del self._counter  # frees the memory of the counter
         sample = self._reservoir.take_all().arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
         counts = CorpusCounts(labels, vocabulary, statistics, sample, self._sample_size, below=self._reservoir.below)

@@ -76,7 +76,7 @@ class Explanation:
     contributions
         The contributions of all known features, the strongest first.
     known : float
-        Coverage of the vocabulary: the share of the document's tokens that the model knows.
+        Coverage of the vocabulary: the share of the document's tokens that are in it.
     """
 
     id: str
@@ -110,12 +110,12 @@ class Explainer:
         label
             The label to explain; None: the predicted one.
         against
-            The label to compare with; None, or where it is the explained one: the most probable other label.
+            The label to compare with. None, or if it is the explained label: the most probable other label.
 
         Raises
         ------
         SettingsError
-            The model does not know one of these labels, or they are the same.
+            The model lacks one of these labels, or they are the same.
         """
         pair = self.class_pair(label, against)
         scores = self._predictor.score_batch(batch)

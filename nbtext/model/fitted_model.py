@@ -31,7 +31,7 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
 
 
 def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
-    """Return whether these are the texts of labels of a type, one of LABEL_TYPES."""
+    """Return whether all labels are texts of values of a type, one of LABEL_TYPES."""
     try:
         return all(str(LABEL_TYPES[label_type](label)) == label for label in labels)
     except (ValueError, KeyError, OverflowError):
@@ -65,9 +65,9 @@ class FittedModel:
     estimate
         The leave-one-out estimate for new documents; None if no document could be left out.
     unlabeled
-        How the model learned from unlabeled documents; None: it did not.
+        How the model was trained on unlabeled documents; None: it was not.
     approximate
-        What was fitted to other documents than training would fit it to.
+        Names of the parts that were fitted before the documents of the model changed.
     label_type : {"str", "int", "float", "bool"}
         The type of the labels when they were given.
     input : ModelInput
@@ -108,7 +108,7 @@ class FittedModel:
         Raises
         ------
         SettingsError
-            The model does not know the label; the message suggests a similar one.
+            The model has no such label; the message suggests a similar one.
         """
         if label in self.labels:
             return self.labels.index(label)

@@ -27,7 +27,7 @@ from nbtext.model.source_counting import CountingTask, Executor, OnBatch, Thread
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-MOST_DERIVED = 1 << 27  # columns made of hashed features
+MOST_DERIVED = 1 << 27  # columns that are derived from hashed features
 
 
 def train_on_source(
@@ -65,7 +65,7 @@ def train_on_counts(
     *,
     jobs: int = 1,
 ) -> TrainedModel:
-    """Train on a corpus that is counted already."""
+    """Train on a counted corpus."""
     return make_trained_model(fit_model(counts, features, model_settings, jobs=jobs), counts)
 
 
@@ -75,9 +75,9 @@ def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int
 
 
 def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:
-    """Raise SettingsError where so many columns, each with several weights, would fill the memory before they are used.
+    """Raise SettingsError if a model of hashed features would need too much memory. Call it before counting.
 
-    To be asked before documents are counted.
+    Some event models have several columns for each feature, and hashing creates all columns, used or not.
     """
     derive = None if model_settings.is_linear else model_settings.event_model.derivation
     if features.hash_bits is None or derive is None or is_selective(features):
@@ -92,7 +92,7 @@ def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> N
 
 
 def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings) -> bool:
-    """Whether more of a document is read than what adds up in the statistics, so that each must be looked at."""
+    """Whether the model needs the counts of each document, because class statistics are not sufficient."""
     if model_settings.is_linear:
         return True
     event_model = model_settings.event_model
@@ -110,10 +110,10 @@ def fit_model(
 ) -> FittedModel:
     """Fit a model to counts.
 
-    jobs    threads, for discriminative models
-    selection  the smoothing and calibration if they are selected already
-    is_new  (n_sampled,), which documents of the sample are not among those counted, if any
-    raises  ModelError: there is no document, or no feature is left; SettingsError: settings that make no sense here
+    jobs       number of threads, for discriminative models
+    selection  the smoothing and calibration; None: they are selected
+    is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
+    raises     ModelError: there is no document, or no feature is left; SettingsError: the settings do not fit the model
     """
     if counts.statistics.n_documents == 0:
         raise ModelError("there is no document to train on")
@@ -156,9 +156,9 @@ def _fit_linear_model(
     lengths: NDArray[np.float64],
     jobs: int,
 ) -> FittedModel:
-    """A discriminative model of all documents.
+    """Fit a discriminative model to all documents.
 
-    lengths  (n_documents,), tokens of each document that others hold too
+    lengths  (n_documents,), tokens of each document whose features occur in other documents too
     """
     from nbtext.linear.learning import learn
     from nbtext.linear.solver import TrainingData
@@ -182,7 +182,7 @@ def _fit_linear_model(
 
 
 def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[CorpusCounts, NDArray[np.int64] | None]:
-    """The counts of the features that the settings choose alone, and their columns (None: all of them)."""
+    """Return the counts of the selected features only, and their columns (None: all of them)."""
     if counts.vocabulary is None or not is_selective(features):
         if counts.statistics.n_features == 0:
             raise ModelError(
@@ -195,7 +195,7 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
 
 
 def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> CorpusCounts:
-    """The counts over the vocabulary that the settings give, some of which the documents may not hold."""
+    """Return the counts over the vocabulary of the settings; some of its features may occur in no document."""
     if counts.vocabulary is None or features.vocabulary is None:
         return counts
     given = Vocabulary.from_terms(features.vocabulary)
@@ -213,7 +213,7 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
 
 
 def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: EventModel) -> Weighting:
-    """What the settings ask for, or as much of it as the event model can read."""
+    """Return the weighting of the settings, restricted to binary or whole counts if the event model needs these."""
     if event_model.is_binary:
         if not counts.statistics.knows_documents:
             raise ModelError(
@@ -257,7 +257,7 @@ def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None
 def _weight_counts(
     statistics: ClassStatistics, sample: DocumentCounts, weighting: Weighting
 ) -> tuple[ClassStatistics, DocumentCounts]:
-    """ClassStatistics and sample of the weights that the counts turn into."""
+    """Return the class statistics and the sample of the weighted counts."""
     if weighting.is_counting:
         return (statistics.binarize(), sample.binarize()) if weighting.tf == "binary" else (statistics, sample)
     weights: NDArray[np.float64] = weighting.weights(sample.indptr, sample.indices, sample.counts)

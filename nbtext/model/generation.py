@@ -34,13 +34,13 @@ def generate_documents(
     label    of all documents; None draws each document's label from the prior
     length   words of each document; None: the average of its label's training documents
     seed     0 or more; the same seed gives the same documents
-    raises   ModelError: the model cannot generate documents; SettingsError: the model does not know the label, or the
-             length cannot be chosen
+    raises   ModelError: the model cannot generate documents; SettingsError: the model lacks the label, or the model
+             determines the length itself
     """
     generate, has_length, vocabulary = _generative_model(model)
     if length is not None and not has_length:
         name = model.fitted.model_settings.model
-        raise SettingsError(f"the length of {name} documents cannot be chosen", where="length", hint="leave it out")
+        raise SettingsError(f"the length of {name} documents cannot be set", where="length", hint="leave it out")
     only = None if label is None else model.fitted.class_of(label)
     draws = _draw_documents(model, generate, only=only, length=length, random=np.random.default_rng(seed))
     fields = model.fitted.feature_settings.fields

@@ -1,6 +1,6 @@
-"""Models that learn more, forget, merge, and are calibrated or fitted again, all without the earlier texts.
+"""Updating, forgetting, merging, calibrating and refitting models, all without the earlier texts.
 
-Every function returns a new model and leaves the given one as it is, so that an error changes nothing.
+Every function returns a new model and does not change the given one, so an error has no effect on it.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from nbtext.model.source_counting import OnBatch, check_fields, count_source
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-ENOUGH = 0.5  # the share of a retained sample that must be left for a choice to be made by it
+ENOUGH = 0.5  # the share of the retained sample that leave-one-out needs to select smoothing and calibration
 NO_DECAY = 1.0
 
 
 def update_source(
     model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None, factor: float = NO_DECAY
 ) -> TrainedModel:
-    """Return the model after it has learned all documents of a source too; new words and labels are added.
+    """Return the model after training on all documents of a source too; new words and labels are added.
 
     Parameters
     ----------
     factor
-        How much each document that was learned before weighs from now on, from 0 to 1; see `decay_counts`.
+        The new weight of each earlier document, from 0 to 1; see `decay_counts`.
 
     Raises
     ------
     InputError
         A document cannot be read, or has no label.
     ModelError
-        The model cannot learn more.
+        The model cannot be updated.
     """
     check_growth(model)
     counts = _count(model, source, jobs=jobs, sample_size=growth_sample_size(model), on_batch=on_batch)
@@ -60,14 +60,14 @@ def update_source(
 def forget_source(
     model: TrainedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
 ) -> TrainedModel:
-    """Return the model without the documents of a source; words and labels of no other document vanish.
+    """Return the model without the documents of a source; words and labels that no other document has are removed.
 
     Raises
     ------
     InputError
         A document cannot be read, or has no label.
     ModelError
-        A document was never learned, as far as the counts show it, or the model cannot forget.
+        The counts show that the model was not trained on a document, or the model cannot forget.
     """
     check_growth(model)
     check_undecayed(model)
@@ -86,14 +86,14 @@ def calibrate_source(
     InputError
         A document cannot be read, or has no label.
     ModelError
-        The model does not know a label.
+        The model lacks a label of the documents.
     """
     counts = _count(model, source, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
     return calibrate(model, counts, jobs=jobs)
 
 
 def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: float = NO_DECAY) -> TrainedModel:
-    """Return the model after it has learned more counts, made by the same settings; see `update_source`."""
+    """Return the model after training on more counts, made with the same settings; see `update_source`."""
     check_growth(model)
     if factor != NO_DECAY:
         if model.fitted.model_settings.keep_sample is not None:
@@ -107,7 +107,7 @@ def update(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1, factor: 
 
 
 def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
-    """Return the model without some counts, made by the same settings; see `forget_source`.
+    """Return the model without some counts, made with the same settings; see `forget_source`.
 
     counts  retain all of their documents if the model retains a sample
     """
@@ -120,17 +120,17 @@ def forget(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Train
 
 
 def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: int = 1) -> TrainedModel:
-    """Return a model that has learned what all of the models have learned.
+    """Return a model that is trained on the documents of all models.
 
     Parameters
     ----------
     names
-        What error messages call the models.
+        The names of the models in error messages.
 
     Raises
     ------
     ModelError
-        The models have different settings, or cannot learn more.
+        The models have different settings, or cannot be updated.
     """
     first, *others = models
     for number, other in enumerate(others, 1):
@@ -148,7 +148,7 @@ def merge(models: Sequence[TrainedModel], *, names: Sequence[str] = (), jobs: in
 
 @contextmanager
 def _locate_error(where: str) -> Iterator[None]:
-    """Add to a ModelError which models it is about."""
+    """Add the names of the models to a ModelError."""
     try:
         yield
     except ModelError as error:
@@ -158,9 +158,9 @@ def _locate_error(where: str) -> Iterator[None]:
 def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> TrainedModel:
     """Return the model with its smoothing and calibration fitted to the retained documents of some counts.
 
-    A document that the model may have learned is left out of its counts before it is scored. A document that it
-    cannot have learned is scored as it is. So is every document if older documents weigh less, because it is not
-    known what to leave out.
+    A document that the model may have been trained on is left out of its counts before it is scored. A document that
+    cannot be in its training set is scored without this. So is every document if older documents weigh less, because
+    the weight of each is not known.
     """
     check_growth(model)
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
@@ -175,9 +175,8 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
 def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> TrainedModel:
     """Return another model that is fitted to the same counts, without any text.
 
-    What the model learned from unlabeled documents is left behind. If the model retains no documents, leave-one-out
-    has none to score. Then everything that was fitted is kept if no setting that matters to it changes, and otherwise
-    the smoothing alone.
+    The new model does not use unlabeled documents. If the model retains no documents, leave-one-out has none to score.
+    Then smoothing and calibration are kept if no setting that affects them changes; otherwise only the smoothing is.
 
     Parameters
     ----------
@@ -187,7 +186,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     Raises
     ------
     ModelError
-        The new model is fitted to the documents themselves.
+        The new model needs the counts of each document.
     SettingsError
         The settings do not fit together.
     """
@@ -237,12 +236,12 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
 
 
 def _share_smoothing(*names: str) -> bool:
-    """Whether smoothing and prior mean the same to these models."""
+    """Whether smoothing and prior have the same meaning in these models."""
     return all(name in EVENT_MODELS and EVENT_MODELS[name].has_pseudo_counts for name in names)
 
 
 def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
-    """Return the counts with each document weighing `factor` times as much, from 0 to 1.
+    """Return the counts with the weight of each document multiplied by `factor`, from 0 to 1.
 
     All counts are sums over documents, so it is the same to multiply the counts. With the factor 2^(−t / h) for each
     time t between two updates, where h is the half-life, a document of age a weighs 2^(−a / h) in the end, whenever
@@ -319,7 +318,7 @@ def _size(model: TrainedModel) -> tuple[float, ...]:
 def _count(
     model: TrainedModel, source: Source, *, jobs: int, sample_size: int | None, on_batch: OnBatch | None
 ) -> CorpusCounts:
-    """Return the counts of a source, by the settings of a model."""
+    """Return the counts of a source, with the settings of a model."""
     features = model.fitted.feature_settings
     check_fields(features.fields, source.field_names)
     counts = count_source(source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch)
@@ -329,9 +328,9 @@ def _count(
 
 
 def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel, jobs: int) -> TrainedModel:
-    """Return a model of other counts, by the settings of `model`.
+    """Return a model of other counts, with the settings of `model`.
 
-    If the counts do not retain enough documents to choose by, it has the smoothing and calibration of `earlier`.
+    If the counts retain too few documents for leave-one-out, it has the smoothing and calibration of `earlier`.
     """
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     approximate = () if counts.has_own_sample else _parts_fitted_to_documents(settings)
@@ -344,7 +343,7 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
 def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
     """Return the model with the label type and the input of an earlier one.
 
-    New labels may be of no such type, then it is str.
+    The label type is str if a new label is not of the earlier type.
     """
     label_type = earlier.label_type if are_labels_of(earlier.label_type, fitted.labels) else "str"
     return replace(fitted, label_type=label_type, input=earlier.input)
@@ -355,7 +354,7 @@ def _mark_approximate(fitted: FittedModel, approximate: tuple[str, ...]) -> Fitt
 
 
 def _parts_fitted_to_documents(settings: ModelSettings) -> tuple[str, ...]:
-    """Return what of a model depends on the documents that leave-one-out scored."""
+    """Return the names of the parts of a model that are fitted to leave-one-out scores."""
     smoothing = ("smoothing",) if settings.smoothing is None else ()
     calibration = ("calibration",) if settings.calibrate else ()
     offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()

@@ -81,7 +81,7 @@ class Inspection:
     expected: dict[str, float] | None  # the leave-one-out estimate: accuracy, log-loss and number of documents
     confused: tuple[ConfusionView, ...]  # by decreasing number of documents in both directions
     outlier_threshold: float | None  # log-likelihood per token, in nats
-    unlabeled: Unlabeled | None  # how the model learned from unlabeled documents; None: it did not
+    unlabeled: Unlabeled | None  # how the model was trained on unlabeled documents; None: it was not
     approximate: tuple[str, ...]  # parameters that were fitted to other documents than the model has now
     settings: dict[str, Any]  # those that differ from the default
     has_names: bool  # whether features are shown as words, not as hashed columns
@@ -131,7 +131,7 @@ def inspect(
     Raises
     ------
     SettingsError
-        The model does not know a label.
+        The model lacks a label.
     """
     by = by or ("z" if model.fitted.model_settings.model in EVENT_MODELS else "log-odds")
     inspector, fitted = Inspector(model, names), model.fitted

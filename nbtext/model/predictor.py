@@ -33,16 +33,16 @@ TIE = 1e-12  # expected costs that differ by less are equal
 class Predictions:
     """The predictions for some documents, in order, as columns of the same length.
 
-    A document without a label (it could not be read, it holds no token, or the model abstains) has a reason.
+    A document without a label has a reason: it could not be read, it has no token, or the model abstains.
 
     Attributes
     ----------
     classes : tuple of str
-        The labels that the model knows, sorted.
+        The labels of the model, sorted.
     probabilities : (n_documents, n_classes)
         Rows sum to 1; NaN for a document that could not be read.
     known : (n_documents,)
-        Coverage of the vocabulary: the share of the document's tokens that the model knows; 0 without tokens.
+        Coverage of the vocabulary: the share of the document's tokens that are in it; 0 without tokens.
     outliers
         Whether each document is unlike the training documents; None if it is not known.
     true_labels
@@ -54,7 +54,7 @@ class Predictions:
     typicality : (n_documents,) or None
         The share of left-out training documents that are less likely.
     label_sets
-        Prediction sets, each by decreasing probability; None if none are asked for.
+        Prediction sets, each by decreasing probability; None if they are not requested.
     explanations
         The strongest features of each document with their log-odds, strongest first.
     rows
@@ -206,7 +206,7 @@ def apply_decisions(
     Raises
     ------
     SettingsError
-        `coverage` is asked for, and the model has no nonconformity scores.
+        `coverage` is set, and the model has no nonconformity scores.
     """
     if settings.cost is not None:
         predictions = _minimize_cost(predictions, settings.cost)

@@ -102,7 +102,7 @@ def count_texts(
 
     sample_size  how many documents the counts retain; None: all
     label_type   the type that labels must have; None: any
-    raises       InputError: X are no texts, y are no labels or have another type, or their numbers differ
+    raises       InputError: X does not hold texts, y does not hold labels of this type, or their lengths differ
     """
     texts = list_texts(X)
     labels, found = label_texts(y)
