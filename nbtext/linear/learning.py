@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +12,13 @@ from numpy.typing import NDArray
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.settings import AUTO, LinearSettings, ModelSettings
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection, judge
 from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
-from nbtext.linear.models import fit_logistic, fit_nbsvm
-from nbtext.linear.solver import Solution, SolverSettings, TrainingData
-from nbtext.parallel import parallel_map
+from nbtext.linear.data import NEVER_HELD_OUT, TrainingData
+from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.models import LINEAR_MODELS, Problem
 
 DEFAULT_C = 1.0  # where there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
@@ -29,25 +27,6 @@ MIN_GAIN = 0.995  # a value of C must lower the loss to this share of the best o
 # Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
 FOLD_TOLERANCE = 1e-3
 FOLD_MAX_ITER = 30
-NEVER_HELD_OUT = -1
-
-
-class Fitter(Protocol):
-    """Fits a linear model to some of the documents; `fit_nbsvm` documents the parameters."""
-
-    def __call__(
-        self,
-        data: TrainingData,
-        rows: NDArray[np.int64],
-        solver: SolverSettings,
-        *,
-        settings: LinearSettings,
-        start: Sequence[Solution] | None = None,
-        jobs: int = 1,
-    ) -> tuple[LinearScorer, list[Solution]]: ...
-
-
-FITTERS: dict[str, Fitter] = {"logistic": fit_logistic, "nbsvm": fit_nbsvm}
 
 
 class Learned(NamedTuple):
@@ -88,22 +67,23 @@ def learn(
     if not has_folds:
         refuse_targets(goals.targets)
     has_folds = has_folds and (is_selecting or settings.calibrate or goals != Goals())
-    fit = partial(FITTERS[settings.model], data, settings=settings)
-    every, scores, start = np.arange(len(data)), None, None
+    problem = LINEAR_MODELS[settings.model].problem(data, settings, jobs=jobs)
+    scores, start = None, None
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
     if has_folds and is_selecting:
-        C, scores, start = _select_strength(data, folds, lengths, settings, jobs=jobs)
-    scorer, solutions = fit(every, SolverSettings(C, seed=settings.seed), start=start, jobs=jobs)
-    is_converged = all(solution.is_converged for solution in solutions)
-    if not is_converged:
+        C, scores, start = _select_strength(problem, folds, data.classes, lengths, settings.seed)
+    solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
+    scorer = problem.scorer(solution)
+    if not solution.is_converged:
         what = f"{settings.model} did not converge: the solver stopped after its maximum of passes"
         warnings.warn(f"{what}; scale large values down, or use a smaller C", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if settings.model == "nbsvm" else 0.0
-    selection = Selection(Hyperparameters(smoothing, C, is_converged))
+    selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
     if not has_folds:
         return Learned(scorer, selection)
     if scores is None:
-        scores = _held_out_scores(data, folds, C, settings, start=solutions, jobs=jobs)
+        scores = problem.score_folds(folds, _rough(C, settings.seed), solution)
+    scores = scores[held_out]
     classes, lengths = data.classes[held_out], lengths[held_out]
     if settings.calibrate:
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
@@ -119,7 +99,7 @@ def learn(
 
 def stratified_folds(
     classes: NDArray[np.int32], n_folds: int, *, seed: int, hashes: NDArray[np.uint64] | None = None
-) -> NDArray[np.int64]:
+) -> NDArray[np.int32]:
     """The fold of each document, 0 to n_folds - 1, shuffled, and each class spread evenly.
 
     Duplicates are held out together. A document that has no other one of its class, duplicates aside, is never held
@@ -139,67 +119,43 @@ def stratified_folds(
     order = order[np.argsort(classes[order], kind="stable")]
     order = groups[order]
     order = order[is_held_out[order]]
-    folds = np.full(len(firsts), NEVER_HELD_OUT, dtype=np.int64)
+    folds = np.full(len(firsts), NEVER_HELD_OUT, dtype=np.int32)
     folds[order] = np.arange(len(order)) % n_folds
     return np.asarray(folds[groups])
 
 
-def _held_out_scores(
-    data: TrainingData,
-    folds: NDArray[np.int64],
-    C: float,
-    settings: ModelSettings,
-    *,
-    start: Sequence[Solution],
-    jobs: int,
-) -> Floats:
-    """Scores (n_held_out, n_classes) of documents by models of the other folds.
-
-    All folds share one matrix, and continue from `start`, a solution for all documents.
-    """
-    scores = np.zeros((len(data), data.n_classes))
-    solver = SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, settings.seed, is_rough=True)
-
-    def score_fold(fold: int) -> None:
-        training, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        scorer, _ = FITTERS[settings.model](data, training, solver, settings=settings, start=start)
-        rows = data.matrix[held_out]
-        scores[held_out] = scorer.scores(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
-
-    _ = data.matrix  # made once, before threads share it
-    for _ in parallel_map(score_fold, range(settings.folds), jobs=jobs):
-        pass
-    return np.asarray(scores[folds != NEVER_HELD_OUT])
+def _rough(C: float, seed: int) -> SolverSettings:
+    return SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, seed, is_rough=True)
 
 
 def _select_strength(
-    data: TrainingData, folds: NDArray[np.int64], lengths: NDArray[Any], settings: ModelSettings, *, jobs: int
-) -> tuple[float, Floats, list[Solution]]:
-    """The C with the least calibrated log-loss on held-out documents, their scores, and the solution for all documents.
+    problem: Problem, folds: NDArray[np.int32], classes: NDArray[np.int32], lengths: NDArray[Any], seed: int
+) -> tuple[float, Floats, Any]:
+    """Return the C with the least calibrated log-loss on held-out documents, their scores, and a solution.
 
     The search goes up and down from the default as long as that pays, in steps of a decade and then of half a decade.
-    Every solution continues from the one of the neighboring C.
+    Every solution continues from the one before, whose memory it may reuse.
     """
-    is_held_out = folds != NEVER_HELD_OUT
-    classes, lengths = data.classes[is_held_out], lengths[is_held_out]
+    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    classes, lengths = classes[held_out], lengths[held_out]
 
-    def evaluate(exponent: float, start: Sequence[Solution] | None) -> tuple[float, Floats, list[Solution]]:
-        C, every = 10.0**exponent, np.arange(len(data))
-        solver = SolverSettings(C, FOLD_TOLERANCE, FOLD_MAX_ITER, settings.seed, is_rough=True)
-        _, solutions = FITTERS[settings.model](data, every, solver, settings=settings, start=start, jobs=jobs)
-        scores = _held_out_scores(data, folds, C, settings, start=solutions, jobs=jobs)
-        log_posterior = fit_scaled_temperature(scores, lengths, classes).log_posterior(scores, lengths)
-        return -float(log_posterior[np.arange(len(classes)), classes].mean()), scores, solutions
+    def evaluate(exponent: float, start: Any) -> tuple[float, Floats, Any]:
+        solver = _rough(10.0**exponent, seed)
+        solution = problem.solve(solver, start)
+        scores = problem.score_folds(folds, solver, solution)
+        own = scores[held_out]
+        log_posterior = fit_scaled_temperature(own, lengths, classes).log_posterior(own, lengths)
+        return -float(log_posterior[np.arange(len(classes)), classes].mean()), scores, solution
 
     best = float(np.log10(DEFAULT_C))
-    loss, scores, solutions = evaluate(best, None)
+    loss, scores, solution = evaluate(best, None)
     tried = {best}
     for step in C_STEPS:
         for direction in (-step, step):
             while C_DECADES[0] <= best + direction <= C_DECADES[1] and best + direction not in tried:
                 tried.add(best + direction)
-                found = evaluate(best + direction, solutions)
-                if found[0] >= MIN_GAIN * loss:
+                found_loss, found, solution = evaluate(best + direction, solution)
+                if found_loss >= MIN_GAIN * loss:
                     break
-                best, (loss, scores, solutions) = best + direction, found
-    return 10.0**best, scores, solutions
+                best, loss, scores = best + direction, found_loss, found
+    return 10.0**best, scores, solution

@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from nbtext.features.kernel.memory cimport AHEAD, nb_prefetch
-from nbtext.linear.binary cimport shuffle
+from nbtext.linear.one_vs_rest cimport shuffle
 
 cdef enum:
     SOFTMAX_NEWTON_STEPS = 30  # a visit
@@ -38,7 +38,7 @@ cdef struct SoftmaxProblem:
     double* dual  # (n_rows of the matrix, n_classes), p
     double* squares  # (n_rows of the matrix,), |x_i|^2 + stiffness
     double* center  # (n_classes,), b at the start of the pass
-    int64_t* order  # (n_rows,), the rows to fit
+    int32_t* order  # (n_rows,), the rows to fit
     double* z  # (n_classes,), and so are the next two
     double* sums
     double* proposal

@@ -160,8 +160,8 @@ def _fit_linear_model(
 
     lengths  (n_documents,), tokens of each document whose features occur in other documents too
     """
+    from nbtext.linear.data import TrainingData
     from nbtext.linear.learning import learn
-    from nbtext.linear.solver import TrainingData
 
     statistics, sample = counts.statistics, counts.sample
     _check_complete(statistics, sample)

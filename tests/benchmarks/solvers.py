@@ -3,7 +3,7 @@
     python tests/benchmarks/solvers.py [C...]
 
 The rows are the training half of 20 Newsgroups, words, binary counts; one group against the rest, without an intercept,
-in one thread. Both fit in turn in one process, and the best of three counts. NBTEXT_KERNEL=off times SciPy's L-BFGS.
+in one thread. Both fit in turn in one process, and the best of three counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from nbtext.linear.solver import MAX_ITER, SolverSettings, TrainingData, solve_binary
+from nbtext.linear._solvers import fit_lanes
+from nbtext.linear.lbfgs import MAX_ITER, TOLERANCE
+from nbtext.linear.nbsvm import START_DUAL
 
 RUNS = 3
 GROUP = "sci.med"
@@ -30,12 +32,16 @@ GROUP = "sci.med"
 
 def ours(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:
     """The weights of our solver."""
-    classes = (signs > 0).astype(np.int32)
-    data = TrainingData(
-        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data, classes, rows.shape[1], 2
-    )
-    every, scales = np.arange(len(signs)), np.ones(rows.shape[1])
-    return solve_binary(data, every, signs, scales, SolverSettings(C), is_logistic=is_logistic).weights
+    n_documents, n_features = rows.shape
+    lane = np.zeros(1, np.int32)
+    weights, *_ = fit_lanes(
+        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32),
+        np.where(signs > 0, 0, 1).astype(np.int32), np.full(n_documents, -1, np.int32),
+        np.ones((n_features, 1), np.float32), np.zeros((n_documents, 1), np.float32),
+        np.full((n_documents, 1), START_DUAL * is_logistic), lane, lane - 2, np.full(1, C),
+        is_logistic=is_logistic, tolerance=TOLERANCE, max_iter=MAX_ITER, seed=0,
+    )  # fmt: skip
+    return weights[:, 0]
 
 
 def theirs(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:

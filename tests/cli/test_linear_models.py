@@ -37,7 +37,7 @@ def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Pa
     """`--C auto` says which it took, and expects no more loss than with the usual one."""
 
     def loss(C: str) -> tuple[str, float]:
-        options = ["--model", "nbsvm", "--weighting", "tfidf", "--C", C]
+        options = ["--model", "nbsvm", "--weighting", "binary", "--C", C]
         said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), *options).err
         return said.split("; C ")[1].split(";")[0], float(said.split("log-loss ")[1].split()[0])
 
@@ -94,7 +94,8 @@ def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> Non
 @pytest.mark.skipif(not HAS_KERNEL, reason="L-BFGS stops elsewhere")
 def test_a_model_that_does_not_converge_says_so(nbtext: Any, tmp_path: Path) -> None:
     """Once, when it is trained, not with --quiet; `inspect` shows it. A large C with unequal counts is hard to fit."""
-    texts = [("spam " * (i * 37 % 900) + f"w{i % 7} w{i * i % 5}", "ab"[i % 2]) for i in range(80)]
+    counted = (("spam " * (i * 37 % 900) + "eggs " * (i * 53 % 700 + 1), i) for i in range(80))
+    texts = [(f"{words}w{i % 7} w{i * i % 5}", "ab"[i % 2]) for words, i in counted]
     lines = (json.dumps({"text": text, "label": label}) + "\n" for text, label in texts)
     (tmp_path / "texts.jsonl").write_text("".join(lines))
 

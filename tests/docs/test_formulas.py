@@ -23,7 +23,7 @@ from nbtext.bayes.scorer import LinearScorer, log_posterior
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.weighting import inverse_document_frequencies, normalize, term_frequencies
-from nbtext.linear.models import log_count_ratios
+from nbtext.linear.nbsvm import log_count_ratios
 from nbtext.model.inspector import z_scores
 
 Matrix = NDArray[np.float64]

@@ -9,7 +9,11 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nbtext.linear.solver import TrainingData
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import LinearSettings
+from nbtext.linear.data import TrainingData
+from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.models import LINEAR_MODELS
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +47,15 @@ def training_sets(draw: st.DrawFn, *, n_classes: int | None = None) -> TrainingD
 def every(data: TrainingData) -> NDArray[np.int64]:
     """The numbers of all documents."""
     return np.arange(len(data))
+
+
+def fit(
+    model: str, data: TrainingData, solver: SolverSettings, *, start: Any = None, jobs: int = 1, **settings: Any
+) -> tuple[LinearScorer, Any]:
+    """The scorer and the solution of a model for all documents."""
+    problem = LINEAR_MODELS[model].problem(data, LinearSettings(**settings), jobs=jobs)
+    solution = problem.solve(solver, start)
+    return problem.scorer(solution), solution
 
 
 def scores_of(scorer: Any, data: TrainingData) -> Floats:

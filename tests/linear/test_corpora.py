@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from made_rows import Floats, binary_objective, every, softmax_objective, texts_of, training_data
+from made_rows import Floats, binary_objective, fit, softmax_objective, texts_of, training_data
 
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.vectorizer import Vectorizer
-from nbtext.linear.models import fit_logistic, fit_nbsvm, log_count_ratios
-from nbtext.linear.solver import SolverSettings, TrainingData
+from nbtext.linear.data import TrainingData
+from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.nbsvm import log_count_ratios
 
 LECTURE = ["alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian"]
 pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="without the kernel these take minutes")
@@ -60,7 +61,7 @@ def test_the_lecture(corpora: Callable[[str], Path]) -> None:
 
     corpus = halves(corpora("20news"), LECTURE, tf="binary")
     training = corpus.training
-    scorer, _ = fit_logistic(training, every(training), SolverSettings(1e5), settings=LinearSettings())
+    scorer, _ = fit("logistic", training, SolverSettings(1e5))
     assert accuracy(scorer, corpus.test, corpus.test_classes) >= 0.895
     quoted = corpus.vectorizer.transform(["God is love", "OpenGL on the GPU is fast"])
     answers = scorer.scores(quoted.indptr.astype(np.int64), quoted.indices.astype(np.int32), quoted.data)
@@ -75,9 +76,9 @@ def test_the_lecture(corpora: Callable[[str], Path]) -> None:
 def test_nbsvm_on_20_newsgroups(pairs: Halves) -> None:
     """Words and pairs with the default settings: at least 0.872."""
     data = pairs.training
-    scorer, solutions = fit_nbsvm(data, every(data), SolverSettings(1.0), settings=LinearSettings(), jobs=2)
+    scorer, solution = fit("nbsvm", data, SolverSettings(1.0), jobs=2)
     assert accuracy(scorer, pairs.test, pairs.test_classes) >= 0.872
-    assert all(solution.is_converged for solution in solutions)
+    assert solution.is_converged
 
 
 def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves) -> None:
@@ -88,7 +89,7 @@ def test_nbsvm_on_20_newsgroups_reaches_the_objective_of_liblinear(pairs: Halves
     settings = LinearSettings()
     is_own = pairs.training.classes == 5
     data = training_data(pairs.matrix, is_own.astype(np.int32))
-    scorer, _ = fit_nbsvm(data, every(data), SolverSettings(1.0), settings=settings)
+    scorer, _ = fit("nbsvm", data, SolverSettings(1.0))
     weights = scorer.weights()[1]
     sums = [np.asarray(pairs.matrix[is_positive].sum(axis=0)).ravel() for is_positive in (is_own, ~is_own)]
     ratios = log_count_ratios(*sums, pseudo_count=settings.ratio_smoothing * pairs.matrix.sum() / pairs.matrix.nnz)

@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from made_rows import every, scores_of, training_data, training_sets
+from hypothesis import strategies as st
+from made_rows import fit, scores_of, training_data, training_sets
 
 from nbtext.bayes.settings import LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, SettingsError
-from nbtext.linear.learning import FITTERS, learn, stratified_folds
-from nbtext.linear.models import fit_nbsvm, log_count_ratios
-from nbtext.linear.solver import Floats, SolverSettings, TrainingData
+from nbtext.linear import learning, nbsvm
+from nbtext.linear.data import NEVER_HELD_OUT, Floats, TrainingData
+from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.learning import learn, stratified_folds
+from nbtext.linear.models import LINEAR_MODELS
+from nbtext.linear.nbsvm import log_count_ratios
 
-MODELS = pytest.mark.parametrize("model", sorted(FITTERS))
+MODELS = pytest.mark.parametrize("model", sorted(LINEAR_MODELS))
 
 
 def separable(n: int = 60, seed: int = 0) -> TrainingData:
@@ -39,7 +43,7 @@ def ratios_of(data: TrainingData, positive: int, *, smoothing: float) -> Floats:
 
 def nbsvm_weights(data: TrainingData, **settings: float) -> Floats:
     """(n_classes, n_features)"""
-    scorer, _ = fit_nbsvm(data, every(data), SolverSettings(1.0), settings=LinearSettings(**settings))  # type: ignore[arg-type]
+    scorer, _ = fit("nbsvm", data, SolverSettings(1.0), **settings)
     assert not scorer.bias.any()
     return scorer.weights()
 
@@ -55,10 +59,7 @@ def test_weights_do_not_depend_on_the_unit_of_smoothing() -> None:
     """Weights of documents that are twenty times smaller, with C 400 times larger, give weights twenty times larger."""
     data = separable()
     small = training_data(data.matrix / 20, data.classes)
-    found = [
-        fit_nbsvm(each, every(each), SolverSettings(C, 1e-9), settings=LinearSettings())[0].weights()
-        for each, C in ((data, 1.0), (small, 400.0))
-    ]
+    found = [fit("nbsvm", each, SolverSettings(C, 1e-9))[0].weights() for each, C in ((data, 1.0), (small, 400.0))]
     np.testing.assert_allclose(found[1], 20 * found[0], rtol=1e-3, atol=1e-3)
 
 
@@ -120,10 +121,10 @@ def test_threads_change_nothing(model: str) -> None:
 @given(data=training_sets())
 def test_a_warm_start_leads_to_the_same_scores(data: TrainingData, model: str) -> None:
     """Continuing from the solution for another C gives what starting from zero gives."""
-    fit, solver = FITTERS[model], SolverSettings(3.0, 1e-9)
-    cold, _ = fit(data, every(data), solver, settings=LinearSettings())
-    _, other = fit(data, every(data), SolverSettings(0.3), settings=LinearSettings())
-    warm, _ = fit(data, every(data), solver._replace(seed=7), settings=LinearSettings(), start=other)
+    solver = SolverSettings(3.0, 1e-9)
+    cold, _ = fit(model, data, solver)
+    _, other = fit(model, data, SolverSettings(0.3))
+    warm, _ = fit(model, data, solver._replace(seed=7), start=other)
     scores = [scores_of(scorer, data) for scorer in (cold, warm)]
     centered = [s - s.mean(axis=1, keepdims=True) for s in scores]
     np.testing.assert_allclose(centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[0]).max()))
@@ -148,6 +149,47 @@ def test_duplicates_are_held_out_together() -> None:
     assert folds[::2].tolist()[:20] == folds[1::2].tolist()[:20]
     assert np.bincount(folds[:20]).tolist() == np.bincount(folds[20:40]).tolist() == [4] * 5
     assert folds[40:].tolist() == [-1] * 3
+
+
+@MODELS
+@settings(max_examples=15, deadline=None)
+@given(data=training_sets(), seed=st.integers(0, 1000))
+def test_folds_are_scored_by_models_that_never_saw_them(data: TrainingData, model: str, seed: int) -> None:
+    """The scores of a fold are those of a model of the other documents alone, which was started from zero.
+
+    The warm start, which knows all documents, saves passes only.
+    """
+    solver, folds = SolverSettings(3.0, 1e-9), np.random.default_rng(seed).permutation(len(data)) % 3
+    folds = np.where(np.arange(len(data)) < data.n_classes, NEVER_HELD_OUT, folds).astype(np.int32)
+    problem = LINEAR_MODELS[model].problem(data, LinearSettings(), jobs=2)
+    scores = problem.score_folds(folds, solver, problem.solve(SolverSettings(30.0)))
+    assert not scores[folds == NEVER_HELD_OUT].any()
+    for fold in range(3):
+        others, own = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        if len(own) == 0:
+            continue
+        alone = training_data(data.matrix[others], data.classes[others], data.n_classes)
+        scorer, _ = fit(model, alone, solver)
+        expected = scores_of(scorer, training_data(data.matrix[own], data.classes[own], data.n_classes))
+        centered = [each - each.mean(axis=1, keepdims=True) for each in (scores[own], expected)]
+        np.testing.assert_allclose(centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[1]).max()))
+
+
+@pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
+@pytest.mark.parametrize("interpolation", [1.0, 0.25])
+def test_blocks_change_nothing(loss: str, interpolation: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Classes solved one at a time have the same bytes as 12 at a time; so have scores of folds."""
+    random = np.random.default_rng(8)
+    data = training_data(random.poisson(0.3, (150, 60)) * random.uniform(0.5, 2, (150, 60)), np.arange(150) % 15)
+    folds = (np.arange(150) // 15 % 3).astype(np.int32)
+    found = []
+    for most in (1, 4, 12):
+        monkeypatch.setattr(nbsvm, "MAX_LANES", most)
+        problem = nbsvm.NbSvm(data, LinearSettings(loss=loss, interpolation=interpolation))
+        solution = problem.solve(SolverSettings(100.0))
+        scores = problem.score_folds(folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution)
+        found.append((problem.scorer(solution).deltas.tobytes(), scores.tobytes()))
+    assert found[0] == found[1] == found[2]
 
 
 @MODELS
@@ -209,13 +251,18 @@ def test_empty_documents_do_no_harm(model: str) -> None:
 def test_nothing_that_needs_folds_is_fitted_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without calibration, with C given and nothing to optimize, there is one fit, and no estimate."""
     fits: list[float] = []
-    fitter = FITTERS[model]
+    record = LINEAR_MODELS[model]
 
-    def counted(data: TrainingData, rows: Any, solver: SolverSettings, **options: Any) -> Any:
-        fits.append(solver.C)
-        return fitter(data, rows, solver, **options)
+    class Counted(record.problem):  # type: ignore[misc,name-defined]
+        def solve(self, solver: SolverSettings, start: Any = None) -> Any:
+            fits.append(solver.C)
+            return super().solve(solver, start)
 
-    monkeypatch.setitem(FITTERS, model, counted)
+        def score_folds(self, folds: Any, solver: SolverSettings, start: Any) -> Any:
+            fits.append(-solver.C)
+            return super().score_folds(folds, solver, start)
+
+    monkeypatch.setattr(learning, "LINEAR_MODELS", {model: replace(record, problem=Counted)})
     learned = learn(separable(), np.ones(60), ModelSettings(model=model, calibrate=False))
     assert fits == [1.0]
     assert (learned.selection.calibration.temperature, learned.selection.estimate) == (None, None)
@@ -230,12 +277,13 @@ def test_a_model_that_does_not_converge_warns(model: str, monkeypatch: pytest.Mo
     matrix = np.hstack((separable().matrix.toarray(), np.random.default_rng(1).normal(500, 300, (60, 1))))
     data, settings = training_data(matrix, np.arange(60) % 3), ModelSettings(model=model, C=1000.0, calibrate=False)
     assert learn(data, np.ones(60), settings).selection.hyperparameters.is_converged
-    fitter = FITTERS[model]
+    record = LINEAR_MODELS[model]
 
-    def stop_early(data: TrainingData, rows: Any, solver: SolverSettings, **options: Any) -> Any:
-        return fitter(data, rows, solver._replace(max_iter=2), **options)
+    class Hasty(record.problem):  # type: ignore[misc,name-defined]
+        def solve(self, solver: SolverSettings, start: Any = None) -> Any:
+            return super().solve(solver._replace(max_iter=2), start)
 
-    monkeypatch.setitem(FITTERS, model, stop_early)
+    monkeypatch.setattr(learning, "LINEAR_MODELS", {model: replace(record, problem=Hasty)})
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         learned = learn(data, np.ones(60), settings)
     assert not learned.selection.hyperparameters.is_converged

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_rows import Floats, binary_objective, every, softmax_objective, training_data, training_sets
+from made_rows import Floats, binary_objective, every, fit, softmax_objective, training_data, training_sets
 
 from nbtext.errors import ModelError, NbtextWarning
-from nbtext.features.kernel import HAS_KERNEL
-from nbtext.linear import solver
-from nbtext.linear.solver import Solution, SolverSettings, TrainingData
+from nbtext.features.kernel import HAS_KERNEL, PLAIN_VERSIONS
+from nbtext.linear import lbfgs, logistic, nbsvm
+from nbtext.linear.data import TrainingData
+from nbtext.linear.lbfgs import SolverSettings
+from nbtext.linear.logistic import solve_softmax
+from nbtext.linear.nbsvm import log_count_ratios
 
 needs_kernel = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is not compiled")
 STRENGTHS = st.sampled_from([0.01, 1.0, 30.0, 1000.0])
@@ -29,17 +32,20 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     """Every test runs with both."""
     if request.param == "compiled" and not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    monkeypatch.setattr(solver, "HAS_KERNEL", request.param == "compiled")
+    for module in (nbsvm, logistic, lbfgs):
+        monkeypatch.setattr(module, "HAS_KERNEL", request.param == "compiled")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NbtextWarning)
         yield str(request.param)
 
 
-def solve_first(data: TrainingData, scales: Floats, *, is_logistic: bool, **options: Any) -> tuple[Floats, Solution]:
-    """The signs of the first class against the rest, and the solution."""
-    signs = np.where(data.classes == 0, 1.0, -1.0)
-    chosen = SolverSettings(**{"tolerance": 1e-6, "seed": 1, **options})
-    return signs, solver.solve_binary(data, every(data), signs, scales, chosen, is_logistic=is_logistic)
+def scale(data: TrainingData, positive: int) -> tuple[Any, Floats]:
+    """The documents times the log-count ratios of a class, and these ratios."""
+    matrix = data.matrix.toarray()
+    is_own = data.classes == positive
+    unit = matrix.sum() / max(1, len(data.values))
+    ratios = log_count_ratios(matrix[is_own].sum(axis=0), matrix[~is_own].sum(axis=0), pseudo_count=unit)
+    return matrix * ratios, ratios
 
 
 @LOSSES
@@ -48,22 +54,27 @@ def solve_first(data: TrainingData, scales: Floats, *, is_logistic: bool, **opti
 def test_binary_solvers_reach_the_objective_of_liblinear(
     kind: str, data: TrainingData, C: float, is_logistic: bool
 ) -> None:
-    """To 1e-4 of it."""
+    """To 1e-4 of it, for each class against the rest, over features times their ratios."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC
 
-    factors = np.random.default_rng(0).uniform(-2, 2, data.n_features)
-    signs, solution = solve_first(data, factors**2, C=C, is_logistic=is_logistic)
-    matrix = data.matrix.toarray() * factors
-    options = {"C": C, "fit_intercept": False, "tol": 1e-8, "max_iter": 100_000, "dual": True}
-    peer = LogisticRegression(solver="liblinear", **options) if is_logistic else LinearSVC(**options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the peer: where it does not converge, it must still not be better
-        peer.fit(matrix, signs)
-    own = binary_objective(matrix, signs, solution.weights / factors, C=C, is_logistic=is_logistic)
-    theirs = binary_objective(matrix, signs, peer.coef_[0], C=C, is_logistic=is_logistic)
-    assert own <= theirs * (1 + 1e-4)
+    loss = "logistic" if is_logistic else "squared-hinge"
+    scorer, solution = fit("nbsvm", data, SolverSettings(C, 1e-6, seed=1), loss=loss)
     assert solution.is_converged
+    for positive in range(data.n_classes) if data.n_classes > 2 else (1,):
+        matrix, ratios = scale(data, positive)
+        signs = np.where(data.classes == positive, 1.0, -1.0)
+        options = {"C": C, "fit_intercept": False, "tol": 1e-8, "max_iter": 100_000, "dual": True}
+        peer = LogisticRegression(solver="liblinear", **options) if is_logistic else LinearSVC(**options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the peer: where it does not converge, it must still not be better
+            peer.fit(matrix, signs)
+        weights = scorer.weights()[positive]
+        is_scaled = np.abs(ratios) > 1e-6  # others are 0 but for rounding: the values are float32
+        own = np.divide(weights, ratios, out=np.zeros_like(weights), where=is_scaled)
+        reached = binary_objective(matrix, signs, own, C=C, is_logistic=is_logistic)
+        theirs = binary_objective(matrix, signs, peer.coef_[0], C=C, is_logistic=is_logistic)
+        assert reached <= theirs * (1 + 1e-4)
 
 
 @BOTH
@@ -72,7 +83,7 @@ def test_softmax_solvers_reach_the_objective_of_newtons_method(kind: str, data: 
     """To 1e-4 of scikit-learn's, where intercepts are not regularized either."""
     from sklearn.linear_model import LogisticRegression
 
-    found = solver.solve_softmax(data, every(data), SolverSettings(C, 1e-6))
+    found = solve_softmax(data, every(data), SolverSettings(C, 1e-6))
     matrix = data.matrix.toarray()
     own = softmax_objective(matrix, data.classes, found.weights, found.intercepts, C=C)
     # scikit-learn fits one vector to two classes, whose square is twice that of two halves
@@ -87,26 +98,15 @@ def test_softmax_solvers_reach_the_objective_of_newtons_method(kind: str, data: 
     assert own <= softmax_objective(matrix, data.classes, w, b, C=C) * (1 + 1e-4)
 
 
-@LOSSES
 @BOTH
 @given(data=training_sets(), seed=st.integers(0, 2**32 - 1))
-def test_rows_that_are_left_out_do_not_matter(kind: str, data: TrainingData, seed: int, is_logistic: bool) -> None:
-    """A fit to some rows of a matrix is the fit to the matrix of these rows, whatever start the others have."""
+def test_rows_that_are_left_out_do_not_matter(kind: str, data: TrainingData, seed: int) -> None:
+    """A fit to some rows of a matrix is the fit to the matrix of these rows. `test_models.py` tests that of NB-SVM."""
     rows = np.random.default_rng(seed).permutation(len(data))[: len(data) // 2]
     rows = np.union1d(rows, np.arange(data.n_classes))  # each class has a document there
-    signs, scales = np.where(data.classes == 0, 1.0, -1.0), np.ones(data.n_features)
-    chosen = SolverSettings(3.0, 1e-9)
-    dual = np.full(len(data), 0.5)
-    part = solver.solve_binary(data, rows, signs, scales, chosen, is_logistic=is_logistic, dual=dual)
     alone = training_data(data.matrix[rows], data.classes[rows], data.n_classes)
-    whole = solver.solve_binary(alone, every(alone), signs[rows], scales, chosen, is_logistic=is_logistic)
-    values = [
-        binary_objective(alone.matrix, signs[rows], each.weights, C=3.0, is_logistic=is_logistic)
-        for each in (part, whole)
-    ]
-    assert values[0] == pytest.approx(values[1], rel=1e-4)
     few, only = (
-        solver.solve_softmax(each, numbers, SolverSettings(3.0, 1e-9))
+        solve_softmax(each, numbers, SolverSettings(3.0, 1e-9))
         for each, numbers in ((data, rows), (alone, every(alone)))
     )
     values = [
@@ -115,22 +115,34 @@ def test_rows_that_are_left_out_do_not_matter(kind: str, data: TrainingData, see
     assert values[0] == pytest.approx(values[1], rel=1e-4)
 
 
+def lanes(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
+    """Arguments of `fit_lanes`: the first class against the rest, over features with scale 1."""
+    data = training_data(matrix, classes)
+    n_documents = len(data)
+    return {
+        "indptr": data.indptr, "features": data.indices, "values": data.values.astype(np.float32),
+        "classes": data.classes, "folds": np.full(n_documents, -1, np.int32),
+        "scales": np.ones((data.n_features, 1), np.float32), "diagonal": np.zeros((n_documents, 1), np.float32),
+        "dual": np.zeros((n_documents, 1)), "lane_classes": np.zeros(1, np.int32),
+        "lane_folds": np.full(1, -2, np.int32), "strengths": np.full(1, 5.0), "is_logistic": False, "tolerance": 1e-9,
+        "max_iter": 1000, "seed": 1, **changed,
+    }  # fmt: skip
+
+
 @needs_kernel
 @LOSSES
 def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
     """A solver that stops early is no farther from the minimum than its gap says."""
-    from nbtext.linear._solvers import fit_binary
+    from nbtext.linear._solvers import fit_lanes
 
     random = np.random.default_rng(3)
-    data = training_data(random.poisson(0.5, size=(30, 10)).astype(float), random.integers(0, 2, 30))
-    signs = np.where(data.classes == 0, 1.0, -1.0)
+    matrix, classes = random.poisson(0.5, size=(30, 10)).astype(float), random.integers(0, 2, 30)
+    signs = np.where(classes == 0, 1.0, -1.0)
 
     def objective(max_iter: int) -> tuple[float, float]:
-        weights, gap, _ = fit_binary(
-            data.indptr, data.indices, data.values, signs, np.ones(10), np.full(30, 1e-8 * is_logistic), every(data),
-            is_logistic=is_logistic, C=5.0, tolerance=1e-9, max_iter=max_iter, seed=1,
-        )  # fmt: skip
-        return binary_objective(data.matrix, signs, weights, C=5.0, is_logistic=is_logistic), gap
+        dual = np.full((30, 1), 1e-8 * is_logistic)
+        weights, gaps, _ = fit_lanes(**lanes(matrix, classes, is_logistic=is_logistic, max_iter=max_iter, dual=dual))
+        return binary_objective(matrix, signs, weights[:, 0], C=5.0, is_logistic=is_logistic), gaps[0]
 
     minimum, _ = objective(5000)
     for max_iter in (1, 3, 10):
@@ -139,82 +151,166 @@ def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
         assert reached - gap * minimum - 1e-9 <= minimum <= reached + 1e-9
 
 
+@needs_kernel
+@LOSSES
+def test_features_of_one_document_need_no_weight(is_logistic: bool) -> None:
+    """Their squares in the diagonal give the other features the weights that they have beside them."""
+    from nbtext.linear._solvers import fit_lanes
+
+    random = np.random.default_rng(3)
+    shared, single = random.poisson(0.5, size=(30, 10)).astype(float), np.diag(random.uniform(0, 2, 30))
+    classes, dual = random.integers(0, 2, 30), np.full((30, 1), 1e-8 * is_logistic)
+    squares = (single.sum(axis=0) ** 2)[:, None].astype(np.float32)
+    whole, *_ = fit_lanes(**lanes(np.hstack((shared, single)), classes, is_logistic=is_logistic, dual=dual.copy()))
+    part, *_ = fit_lanes(**lanes(shared, classes, is_logistic=is_logistic, diagonal=squares, dual=dual.copy()))
+    np.testing.assert_allclose(part[:, 0], whole[:10, 0], atol=1e-4)
+
+
 def test_a_solver_that_stops_early_says_so(kind: str) -> None:
     """One pass is not enough where a column is a thousand times larger than the others; 1,000 passes are for C = 1."""
     random = np.random.default_rng(3)
     matrix = random.random((50, 5))
     matrix[:, 0] *= 1000
     data = training_data(matrix, random.integers(0, 2, 50))
-    signs = np.where(data.classes == 0, 1.0, -1.0)
     few = SolverSettings(1000.0, 1e-9, 1)
-    assert not solver.solve_binary(data, every(data), signs, np.ones(5), few, is_logistic=True).is_converged
-    assert not solver.solve_softmax(data, every(data), few).is_converged
-    data.values[:] = np.minimum(data.values, 1)
+    assert not fit("nbsvm", data, few, loss="logistic")[1].is_converged
+    assert not solve_softmax(data, every(data), few).is_converged
+    data = training_data(np.minimum(matrix, 1), data.classes)
     enough = SolverSettings(1.0)
-    assert solver.solve_binary(data, every(data), signs, np.ones(5), enough, is_logistic=True).is_converged
-    assert solver.solve_softmax(data, every(data), enough).is_converged
+    assert fit("nbsvm", data, enough, loss="logistic")[1].is_converged
+    assert solve_softmax(data, every(data), enough).is_converged
 
 
-@pytest.mark.parametrize("value", [1e200, 1e308, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("value", [1e19, 1e38, 1e200, 1e308, np.inf, -np.inf, np.nan])
 def test_values_that_overflow_are_an_error(kind: str, value: float) -> None:
     """Weights that are not finite are an error in one line, within the maximum of passes."""
     data = training_data([[value, 1.0], [1.0, 0.5], [0.2, 1.0]], [0, 1, 1])
-    signs, chosen = np.array([1.0, -1.0, -1.0]), SolverSettings(1e100)
+    chosen = SolverSettings(1e100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         for solve in (
-            lambda: solver.solve_binary(data, every(data), signs, np.ones(2), chosen, is_logistic=False),
-            lambda: solver.solve_binary(data, every(data), signs, np.ones(2), chosen, is_logistic=True),
-            lambda: solver.solve_softmax(data, every(data), chosen),
+            lambda: fit("nbsvm", data, chosen)[0].deltas,
+            lambda: fit("nbsvm", data, chosen, loss="logistic")[0].deltas,
+            lambda: solve_softmax(data, every(data), chosen).weights,
         ):
             try:
-                assert np.isfinite(solve().weights).all()
+                assert np.isfinite(solve()).all()
             except ModelError as error:
                 assert "scale the features down" in str(error)
+
+
+CSR_FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"indices": np.array([5], np.int32)}, "out of range"),
+    ({"indices": np.array([-1], np.int32)}, "out of range"),
+    ({"indptr": np.array([0, 2])}, "CSR"),
+    ({"indptr": np.array([1, 0])}, "CSR"),
+    ({"indptr": np.array([], np.int64)}, "CSR"),
+    ({"values": np.ones(2)}, "CSR"),
+    ({"classes": np.zeros(2, np.int32)}, "one element for each row"),
+]
 
 
 @needs_kernel
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"indices": np.array([5], np.int32)}, "out of range"),
-        ({"indices": np.array([-1], np.int32)}, "out of range"),
-        ({"indptr": np.array([0, 2])}, "CSR"),
-        ({"indptr": np.array([1, 0])}, "CSR"),
-        ({"indptr": np.array([], np.int64)}, "CSR"),
-        ({"values": np.ones(2)}, "CSR"),
+        *CSR_FAULTS,
         ({"rows": np.array([1])}, "CSR"),
         ({"rows": np.array([-1])}, "CSR"),
-        ({"signs": np.ones(2), "classes": np.zeros(2, np.int32)}, "one element for each row"),
-        ({"dual": np.zeros(2), "duals": np.full((2, 2), 0.5)}, "one element for each row"),
-        ({"duals": np.zeros((1, 0))}, "column for each class"),
+        ({"dual": np.full((2, 2), 0.5)}, "one element for each row"),
+        ({"dual": np.zeros((1, 0))}, "column for each class"),
         ({"intercepts": np.zeros(3)}, "column for each class"),
         ({"classes": np.array([2], np.int32)}, "column for each class"),
     ],
     ids=str,
 )
-def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], says: str) -> None:
+def test_arrays_that_do_not_fit_softmax_regression_are_refused(change: dict[str, Any], says: str) -> None:
     """They are a ValueError and no crash."""
-    from nbtext.linear._solvers import fit_binary, fit_softmax
+    from nbtext.linear._solvers import fit_softmax
 
     arrays: dict[str, Any] = {
         "indptr": np.array([0, 1]), "indices": np.array([0], np.int32), "values": np.ones(1), "rows": np.array([0]),
-        "signs": np.ones(1), "scales": np.ones(5), "dual": np.zeros(1),
-        "classes": np.zeros(1, np.int32), "duals": np.full((1, 2), 0.5), "intercepts": np.zeros(2), **change,
+        "classes": np.zeros(1, np.int32), "dual": np.full((1, 2), 0.5), "intercepts": np.zeros(2), **change,
     }  # fmt: skip
-    rows = [arrays[name] for name in ("indptr", "indices", "values")]
-    options: dict[str, Any] = {"C": 1.0, "tolerance": 0.1, "max_iter": 1, "seed": 0}
-    calls: dict[str, Callable[[], Any]] = {
-        "binary": lambda: fit_binary(
-            *rows, *(arrays[name] for name in ("signs", "scales", "dual", "rows")), is_logistic=False, **options
-        ),
-        "softmax": lambda: fit_softmax(
-            *rows, *(arrays[name] for name in ("classes", "duals", "rows", "intercepts")),
-            n_features=5, stiffness=1.0, **options,
-        ),
-    }  # fmt: skip
-    for name, call in calls.items():
-        if change.keys() <= {"duals", "intercepts", "classes"} and name == "binary":
-            continue
+    with pytest.raises(ValueError, match=says):
+        fit_softmax(**arrays, n_features=5, stiffness=1.0, C=1.0, tolerance=0.1, max_iter=1, seed=0)
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        *CSR_FAULTS,
+        ({"folds": np.zeros(2, np.int32)}, "one element for each row"),
+        ({"dual": np.zeros((2, 1))}, "one row for each row"),
+        ({"dual": np.zeros((1, 4))}, "one row for each row"),
+        ({"diagonal": np.zeros((2, 1), np.float32)}, "one row for each row"),
+        ({"strengths": np.ones(2)}, "a strength each"),
+        ({"lane_classes": np.zeros(2, np.int32)}, "a class and a fold for each lane"),
+        ({"lane_folds": np.zeros(0, np.int32)}, "a class and a fold for each lane"),
+        ({"scales": np.ones((5, 5), np.float32)}, "a class and a fold for each lane"),
+        ({"scales": np.ones((5, 32), np.float32)}, "a class and a fold for each lane"),
+    ],
+    ids=str,
+)
+def test_arrays_that_do_not_fit_lanes_are_refused(change: dict[str, Any], says: str) -> None:
+    """They are a ValueError and no crash, by each function of lanes."""
+    from nbtext.linear import _solvers
+
+    named = {{"indices": "features"}.get(name, name): value for name, value in change.items()}
+    if "values" in named:
+        named["values"] = named["values"].astype(np.float32)
+    arrays = lanes(np.ones((1, 5)), [0]) | {"indptr": np.array([0, 1]), "features": np.array([0], np.int32)}
+    arrays |= {"values": np.ones(1, np.float32), **named}
+    with pytest.raises(ValueError, match=says):
+        _solvers.fit_lanes(**arrays)
+    if named.keys() <= {"dual", "diagonal", "strengths"}:
+        return
+    rows = [arrays[name] for name in ("indptr", "features", "values", "classes", "folds")]
+    lane = [arrays[name] for name in ("lane_classes", "lane_folds")]
+    sums, one, width = np.zeros((1, 5)), np.ones(1), arrays["scales"].shape[1]
+    with pytest.raises(ValueError, match=says):
+        _solvers.log_count_ratios(*rows, sums, sums, *lane, np.zeros(1, np.int32), one, one, width)
+    if "classes" not in named:
         with pytest.raises(ValueError, match=says):
-            call()
+            weights = np.zeros(arrays["scales"].shape)
+            _solvers.score_left_out(*rows[:3], rows[4], weights, *lane, np.zeros((1, 2)))
+
+
+@needs_kernel
+def test_sums_groups_and_scores_that_do_not_fit_are_refused() -> None:
+    """They are a ValueError and no crash."""
+    from nbtext.linear import _solvers
+
+    arrays = lanes(np.ones((1, 5)), [0])
+    rows = [arrays[name] for name in ("indptr", "features", "values", "classes", "folds")]
+    lane = [arrays[name] for name in ("lane_classes", "lane_folds")]
+    sums, one, group = np.zeros((1, 5)), np.ones(1), np.zeros(1, np.int32)
+    for change in (
+        (np.zeros((2, 5)), sums, group, one, one), (sums, sums, group + 1, one, one), (sums, sums, group - 1, one, one),
+        (sums, sums, group, np.ones(2), one), (sums, sums, group, one, np.ones(2)),
+    ):  # fmt: skip
+        totals, absent, groups, pseudo_counts, offsets = change
+        with pytest.raises(ValueError, match="there must be"):
+            _solvers.log_count_ratios(*rows, totals, absent, *lane, groups, pseudo_counts, offsets, 1)
+    for folds, by_fold in ((rows[4] + 2, sums), (rows[4], sums), (np.zeros(2, np.int32), sums)):
+        with pytest.raises(ValueError, match="a fold for each row"):
+            _solvers.add_by_fold(*rows[:3], folds, by_fold)
+    for scores, own in ((np.zeros((2, 1)), lane[0]), (np.zeros((1, 1)), lane[0] + 1), (np.zeros((1, 1)), lane[0] - 1)):
+        with pytest.raises(ValueError, match="a row of scores"):
+            _solvers.score_left_out(*rows[:3], rows[4], np.zeros((5, 1)), own, lane[1], scores)
+
+
+@needs_kernel
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3))))
+def test_entries_are_sorted_as_in_plain_python(entries: list[tuple[int, int]]) -> None:
+    """By feature, the order of others kept."""
+    features, classes = np.array(entries, dtype=np.int32).reshape(-1, 2).T.copy()
+    weights = np.arange(len(entries)) / 2
+    found = nbsvm.sort_entries(features, classes, weights, 7)
+    for one, other in zip(found, PLAIN_VERSIONS["sort_entries"](features, classes, weights, 7), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match="out of range"):
+        nbsvm.sort_entries(np.array([7], np.int32), np.zeros(1, np.int32), np.ones(1), 7)
+    with pytest.raises(ValueError, match="for each feature"):
+        nbsvm.sort_entries(features, classes, np.ones(len(entries) + 1), 7)

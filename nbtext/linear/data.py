@@ -1,0 +1,124 @@
+"""Training data of linear models, and the compact matrix on which the compiled solvers work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.errors import ModelError
+from nbtext.features.csr import running_sums
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+NEVER_HELD_OUT = -1  # the fold of a document that every model is fitted to
+NO_FOLD = -2  # of a model that is fitted to all documents
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """The weighted features of documents as a CSR matrix (n_documents, n_features), and their classes.
+
+    indptr   (n_documents + 1,) int64
+    indices  (n_entries,) int32
+    values   (n_entries,) float64, finite
+    classes  (n_documents,) int32, 0 to n_classes - 1
+    hashes   (n_documents,) of their content: documents with equal hashes are duplicates; None: there are none
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Floats
+    classes: NDArray[np.int32]
+    n_features: int
+    n_classes: int
+    hashes: NDArray[np.uint64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @cached_property
+    def matrix(self) -> csr_array:
+        from scipy.sparse import csr_array
+
+        return csr_array((self.values, self.indices, self.indptr), shape=(len(self), self.n_features))
+
+    def mean_square(self) -> float:
+        """Return the mean over documents of Σ_j x_j².
+
+        Raises
+        ------
+        ModelError : it is not finite
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(self.values @ self.values) / max(1, len(self))
+        check_finite(mean)
+        return mean
+
+
+@dataclass(frozen=True, eq=False)
+class CompactMatrix:
+    """The documents with frequent features first, and features of one document apart.
+
+    Frequent features are neighbors, so that the weights that are used most stay in the cache. With word pairs, most
+    features occur in one document only: `one_vs_rest.pxd` says why the solvers need no weight for them.
+
+    columns         (n_shared,) int32, the column of each feature that at least two documents hold
+    indptr          (n_documents + 1,) int64
+    features        (n_entries,) int32, 0 to n_shared - 1
+    values          (n_entries,) float32
+    single_rows     (n_single,) int32, the document of each feature that one document holds, ascending
+    single_columns  (n_single,) int32
+    single_values   (n_single,) float64
+    """
+
+    columns: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    features: NDArray[np.int32]
+    values: NDArray[np.float32]
+    single_rows: NDArray[np.int32]
+    single_columns: NDArray[np.int32]
+    single_values: Floats
+
+    @classmethod
+    def of(cls, data: TrainingData, *, is_splitting: bool) -> CompactMatrix:
+        """Return the compact matrix of training data.
+
+        is_splitting  whether features of one document are kept apart; otherwise there is none of them
+
+        raises  ModelError: values are too large for float32
+        """
+        frequencies = np.bincount(data.indices, minlength=data.n_features)
+        shared = np.flatnonzero(frequencies > (1 if is_splitting else 0))
+        columns = shared[np.argsort(-frequencies[shared], kind="stable")].astype(np.int32)
+        places = np.full(data.n_features, -1, dtype=np.int32)
+        places[columns] = np.arange(len(columns), dtype=np.int32)
+        features = places[data.indices]
+        is_shared = features >= 0
+        single = np.flatnonzero(~is_shared)
+        rows = np.repeat(np.arange(len(data), dtype=np.int32), np.diff(data.indptr))
+        with np.errstate(over="ignore"):
+            values = data.values[is_shared].astype(np.float32)
+        check_finite(values)
+        return cls(
+            columns, running_sums(is_shared)[data.indptr], features[is_shared], values,
+            rows[single], data.indices[single], data.values[single],
+        )  # fmt: skip
+
+    @cached_property
+    def squares(self) -> NDArray[np.float32]:
+        """The sum of the squares of each shared feature's values, (n_shared,)."""
+        squares = np.square(self.values, dtype=np.float64)
+        return np.bincount(self.features, squares, len(self.columns)).astype(np.float32)
+
+
+def check_finite(numbers: NDArray[np.floating] | float) -> None:
+    """Raise ModelError if a number is infinite or not a number."""
+    if not np.isfinite(numbers).all():
+        hint = "scale the features down, or use a smaller C"
+        raise ModelError("values or C are infinite or too large for a linear model", hint=hint)

@@ -1,0 +1,151 @@
+"""Softmax (multinomial logistic) regression, by compiled dual coordinate descent or by SciPy's L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import LinearSettings
+from nbtext.features.kernel import HAS_KERNEL
+from nbtext.linear.data import NEVER_HELD_OUT, Floats, TrainingData, check_finite
+from nbtext.linear.lbfgs import SolverSettings, minimize_softmax, softmax
+from nbtext.parallel import parallel_map
+
+# Dual coordinate descent is slow where C |x|² is large. Solutions for smaller C, a factor of STRIDE apart and only
+# roughly solved, then serve as warm starts.
+EASY_CURVATURE = 100.0
+STRIDE = 10.0
+ROUGH_TOLERANCE = 1e-2
+STIFFNESS = 0.1  # of the constraint that belongs to the intercepts, relative to the mean of |x|²
+START_DOUBT = 0.1  # probability that the dual variables start with, spread over the classes
+MIN_PROBABILITY = 1e-14  # of a dual variable
+
+
+class Solution(NamedTuple):
+    """A minimum, or where the solver stopped.
+
+    weights       (n_features, n_classes)
+    intercepts    (n_classes,)
+    dual          (n_documents, n_classes), to continue from
+    is_converged  whether the tolerance is met
+    """
+
+    weights: Floats
+    intercepts: Floats
+    dual: Floats
+    is_converged: bool
+
+
+class LogisticRegression:
+    """Minimizes ½ Σ w² - C Σ log P(label | document); intercepts are not regularized.
+
+    For two classes the objective is ½ |w|² - C Σ log P with one weight vector w, as in scikit-learn.
+
+    References
+    ----------
+    Objective: scikit-learn 1.9, LogisticRegression. Method: Yu, Huang, Lin 2011, section 4.
+    """
+
+    def __init__(self, data: TrainingData, settings: LinearSettings, *, jobs: int = 1) -> None:
+        self._data, self._jobs = data, jobs
+
+    def solve(self, solver: SolverSettings, start: Solution | None = None) -> Solution:
+        """Solve for all documents, in one thread, since the classes belong together; `start` is overwritten."""
+        return solve_softmax(self._data, np.arange(len(self._data)), self._halve(solver), start)
+
+    def scorer(self, solution: Solution) -> LinearScorer:
+        """Return a scorer of log P(label | document) up to a constant for each document.
+
+        Of two labels the first has score 0.
+        """
+        weights, intercepts = solution.weights, solution.intercepts
+        if self._data.n_classes == 2:
+            weights, intercepts = weights - weights[:, :1], intercepts - intercepts[0]
+        else:
+            intercepts = intercepts - intercepts.mean()
+        features, classes = weights.nonzero()
+        indptr = np.searchsorted(features, np.arange(len(weights) + 1)).astype(np.int64)
+        no_default = np.zeros(self._data.n_classes)
+        return LinearScorer(intercepts, no_default, indptr, classes.astype(np.int32), weights[features, classes])
+
+    def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
+        """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.
+
+        All folds continue from `start`, a solution for all documents.
+        """
+        data, scores = self._data, np.zeros((len(self._data), self._data.n_classes))
+        matrix = data.matrix  # made once, before threads share it
+
+        def score_fold(fold: int) -> None:
+            own = start._replace(dual=start.dual.copy())
+            solution = solve_softmax(data, np.flatnonzero(folds != fold), self._halve(solver), own)
+            held_out = np.flatnonzero(folds == fold)
+            scores[held_out] = matrix[held_out] @ solution.weights + solution.intercepts
+
+        for _ in parallel_map(score_fold, np.unique(folds[folds != NEVER_HELD_OUT]).tolist(), jobs=self._jobs):
+            pass
+        return scores - scores[:, :1] if data.n_classes == 2 else scores
+
+    def _halve(self, solver: SolverSettings) -> SolverSettings:
+        """Of two classes, two vectors ±w/2 have half of the square of one vector w."""
+        return solver._replace(C=solver.C / 2) if self._data.n_classes == 2 else solver
+
+
+def solve_softmax(
+    data: TrainingData, rows: NDArray[np.int64], settings: SolverSettings, start: Solution | None = None
+) -> Solution:
+    """Minimize ½ Σ w² + C Σ_i -log P(class_i | x_i) over the documents in `rows`; intercepts are not regularized.
+
+    Parameters
+    ----------
+    rows : (n,), the numbers of the documents to fit
+    start : the solution of a similar problem, whose dual variables are overwritten; None: start from zero
+
+    Raises
+    ------
+    ModelError : the values are too large to compute with
+    """
+    mean_square = data.mean_square()
+    weights, intercepts = np.zeros((data.n_features, data.n_classes)), np.zeros(data.n_classes)
+    dual, is_converged = np.zeros((len(data), 0)), False
+    if HAS_KERNEL:
+        from nbtext.linear._solvers import fit_softmax
+
+        stages = [settings]
+        if start is not None:
+            dual, intercepts = start.dual, start.intercepts
+        else:
+            stages = list(continuation(settings, mean_square))
+            dual = np.full((len(data), data.n_classes), START_DOUBT / data.n_classes)
+            dual[np.arange(len(data)), data.classes] += 1 - START_DOUBT
+        # of the constraint of the intercepts: not below the inverse of their curvature, or they would converge slowly
+        stiffness = max(STIFFNESS * mean_square, 4 / (settings.C * max(1, len(rows))), 1e-6)
+        n_left = settings.max_iter
+        for stage in stages:
+            weights, intercepts, gap, n_iter = fit_softmax(
+                data.indptr, data.indices, data.values, data.classes, dual, rows, intercepts,
+                n_features=data.n_features, C=stage.C, stiffness=stiffness, tolerance=stage.tolerance, max_iter=n_left,
+                seed=stage.seed,
+            )  # fmt: skip
+            n_left, is_converged = max(1, n_left - n_iter), gap <= settings.tolerance
+        check_finite(weights)
+    if not HAS_KERNEL or not (is_converged or settings.is_rough):
+        weights, intercepts, is_converged = minimize_softmax(data, rows, settings, weights, intercepts)
+        dual = softmax(data.matrix @ weights + intercepts)[0].clip(MIN_PROBABILITY)
+    return Solution(weights, intercepts, dual, is_converged)
+
+
+def continuation(settings: SolverSettings, mean_square: float) -> Iterator[SolverSettings]:
+    """Yield the problems to solve one after the other, the last one being the one that is asked for."""
+    C = settings.C
+    n_stages = 0
+    while C * mean_square > EASY_CURVATURE:
+        C /= STRIDE
+        n_stages += 1
+    for stage in range(n_stages, 0, -1):
+        yield settings._replace(C=settings.C / STRIDE**stage, tolerance=ROUGH_TOLERANCE)
+    yield settings
