@@ -52,7 +52,7 @@ class TextClassifier:
     strip_accents : {"unicode", "ascii"}, optional
         Remove accents, or all characters that are not ASCII afterwards.
     stop_words : tuple of str or "english"
-        Words that are no features.
+        Words that are not features.
     stem : str, optional
         Stem words by Snowball's algorithm for this language.
     fields : tuple of str
@@ -188,7 +188,7 @@ class TextClassifier:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> TextClassifier:
-        """Return the classifier of a model file, which executes no code; ArtifactError if it is no sound model."""
+        """Return the classifier of a model file, without executing code; ArtifactError if it is not a valid model."""
         from nbtext.artifact.model import load_model
 
         return cls.from_model(load_model(path))
@@ -238,7 +238,7 @@ class TextClassifier:
         Raises
         ------
         InputError
-            X are no texts, y are no labels, or their numbers differ.
+            X does not hold texts, y does not hold labels, or their lengths differ.
         """
         check_hashing(self.feature_settings, self.model_settings)
         counts, label_type = self._count(X, y, sample_size(self.feature_settings, self.model_settings))
@@ -272,9 +272,9 @@ class TextClassifier:
         return self._become(growth.update(self._model, counts))
 
     def forget(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
-        """Take texts X with their labels y out of the model, as if it had never learned them.
+        """Remove texts X with their labels y from the model, as if it had not been trained on them.
 
-        ModelError, and no change, if they were never learned, as far as the counts show it.
+        ModelError, and no change, if the counts show that the model was not trained on them.
         """
         counts, _ = self._count(X, y, None, self.model_.fitted)
         return self._become(growth.forget(self.model_, counts))

@@ -112,7 +112,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
     Raises
     ------
     ArtifactError
-        The file cannot be read, is no model, is damaged, or holds numbers that no model has.
+        The file cannot be read, is not a model, is damaged, or contains invalid numbers.
     TypeError
         The path has another type.
     """
@@ -314,7 +314,7 @@ def _read_settings(record: Record, key: str, kind: type[Settings]) -> Settings:
     """Return the settings at `key`; each has its type and is among its choices."""
     found = audit.read_section(record, key, tuple(field.name for field in fields(kind)))
     if (name := find_invalid_field(kind, found)) is not None:
-        raise audit.invalid_value(f"{key}.{name}", "is no such setting")
+        raise audit.invalid_value(f"{key}.{name}", "is not a setting")
     try:
         return kind(**found)
     except SettingsError as error:

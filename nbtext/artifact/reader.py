@@ -192,7 +192,7 @@ class Reader:
             case b"\x93":  # STACK_GLOBAL
                 attribute, module = self._stack.pop(), self._stack.pop()
                 if type(module) is not str or type(attribute) is not str:
-                    raise code_error("a name that is no text")
+                    raise code_error("a name that is not text")
                 name = f"{module}.{attribute}"
                 if name not in NAMES or (module, attribute) != tuple(name.rsplit(".", 1)):
                     raise code_error(name)
@@ -205,7 +205,7 @@ class Reader:
             case b"R":  # REDUCE
                 arguments, function = self._stack.pop(), self._stack.pop()
                 if not isinstance(function, Name) or not isinstance(arguments, tuple):
-                    raise code_error("a call of something that is no function")
+                    raise code_error("a call of something that is not a function")
                 if (
                     function is not DTYPE
                     or not is_exactly(arguments[1:], (False, True))
@@ -223,7 +223,7 @@ class Reader:
             case _:
                 if operation in FOREIGN:
                     raise code_error(FOREIGN[operation])
-                raise self._damaged_error(f"{operation!r} is no operation of plain data")
+                raise self._damaged_error(f"{operation!r} is not an operation of plain data")
 
     def _push_memo(self, place_bytes: int) -> None:
         """Push a value that was read before. Containers occur once, so no value can contain itself or multiply."""
@@ -245,7 +245,7 @@ class Reader:
         dictionary = self._top(dict)
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) is not str:
-                raise foreign_error("holds a key that is no text")
+                raise foreign_error("contains a key that is not text")
             if key in dictionary:
                 raise self._damaged_error("a key occurs twice")
             dictionary[key] = value

@@ -44,7 +44,7 @@ def save(record: dict[str, Any], path: str) -> None:
     OutputError
         The file cannot be written.
     TypeError, ValueError
-        The record is no plain data, or lacks format or version.
+        The record is not plain data, or lacks format or version.
     """
     from nbtext.artifact.writer import write_record
     from nbtext.output import atomic_output
@@ -65,7 +65,7 @@ def load(path: str) -> dict[str, Any]:
     Raises
     ------
     ArtifactError
-        The file cannot be read, is no model, holds code, has another version, or is damaged.
+        The file cannot be read, is not a model, contains code, has another version, or is damaged.
     """
     with name_errors(path), open_stream(path) as stream:
         reader = Reader(stream)
@@ -103,7 +103,7 @@ def copy_canonically(value: Any) -> Any:
 
     Pickle writes an object that it has written before as a reference. Without this copy the bytes would depend on
     which parts of a record happen to be the same object. Arrays become little-endian and C-contiguous (copied only
-    where they are not), NumPy scalars become Python's. TypeError where the value is no plain data.
+    where they are not), NumPy scalars become Python's. TypeError if the value is not plain data.
     """
     if isinstance(value, np.generic):
         value = value.item()

@@ -19,7 +19,7 @@ from nbtext.errors import ArtifactError
 
 MAX_PIPE_BYTES = 4 << 30  # a pipe does not tell its length
 BUFFER_BYTES = 1 << 16
-HEAD_BYTES = 64  # of a file that is no model, to name its kind
+HEAD_BYTES = 64  # first bytes of a file that is not a model, to recognize its kind
 DIGEST_BYTES = 32  # SHA-256
 TRAIN_HINT = "give the file that nbtext train wrote"
 

@@ -1,4 +1,4 @@
-"""The files that a command names: which it reads, which it writes, and the check that it destroys none of them."""
+"""The input and output files of a command, and the check that no output replaces an input."""
 
 from __future__ import annotations
 

@@ -43,25 +43,25 @@ def say(sentence: str, *, quiet: bool = False) -> None:
 
 
 def is_watched(output: str = "-") -> bool:
-    """Whether results appear on a terminal as they come, so that no progress bar may run through them."""
+    """Whether results are printed on a terminal, where a progress bar would disturb them."""
     return output in STANDARD_OUTPUT and sys.stdout.isatty()
 
 
 def format_of(output: str, formats: Sequence[str]) -> str | None:
-    """The format, among some, that the suffix of a file name implies; None if it implies none of them."""
+    """Return the one of these formats that the suffix of a file name implies; None if it implies no such format."""
     found = SUFFIXES.get(os.path.splitext(suffix_compression(output)[0])[1].lower())
     return found if found in formats else None
 
 
 def result_format(given: str | None, output: str, formats: Sequence[str], *, piped: str = "tsv") -> str:
-    """The format of a result: the given one, that of the file name, a table on a terminal, or else `piped`."""
+    """Return the format of a result: the given one, that of the file name, a table on a terminal, or `piped`."""
     if given is None and output.lower().endswith(".html") and "html" not in formats:
         raise SettingsError("this command has no HTML output", where="-o", hint="see --to for its formats")
     return given or format_of(output, formats) or ("table" if is_watched(output) else piped)
 
 
 def screen(output: str = "-") -> Screen:
-    """What standard output (or a file) can show: NO_COLOR takes the colors away, TERM=dumb all styles."""
+    """Return the width and the styles of standard output; NO_COLOR disables colors, TERM=dumb all styles."""
     import shutil
 
     from nbtext.report.terminal import Screen
@@ -72,7 +72,7 @@ def screen(output: str = "-") -> Screen:
 
 @contextmanager
 def result_file(output: str, output_format: str) -> Iterator[BinaryIO]:
-    """The file of a result, which is written completely or not at all.
+    """Open the file of a result, which is written completely or not at all.
 
     Data may hold control characters. On a terminal they are written as escapes, as in tables. A file whose name says
     so is compressed.

@@ -1,4 +1,4 @@
-"""The models over matrices, by scikit-learn's conventions and without importing it.
+"""Estimators over matrices with the interface of scikit-learn, which is not imported.
 
 >>> import numpy as np
 >>> from nbtext.estimators import ComplementNB

@@ -21,7 +21,7 @@ from nbtext.model.fitted_model import FittedModel
 from nbtext.model.fitting import fit_model, sample_size
 from nbtext.model.sklearn_compat import classifier_tags, refuse_unfitted
 
-HASHED = FeatureSettings(hash_bits=1)  # columns without names
+HASHED = FeatureSettings(hash_bits=1)  # features are columns without names
 LARGEST_COUNT = np.iinfo(np.int32).max
 
 
@@ -29,8 +29,7 @@ LARGEST_COUNT = np.iinfo(np.int32).max
 class MatrixClassifier:
     """A scikit-learn model over a matrix (n_samples, n_features), dense or sparse.
 
-    Its parameters are those fields of ModelSettings that its model has a use for, by the same names; they are checked
-    by `fit`.
+    Its parameters are the fields of ModelSettings that its model uses; `fit` checks them.
 
     classes_        (n_classes,), the labels, sorted
     n_features_in_  columns
@@ -38,20 +37,20 @@ class MatrixClassifier:
     """
 
     model: ClassVar[str]
-    is_positive: ClassVar[bool] = True  # whether it takes no number below zero
+    is_positive: ClassVar[bool] = True  # whether it refuses negative numbers
 
     classes_: NDArray[Any] = field(init=False, repr=False)
     n_features_in_: int = field(init=False, repr=False)
     fitted_: FittedModel = field(init=False, repr=False)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from samples X and their labels y; MatrixError (a ValueError) where they cannot be learned from."""
+        """Fit the model to samples X and their labels y; MatrixError (a ValueError) if they are invalid."""
         sample, labels = self._count_samples(X, y, n_features=None)
         self.classes_ = np.unique(labels)
         return self._learn(sample, count_classes(sample, self.n_features_in_, len(self.classes_)))
 
     def _count_samples(self, X: Any, y: Any, *, n_features: int | None) -> tuple[DocumentCounts, NDArray[Any]]:
-        """The samples, their classes numbered among their own labels, and these labels."""
+        """Return the samples with their class numbers, and the sorted labels of these classes."""
         name = type(self).__name__
         rows = validate_matrix(X, n_features=n_features, is_positive=self.is_positive, name=name)
         labels = validate_labels(y, n_samples=rows.shape[0], name=name)
@@ -59,7 +58,7 @@ class MatrixClassifier:
         return self._sample(rows, np.unique(labels, return_inverse=True)[1]), labels
 
     def _sample(self, rows: Any, classes: NDArray[Any]) -> DocumentCounts:
-        """The samples; whole numbers as such, so that their sums are exact."""
+        """Return the samples; whole numbers become integers, so that their sums are exact."""
         rows.data = self._cells(rows.data)
         rows.eliminate_zeros()
         data: NDArray[Any] = rows.data
@@ -84,16 +83,16 @@ class MatrixClassifier:
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each sample, shape (n_samples,)."""
+        """Return the label of each sample, shape (n_samples,)."""
         log_probabilities = self.predict_log_proba(X)
         return np.asarray(self.classes_[self.fitted_.calibration.decide(log_probabilities)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each label, shape (n_samples, n_classes), in the order of `classes_`."""
+        """Return the probability of each label, shape (n_samples, n_classes), in the order of `classes_`."""
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """The natural logarithms of these."""
+        """Return the natural logarithms of the probabilities."""
         if not hasattr(self, "fitted_"):
             refuse_unfitted(self)
         rows = validate_matrix(
@@ -102,16 +101,16 @@ class MatrixClassifier:
         return self.fitted_.log_probabilities(self._sample(rows, np.zeros(rows.shape[0])))
 
     def score(self, X: Any, y: Any) -> float:
-        """The accuracy."""
+        """Return the accuracy."""
         predicted = self.predict(X)
         return float((predicted == validate_labels(y, n_samples=len(predicted), name=type(self).__name__)).mean())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Every parameter by its name."""
+        """Return the parameters by name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters by their names; ValueError where there is none of that name."""
+        """Change parameters by name; ValueError if there is no such parameter."""
         for name, value in params.items():
             if name not in self.get_params():
                 raise ValueError(f"Invalid parameter {name!r} for estimator {self}. It has {list(self.get_params())}")
@@ -119,7 +118,7 @@ class MatrixClassifier:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        # what takes cells for counts tells clouds of points badly
+        # models of counts classify continuous features badly
         return classifier_tags(takes_sparse=True, positive_only=self.is_positive, poor_score=self.is_positive)
 
 
@@ -134,12 +133,12 @@ class NaiveBayes(MatrixClassifier):
 
 
 class CountingClassifier(NaiveBayes):
-    """An event model of additive counts, which can learn more samples."""
+    """An event model of additive counts, which can be trained on more samples."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from more samples; of whole counts, the result is that of `fit` on all of them together.
+        """Train on more samples; for whole counts, the result is that of `fit` on all samples together.
 
-        classes  ignored: new labels may come at any time
+        classes  ignored, because later samples may have new labels
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X, y)
@@ -155,7 +154,7 @@ class CountingClassifier(NaiveBayes):
         return self._learn(concatenate([before[0], after[0]]), before[1] + after[1])
 
     def _renumber(self, tally: CorpusCounts, known: NDArray[Any]) -> tuple[DocumentCounts, ClassStatistics]:
-        """Sample and statistics over all classes."""
+        """Return the sample and the statistics over all classes."""
         columns = np.arange(self.n_features_in_, dtype=np.int32)
         numbers = np.searchsorted(self.classes_, known).astype(np.int32)
         statistics = tally.statistics.align(columns, len(columns), classes=numbers, n_classes=len(self.classes_))
@@ -163,7 +162,7 @@ class CountingClassifier(NaiveBayes):
 
 
 def _weights(sample: DocumentCounts, statistics: ClassStatistics) -> tuple[DocumentCounts, ClassStatistics]:
-    """Whole counts as weights, which add up to weights only."""
+    """Return the sample and the statistics as weights; whole counts and weights cannot be added."""
     return (
         replace(sample, counts=sample.counts.astype(np.float64)),
         replace(statistics, occurrences=statistics.occurrences.astype(np.float64)),
@@ -171,7 +170,7 @@ def _weights(sample: DocumentCounts, statistics: ClassStatistics) -> tuple[Docum
 
 
 def make_estimator(name: str) -> type[NaiveBayes]:
-    """Return a class of estimators for an event model of the registry, such as one that was added to it."""
+    """Return a class of estimators for an event model of the registry, for example for an added one."""
     record = EVENT_MODELS[name]
     base = CountingClassifier if record.sufficient_statistics is None else NaiveBayes
     attributes = {"model": name, "is_positive": not record.allows_negative, "__doc__": f"{name} Naive Bayes."}
@@ -180,7 +179,7 @@ def make_estimator(name: str) -> type[NaiveBayes]:
 
 @dataclass(eq=False, kw_only=True)
 class MultinomialNB(CountingClassifier):
-    """Multinomial Naive Bayes; its parameters are explained by ModelSettings."""
+    """Multinomial Naive Bayes; see ModelSettings for its parameters."""
 
     model: ClassVar[str] = "multinomial"
 
@@ -202,13 +201,13 @@ class ComplementNB(CountingClassifier):
 
 @dataclass(eq=False, kw_only=True)
 class CategoricalNB(NaiveBayes):
-    """Categorical Naive Bayes of whole numbers; `values` - 1 and more are one value."""
+    """Categorical Naive Bayes of whole numbers; numbers from `values` - 1 on are one value."""
 
     values: int = 4
     model: ClassVar[str] = "categorical"
 
     def _cells(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Fractions are cut off, as scikit-learn does it."""
+        """Return the data without fractions, as in scikit-learn."""
         return np.trunc(np.minimum(data, self.values))
 
 

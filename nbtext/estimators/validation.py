@@ -1,4 +1,4 @@
-"""Matrices and labels as users of NumPy, SciPy and pandas have them."""
+"""Validation of matrices and labels from NumPy, SciPy and pandas."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class MatrixError(InputError, ValueError):
-    """A matrix, or its labels, that a model cannot learn from or answer."""
+    """A matrix or its labels are invalid."""
 
 
 def validate_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: str) -> csr_array:
-    """A dense or sparse matrix as compressed sparse rows of float64, with no zero stored.
+    """Return a dense or sparse matrix as compressed sparse rows of float64, without stored zeros.
 
-    n_features   that it must have; None: any number
-    is_positive  whether numbers below zero make no sense
-    name         of the estimator, for messages
-    raises       MatrixError (or TypeError: a cell is no number)
+    n_features   required number of columns; None: any
+    is_positive  whether negative numbers are refused
+    name         the name of the estimator, for messages
+    raises       MatrixError; TypeError: a cell is not a number
     """
     from scipy.sparse import csr_array
 
@@ -59,9 +59,9 @@ def validate_matrix(X: Any, *, n_features: int | None, is_positive: bool, name: 
 
 
 def validate_labels(y: Any, *, n_samples: int, name: str) -> NDArray[Any]:
-    """The labels as an array, shape (n_samples,).
+    """Return the labels as an array, shape (n_samples,).
 
-    raises  MatrixError: there are none, not as many as samples, or such as are no labels but measurements
+    raises  MatrixError: labels are missing, their number is not that of the samples, or they are continuous values
     """
     if y is None:
         raise MatrixError(f"{name} requires y to be passed, but the target y is None")

@@ -65,7 +65,7 @@ class CurveSettings:
 
                 nearest = get_close_matches(name, known, n=1)
                 hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
-                raise SettingsError(f"{name!r} is no model", where="--models", hint=hint)
+                raise SettingsError(f"{name!r} is not a model", where="--models", hint=hint)
         if not self.models or len(set(self.models)) < len(self.models):
             raise SettingsError("name each model once", where="--models")
         if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):

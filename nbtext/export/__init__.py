@@ -1,4 +1,4 @@
-"""Models for, and from, programs that know nothing of nbtext."""
+"""Models for, and from, other programs."""
 
 from nbtext.export.sklearn_pipeline import from_sklearn
 

@@ -11,7 +11,7 @@ from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import FittedModel
 
-MOST_WEIGHTS = 2**28  # of all features and labels together, in a format that writes each of them out: 2 GiB
+MOST_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OPSET = 13  # of the operators; every ONNX runtime since 2020 has them
 IR_VERSION = 8
-MOST_BYTES = 2**31 - 2**20  # less than the maximum size of a protocol buffer
+MOST_BYTES = 2**31 - 2**20  # bytes; less than the maximum size of a protocol buffer
 OPERATORS = {"Add": "Add", "Sub": "Sub", "Mult": "Mul", "Div": "Div", "log": "Log", "max": "Max"}  # of formulas
 DOCUMENTATION = """\
 features  strings, documents x longest document: the features of each document in any order, one item for each
@@ -125,7 +125,7 @@ def check_onnx(model: FittedModel) -> None:
         raise ModelError("ONNX cannot tell an empty word from the end of a document", hint=hint)
     for text in (*features.terms, *model.labels):
         if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
-            raise ModelError("ONNX cannot hold a feature or label that is no Unicode text", hint="use --to js")
+            raise ModelError("ONNX cannot hold a feature or label that is not valid Unicode", hint="use --to js")
 
 
 def _add_counts(graph: Graph, terms: list[str]) -> tuple[str, str]:
@@ -152,7 +152,7 @@ def _add_sum(graph: Graph, values: str, *, name: str) -> str:
 
 
 def _term_frequencies(graph: Graph, weighting: Weighting, counts: str, known: str) -> str:
-    """The formula of each count as if it were 1 at least, times its presence."""
+    """Return the term frequency of each count: the formula of max(count, 1), times the binary count."""
     if weighting.tf == "count":
         return counts
     numbers = itertools.count(1)

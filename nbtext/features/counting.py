@@ -1,4 +1,4 @@
-"""Text to counts: by the compiled kernel where it can count the features, else in plain Python."""
+"""Text to counts: by the compiled kernel if it supports the features, otherwise in plain Python."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _logging = Lock()  # so that only one of several threads logs the message
 
 
 class Counter(Protocol):
-    """Counts the features of documents over a vocabulary that grows, is fixed, or is hashed away.
+    """Counts the features of documents over a vocabulary that grows, a fixed one, or hashed columns.
 
-    Documents come as columns: the texts of a field each, or of all fields together. A fixed or hashed counter may
-    be asked for rows and scores by several threads at once; a growing one, and a count, belongs to one thread.
+    Documents are given as columns: one list of texts for each field, or one for all fields together. Several threads
+    may call `rows` and `scores` of a fixed or hashed counter at once. A growing counter, and `count`, need one thread.
     """
 
     def rows(self, columns: Sequence[list[str]]) -> DocumentCounts:
@@ -60,7 +60,7 @@ class Counter(Protocol):
         """
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """The features so far, sorted, and the final column of each provisional one (-1 where it is no feature).
+        """The features so far, sorted, and the final column of each provisional one (-1 if it is removed).
 
         Hashed features have no names: their vocabulary is empty, and their columns are final.
         """
@@ -83,7 +83,7 @@ class Counter(Protocol):
 def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> Counter:
     """Return a counter for these settings; its vocabulary grows if none is given and features are not hashed.
 
-    raises  SettingsError, MissingExtra: as for the Analyzer
+    raises  SettingsError, MissingExtra: see Analyzer
     """
     if not HAS_KERNEL or not is_compilable(settings):
         with _logging:

@@ -87,13 +87,13 @@ Floats = NDArray[np.float64]
 class SparseWeights:
     """scores = X @ weights.T + bias, one score for each class.
 
-    Most features are unseen in most classes and weigh the same there. So the weights are kept as what differs:
-    weights[k, j] = default[k] + base_scale[k] · base[j] + delta[k, j], the last one sparse, feature by feature.
+    Most features do not occur in most classes, and have the same weight there. So only differences are stored:
+    weights[k, j] = default[k] + base_scale[k] · base[j] + delta[k, j], with a sparse delta, feature by feature.
 
     bias     (K,)
-    default  (K,), the weight of a feature that the class never used
+    default  (K,), the weight of a feature that does not occur in the class
     indptr   (V + 1,) int64, classes (n_entries,) int32, deltas (n_entries,): feature j's entries
-    base     (V,) or None, base_scale (K,) or None: what weighs alike in all classes (complement)
+    base     (V,) or None, base_scale (K,) or None: the part of the weights that is the same in all classes (complement)
     """
 
     bias: Floats
@@ -109,7 +109,7 @@ class SparseWeights:
         return len(self.indptr) - 1
 
     def weights(self) -> Floats:
-        """The weights as one dense matrix, shape (K, V); for looking at, not for predicting."""
+        """Return the weights as one dense matrix, shape (K, V), for inspection; predicting uses the sparse ones."""
         dense = np.repeat(self.default[:, None], self.n_columns, axis=1)
         if self.base is not None and self.base_scale is not None:
             dense += np.outer(self.base_scale, self.base)

@@ -20,14 +20,14 @@ Floats = NDArray[np.float64]
 
 
 class ClassCounts(NamedTuple):
-    """Documents and occurrences by feature and class, where they are not zero.
+    """The documents and occurrences by feature and class that are not zero.
 
     Feature j has the entries indptr[j]:indptr[j + 1], one for each class that uses it, classes ascending.
     """
 
     indptr: NDArray[np.int64]  # (n_features + 1,)
     classes: NDArray[np.int32]  # (n_entries,)
-    documents: NDArray[np.int64]  # (n_entries,), documents of the class that hold the feature: d_kj
+    documents: NDArray[np.int64]  # (n_entries,), documents of the class that have the feature: d_kj
     occurrences: NDArray[np.int64]  # (n_entries,), occurrences of the feature in the class: t_kj
 
 

@@ -56,11 +56,11 @@ TERM_FREQUENCIES = {
     "log": TermFrequency(formula="1 + log(count)", is_compiled=True, in_sklearn=True),
 }
 
-# expressions of `n`, the number of documents, and `df`, the number of those that hold the feature
+# expressions of `n`, the number of documents, and `df`, the number of those that have the feature
 # sources: plain: Spärck Jones, A Statistical Interpretation of Term Specificity, 1972; smooth: scikit-learn 1.9
 INVERSE_DOCUMENT_FREQUENCIES = {
     "none": "1",
-    "plain": "log(n / max(df, 1))",  # a feature of a given vocabulary that no document holds has df 1
+    "plain": "log(n / max(df, 1))",  # df is 1 for a feature of a given vocabulary that no document has
     "plus-one": "log(n / (df + 1))",
     "smooth": "log((1 + n) / (1 + df)) + 1",
 }
@@ -80,7 +80,7 @@ def evaluate(
     operations: Mapping[str, Callable[..., Value]],
     constant: Callable[[float], Value],
 ) -> Value:
-    """Return the value of a formula, whatever values are: numbers, arrays, source code, nodes of a graph.
+    """Return the value of a formula; values can be numbers, arrays, source code, or nodes of a graph.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def evaluate(
     variables : mapping of str
         The value of each name in the formula.
     operations : mapping of str
-        What `Add`, `Sub`, `Mult`, `Div`, `max` (two values) and `log` (one value) do.
+        The functions for `Add`, `Sub`, `Mult`, `Div`, `max` (two values) and `log` (one value).
     constant : callable
-        Makes a value of a number.
+        Converts a number to a value.
     """
     import ast
 
@@ -111,7 +111,7 @@ def evaluate(
 
 
 def format_formula(formula: str, variables: Mapping[str, str], *, log: str, maximum: str) -> str:
-    """Return the formula as source code of a language that writes + - * / and calls as C does.
+    """Return the formula as source code of a language with the operators and calls of C.
 
     Parameters
     ----------

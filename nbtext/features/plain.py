@@ -1,4 +1,4 @@
-"""Counting in plain Python and NumPy: the definition of what the compiled kernel does."""
+"""Counting in plain Python and NumPy, which defines the results of the compiled kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Columns = Sequence[list[str]]
 Numbering = Callable[[Iterable[str]], Iterable[int]]
 CLASS_BITS = 32  # an entry's key is its feature, shifted by these, and its class
-BLOCK = 1_000_000  # entries that wait to be added up
+BLOCK = 1_000_000  # entries that were not added to the sums yet
 
 
 class PlainCounter:

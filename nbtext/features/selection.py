@@ -38,8 +38,8 @@ def select_columns(
 ) -> NDArray[np.int64]:
     """Return the columns to keep, ascending, after the limits of document frequency, max_features and select.
 
-    Of equal features the first columns, which are the first names, are kept. With tf `binary` its frequency
-    is the document frequency, and chi-squared uses it.
+    Ties go to the first columns, which are the first names. With tf `binary`, the frequency of a feature is its
+    document frequency, and chi-squared uses it.
 
     class_documents  (n_classes,), documents of each class, those without any feature included
     raises           SettingsError: contradictory limits; ModelError: no feature is left
@@ -121,7 +121,7 @@ def mutual_information(counts: FeatureCounts, class_documents: NDArray[np.int64]
     spread = np.repeat(holding, np.diff(counts.indptr))
     entries = _share_of_information(counts.documents, spread, in_class, n_documents)
     entries += _share_of_information(in_class - counts.documents, n_documents - spread, in_class, n_documents)
-    in_other_classes = n_documents - feature_sums(counts, in_class)  # where all documents lack the feature
+    in_other_classes = n_documents - feature_sums(counts, in_class)  # if no document has the feature
     others = _share_of_information(in_other_classes, n_documents - holding, in_other_classes, n_documents)
     return np.maximum(feature_sums(counts, entries) + others, 0.0)
 

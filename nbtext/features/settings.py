@@ -12,7 +12,7 @@ from nbtext.features.stop_words import ENGLISH
 
 LONGEST_NGRAM = 100  # words or characters
 LONGEST_PATTERN = 1_000  # characters of a regular expression
-MOST = 2**62  # documents or features that any option may be about
+MOST = 2**62  # the largest number of documents or features that an option accepts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class FeatureSettings:
     stem: str | None = None
     fields: tuple[str, ...] = ()  # the names of the text fields that --separate-fields keeps apart
 
-    # which features count
+    # which features are kept
     min_df: int | float = 1
     max_df: int | float = 1.0
     max_features: int | None = None
@@ -37,7 +37,7 @@ class FeatureSettings:
     hash_bits: int | None = None
     select: tuple[str, int] | None = None
 
-    # how much a feature counts
+    # the weights of features
     tf: str = field(default="count", metadata={"choices": tuple(TERM_FREQUENCIES)})
     idf: str = field(default="none", metadata={"choices": tuple(INVERSE_DOCUMENT_FREQUENCIES)})
     norm: str = field(default="none", metadata={"choices": NORMS})
@@ -147,7 +147,7 @@ def find_invalid_field(record: type, values: dict[str, Any]) -> str | None:
 
 
 def _resolve_name(name: str, value: Any) -> Any:
-    """Return the value that a word stands for, as on the command line."""
+    """Return the value of a named choice, as on the command line."""
     if name == "smoothing" and isinstance(value, str) and value == "auto":
         return None
     return ENGLISH if name == "stop_words" and isinstance(value, str) and value == "english" else value

@@ -29,13 +29,13 @@ AT_ONCE = 1024  # texts that are counted together
 
 
 class Vectorizer:
-    """Learns the features of a corpus, and transforms documents to a sparse matrix.
+    """Fits the features to a corpus, and transforms documents to a sparse matrix.
 
-    Documents are texts, or tuples of texts where `fields` names their parts, or batches of a reader.
+    Documents are texts, or tuples of texts if `fields` names their parts, or batches of a reader.
     A scikit-learn transformer; the settings' fields are its parameters.
 
-    settings    what a feature is, which of them count and how much; `options` are fields that differ from it
-    features_   Vocabulary after fit: the feature of each column; None where features are hashed
+    settings    the analyzer, the selection and the weighting; `options` replace single fields of it
+    features_   Vocabulary after fit: the feature of each column; None if features are hashed
     weighting_  Weighting after fit
     n_too_long_  tokens ignored because they are too long
 
@@ -54,26 +54,26 @@ class Vectorizer:
 
     def __init__(self, settings: FeatureSettings | None = None, **options: Any) -> None:
         self.settings = replace(settings or FeatureSettings(), **convert_parameters(FeatureSettings, options))
-        self._counter: Counter | None = None  # over the features learned
+        self._counter: Counter | None = None  # over the fitted features
 
     @classmethod
     def fitted(cls, settings: FeatureSettings, features: Vocabulary | None, weighting: Weighting) -> Vectorizer:
-        """Return a vectorizer with these features and this weighting, fitted already."""
+        """Return a fitted vectorizer with these features and this weighting."""
         vectorizer = cls(settings)
         vectorizer.features_, vectorizer.weighting_ = features, weighting
         return vectorizer
 
     def fit(self, raw_documents: Documents, y: Sequence[Any] | None = None) -> Vectorizer:
-        """Learn features and weighting from documents; see `fit_transform`."""
+        """Fit features and weighting to documents; see `fit_transform`."""
         self.fit_transform(raw_documents, y)
         return self
 
     def fit_transform(self, raw_documents: Documents, y: Sequence[Any] | None = None) -> csr_array:
-        """Learn features and weighting from documents, and give their matrix.
+        """Fit features and weighting to documents, and return their matrix.
 
-        y        the labels, which only `select` looks at; those of batches where none are given
+        y        the labels, which only `select` uses; None: those of the batches
         returns  (n_documents, n_features), int32 for counts and ones, else float64; indices sorted within a row
-        raises   InputError: there is no document, one cannot be read, or a label is wanting; ModelError: there is
+        raises   InputError: there is no document, one cannot be read, or a label is missing; ModelError: there is
                  no feature; SettingsError
         """
         features = self._given_vocabulary()
@@ -94,9 +94,11 @@ class Vectorizer:
         return self._matrix(rows)
 
     def transform(self, raw_documents: Documents) -> csr_array:
-        """The matrix of documents over the features learned; hashing, or a given vocabulary, needs no fit without idf.
+        """Return the matrix of documents over the fitted features.
 
-        raises  ModelError: nothing was learned yet; InputError: a document cannot be read
+        Hashed features, and a given vocabulary, need no fit unless there is an idf.
+
+        raises  ModelError: the vectorizer is not fitted; InputError: a document cannot be read
         """
         self._require_fit()
         if self._counter is None:
@@ -116,21 +118,21 @@ class Vectorizer:
         return self._named_features().columns
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The names of the features, in the order of the columns; ModelError where they are hashed."""
+        """Return the names of the features, in the order of the columns; ModelError if they are hashed."""
         return np.array(self._named_features().terms, dtype=object)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options, by name."""
+        """Return the options by name."""
         return {field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
 
     def set_params(self, **options: Any) -> Vectorizer:
-        """Change options; what was learned before should be learned again."""
+        """Change options; the vectorizer should be fitted again."""
         self.settings = replace(self.settings, **convert_parameters(FeatureSettings, options))
         self._counter = None
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_counter": None}  # a counter belongs to its process
+        return {**vars(self), "_counter": None}  # a counter cannot be pickled
 
     def _given_vocabulary(self) -> Vocabulary | None:
         terms = self.settings.vocabulary
@@ -156,7 +158,7 @@ class Vectorizer:
         self.weighting_ = Weighting.fitted(self.settings, np.zeros(0, dtype=np.int64), n_documents=0)
 
     def _classes(self, labels: list[Any], n_documents: int) -> NDArray[np.int32]:
-        """The class of each document; all of one where nothing is selected by class."""
+        """Return the class of each document; 0 for all of them if no feature is selected by class."""
         if self.settings.select is None:
             return np.zeros(n_documents, dtype=np.int32)
         if len(labels) != n_documents:
@@ -168,7 +170,7 @@ class Vectorizer:
     def _select_features(
         self, rows: DocumentCounts, classes: NDArray[np.int32], vocabulary: Vocabulary, rank: NDArray[np.int32]
     ) -> tuple[Vocabulary, DocumentCounts]:
-        """The features that the settings choose, and the rows in their columns."""
+        """Return the selected features, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):
             return vocabulary, rows.arrange(rank)
         tally = ClassCounter()
@@ -184,14 +186,14 @@ class Vectorizer:
 
         weights = self.weighting_.weights(rows.indptr, rows.indices, rows.counts)
         matrix = csr_array((weights, rows.indices, rows.indptr), shape=(len(rows), self.n_features))
-        matrix.has_canonical_format = True  # sorted, each column once: SciPy need not look
+        matrix.has_canonical_format = True  # sorted, and each column once, so that SciPy need not check it
         return matrix
 
 
 def _count_documents(
     counting: Counter, raw_documents: Documents, settings: FeatureSettings
 ) -> tuple[DocumentCounts, list[str | None]]:
-    """The rows of all documents, and the labels that came with them."""
+    """Return the rows of all documents, and the labels of batches."""
     parts: list[DocumentCounts] = []
     labels: list[str | None] = []
     for columns, batch_labels in _columns(raw_documents, settings):
@@ -203,7 +205,7 @@ def _count_documents(
 def _columns(
     raw_documents: Documents, settings: FeatureSettings
 ) -> Iterator[tuple[Sequence[list[str]], list[str | None]]]:
-    """Documents as columns of texts, some at a time, with their labels."""
+    """Yield documents as columns of texts, some at a time, with their labels."""
     if isinstance(raw_documents, str | bytes):
         raise InputError("expected a list of texts, found one text")
     waiting: list[Sequence[str]] = []
@@ -223,7 +225,7 @@ def _columns(
 
 
 def _texts(document: object) -> Sequence[str]:
-    """The texts of a document that came as one text, or as several fields."""
+    """Return the texts of a document, which is one text or a tuple of fields."""
     texts = (document,) if isinstance(document, str) else document
     if not isinstance(texts, tuple | list) or not all(isinstance(text, str) for text in texts):
         raise InputError(f"a document is {type(document).__name__}, not text", hint="decode or convert it before")

@@ -15,11 +15,11 @@ from nbtext.features.csr import entries_of
 class Vocabulary:
     """Sorted, distinct terms, stored as one UTF-8 blob with offsets.
 
-    Sorted by code point, which is the order of their UTF-8 bytes as well; lone surrogates are kept as such
-    (`surrogatepass`), so that every Python string is a term.
+    Terms are sorted by code point, which is also the order of their UTF-8 bytes. Lone surrogates are allowed
+    (`surrogatepass`), so every Python string can be a term.
 
     blob     (n_bytes,) uint8, the terms one after the other
-    offsets  (n_features + 1,) int64, where each begins
+    offsets  (n_features + 1,) int64, the start of each term
     """
 
     __slots__ = ("__dict__", "blob", "offsets")
@@ -35,7 +35,7 @@ class Vocabulary:
 
     @classmethod
     def from_sorted(cls, terms: Iterable[str]) -> Vocabulary:
-        """Return the vocabulary of terms that are sorted and distinct already."""
+        """Return the vocabulary of terms, which must be sorted and distinct."""
         return cls(*pack_names(terms))
 
     def __len__(self) -> int:
@@ -70,6 +70,6 @@ class Vocabulary:
         return np.fromiter(map(self.columns.__getitem__, terms), dtype=np.int32, count=len(terms))
 
     def restrict(self, columns: NDArray[np.int64]) -> Vocabulary:
-        """Return the vocabulary of these columns only; `columns` ascends."""
+        """Return the vocabulary of these columns only; `columns` is ascending."""
         offsets, positions = entries_of(self.offsets, columns)
         return Vocabulary(self.blob[positions], offsets)

@@ -60,10 +60,10 @@ class Weighting:
         Parameters
         ----------
         document_frequencies : (n_features,) int64
-            The number of documents that hold each feature.
+            The number of documents that have each feature.
         n_documents : int
         mean_length : float
-            Known tokens in a document of the corpus, on average; None where weights do not tell it.
+            Known tokens in a document of the corpus, on average; None if the counts are weights.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Weighting:
 
 
 def document_frequencies(indices: NDArray[np.int32], *, n_features: int) -> NDArray[np.int64]:
-    """Return the number of documents that hold each feature, (n_features,), from entries distinct within a row."""
+    """Return the number of documents that have each feature, (n_features,); a row must not repeat a feature."""
     return np.bincount(indices, minlength=n_features).astype(np.int64)
 
 
@@ -143,7 +143,7 @@ def inverse_document_frequencies(document_frequencies: NDArray[np.int64], *, n_d
 
 
 def normalize(indptr: NDArray[Any], weights: Floats, *, norm: str) -> Floats:
-    """Return weights divided by the norm of their row; a row of zeros stays."""
+    """Return weights divided by the norm of their row; a row of zeros does not change."""
     if norm == "none":
         return weights
     norms = row_sums(indptr, np.abs(weights)) if norm == "l1" else np.sqrt(row_sums(indptr, weights * weights))

@@ -3,7 +3,7 @@
 The kernel is a few Cython modules (`_counting.pyx`, `_rows.pyx`, and others in the rooms that need them), which share
 the `.pxd` files of this folder. Installing nbtext without a C compiler leaves them out.
 
-The environment variable NBTEXT_KERNEL is `off` to use plain Python, `require` to stop where there is no kernel.
+With the environment variable NBTEXT_KERNEL=off, nbtext uses plain Python; with `require`, it stops without a kernel.
 This file does not import NumPy, so that `nbtext --version` starts at once.
 """
 
@@ -43,6 +43,6 @@ def kernel_name() -> str:
 
 
 def choose_version(plain: Function, module: str) -> Function:
-    """Return the function of the same name in a compiled module, or the plain one where there is no kernel."""
+    """Return the function of the same name in a compiled module, or the plain one if there is no kernel."""
     PLAIN_VERSIONS[plain.__name__] = plain
     return cast(Function, getattr(import_module(module), plain.__name__)) if HAS_KERNEL else plain

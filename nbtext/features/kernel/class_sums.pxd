@@ -247,7 +247,7 @@ cdef inline size_t list_sums(
 ) except? 0xFFFFFFFFFFFFFFFF nogil:
     """Write the sums of each column, sorted by class; return their number.
 
-    columns  the node of each column; columns with a number that is no node have no sums
+    columns  the node of each column; columns with any other number have no sums
     """
     cdef const Node* nodes = <const Node*> tree.nodes.data
     cdef Buffer entries = Buffer(NULL, 0)

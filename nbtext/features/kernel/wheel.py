@@ -1,4 +1,4 @@
-"""How a wheel is named: one without the kernel fits every machine, and says so."""
+"""The name of a wheel: a wheel without the kernel is marked as independent of the platform."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 
 
 class Wheel(bdist_wheel):
-    """A wheel of what was really built: where there was no C compiler it is pure, `py3-none-any`."""
+    """Names the wheel after the build: without a C compiler, it is `py3-none-any`."""
 
     def run(self) -> None:
         self.run_command("build")
