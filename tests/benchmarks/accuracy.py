@@ -1,10 +1,10 @@
 """Measure the accuracy and calibration of nbtext, and compare them with scikit-learn and published figures.
 
-    python tests/benchmarks/accuracy.py [--only WORD...] [--without-oracle]
+    python tests/benchmarks/accuracy.py [--only WORD...] [--without-baseline]
 
 Prints a Markdown table: a row for each corpus, protocol and model with nbtext's figure, scikit-learn's best for the
-same features (oracle.py; its smoothing is chosen on the test documents, nbtext's never is), what was published, and
-the bar. Accuracies are averages over the splits of a protocol (protocols.py):
+same features (sklearn_baseline.py; its smoothing is chosen on the test documents, nbtext's never is), what was
+published, and the threshold. Accuracies are averages over the splits of a protocol (protocols.py):
 
     by date, own split   the halves that the corpus comes with
     10 folds             shuffled once; RT-2k by file name
@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 from material import corpus
 from numpy.typing import NDArray
-from oracle import best_accuracy, is_known
 from protocols import (
     SMS_TRAINING_SHARE,
     Labeled,
@@ -57,6 +56,7 @@ from protocols import (
     shuffled_folds,
     two_groups,
 )
+from sklearn_baseline import best_accuracy, is_known
 from table import markdown
 
 from nbtext.bayes.scorer import Floats
@@ -70,8 +70,8 @@ from nbtext.evaluation.search import Candidate, list_candidates, search_settings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitting import sample_size
-from nbtext.model.predictor import Predictor
-from nbtext.model.settings import MOST_PROBABLE, DecisionSettings
+from nbtext.model.predictor import MOST_PROBABLE, Predictor
+from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
 from nbtext.text_classifier import TextClassifier
 
@@ -109,32 +109,34 @@ BB_CRYPT = groups("BbCrypt", "rec.sport.baseball", "sci.crypt")
 
 @dataclass(frozen=True)
 class Case:
-    """A model on a protocol, judged by its accuracy."""
+    """A model on a protocol, and what its accuracy should be."""
 
     protocol: Protocol
     model: str
     options: Options
     published: str = ""
-    bar: float | None = None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table. The bar is a least accuracy, or a largest error where `is_error`."""
+    """A line of the table. The threshold is a least accuracy, or a largest error where `is_error`."""
 
     what: str
     model: str
     value: float
-    oracle: str = ""
+    baseline: str = ""
     published: str = ""
-    bar: float | None = None
+    threshold: float | None = None
     is_error: bool = False
 
     def cells(self) -> tuple[str, ...]:
-        is_reached = self.bar is None or (self.value <= self.bar if self.is_error else self.value >= self.bar)
-        bar = "" if self.bar is None else f"{'≤' if self.is_error else '≥'} {self.bar:g}"
-        verdict = "" if self.bar is None else "reached" if is_reached else "**missed**"
-        return self.what, self.model, f"{self.value:.4f}", self.oracle, self.published, bar, verdict
+        is_met = self.threshold is None or (
+            self.value <= self.threshold if self.is_error else self.value >= self.threshold
+        )
+        threshold = "" if self.threshold is None else f"{'≤' if self.is_error else '≥'} {self.threshold:g}"
+        result = "" if self.threshold is None else "reached" if is_met else "**missed**"
+        return self.what, self.model, f"{self.value:.4f}", self.baseline, self.published, threshold, result
 
 
 CASES = (
@@ -175,7 +177,7 @@ CASES = (
     Case(BB_CRYPT, "nbsvm, presence, pairs, β = 0.25", MIXED, "0.9950 W&M"),
 )
 
-# looked for by the training documents alone: protocol, --model, published, bar
+# looked for by the training documents alone: protocol, --model, published, threshold
 SEARCHES = (
     (BY_DATE, "auto", "0.853 complement, log TF-IDF, pairs", 0.85),
     (IMDB, "auto", "0.8659 W&M", 0.87),
@@ -192,41 +194,41 @@ CORPORA: dict[str, Callable[[], Labeled]] = {
 }
 
 
-def case_rows(case: Case, *, with_oracle: bool) -> list[Row]:
+def case_rows(case: Case, *, with_baseline: bool) -> list[Row]:
     """The accuracy of one case, averaged over its splits."""
     splits = case.protocol.splits()
-    value = float(np.mean([accuracy(trained(split, case.options), split.test) for split in splits]))
-    oracle = ""
-    if with_oracle and is_known(case.options):
+    value = float(np.mean([accuracy(train(split, case.options), split.test) for split in splits]))
+    baseline = ""
+    if with_baseline and is_known(case.options):
         best, smoothing = best_accuracy(splits, case.options)
-        oracle = f"{best:.4f} (α = {smoothing:g})"
-    return [Row(case.protocol.name, case.model, value, oracle, case.published, case.bar)]
+        baseline = f"{best:.4f} (α = {smoothing:g})"
+    return [Row(case.protocol.name, case.model, value, baseline, case.published, case.threshold)]
 
 
 def search_rows() -> Iterator[Row]:
     """`--model auto` and `--model best`."""
-    for protocol, name, published, bar in SEARCHES:
+    for protocol, name, published, threshold in SEARCHES:
         (split,) = protocol.splits()
-        chosen = looked_for(split, has_linear=name == "best")
+        chosen = search_model(split, has_linear=name == "best")
         classifier = TextClassifier.from_settings(chosen.features, chosen.model_settings).fit(*split.training)
         shown = f"{chosen.model_settings.model} {chosen.weighting} {chosen.features.ngrams}"
-        yield Row(protocol.name, f"--model {name}: {shown}", accuracy(classifier, split.test), "", published, bar)
+        yield Row(protocol.name, f"--model {name}: {shown}", accuracy(classifier, split.test), "", published, threshold)
 
 
-def looked_for(split: Split, *, has_linear: bool) -> Candidate:
+def search_model(split: Split, *, has_linear: bool) -> Candidate:
     """Return the best candidate of a model search on the training documents, without a time limit."""
 
-    def tally_of(features: FeatureSettings) -> CorpusCounts:
+    def count(features: FeatureSettings) -> CorpusCounts:
         texts, labels = split.training
         builder = CorpusCounter(features)
         builder.add(Batch([""] * len(texts), (texts,), list(labels)))
         return builder.finish()
 
     listed = list_candidates(FeatureSettings(), ModelSettings(), given=(), with_linear=has_linear)
-    return search_settings(listed, tally_of, has_time=lambda: True, jobs=os.cpu_count() or 1).best.candidate
+    return search_settings(listed, count, has_time=lambda: True, jobs=os.cpu_count() or 1).best.candidate
 
 
-def trained(split: Split, options: Options) -> TextClassifier:
+def train(split: Split, options: Options) -> TextClassifier:
     """Train a classifier on the training documents."""
     return TextClassifier(**options).fit(*split.training)
 
@@ -236,18 +238,18 @@ def correlation_rows() -> list[Row]:
     from sklearn.metrics import matthews_corrcoef
 
     (split,) = MESSAGES.splits()
-    coefficient = matthews_corrcoef(split.test.labels, trained(split, WORDS).predict(split.test.texts))
+    coefficient = matthews_corrcoef(split.test.labels, train(split, WORDS).predict(split.test.texts))
     return [Row(f"{MESSAGES.name}: Matthews' correlation", "multinomial (default)", coefficient, "", "0.893 A")]
 
 
 def calibration_rows() -> Iterator[Row]:
     """The expected calibration error, as it is and as it would be uncalibrated."""
     random_split = Protocol("20 Newsgroups, random 70:30", lambda: random_splits(joined(newsgroups)))
-    for protocol, bar, uncalibrated in ((BY_DATE, 0.04, "0.18"), (random_split, 0.015, "0.11")):
+    for protocol, threshold, uncalibrated in ((BY_DATE, 0.04, "0.18"), (random_split, 0.015, "0.11")):
         splits = protocol.splits()
         what = f"{protocol.name}: calibration error"
-        for model, options, limit in (("default", {}, bar), ("--no-calibrate", {"calibrate": False}, None)):
-            error = float(np.mean([calibration_error(trained(split, options), split.test) for split in splits]))
+        for model, options, limit in (("default", {}, threshold), ("--no-calibrate", {"calibrate": False}, None)):
+            error = float(np.mean([calibration_error(train(split, options), split.test) for split in splits]))
             published = f"{uncalibrated} uncalibrated" if limit is None else ""
             yield Row(what, f"multinomial ({model})", error, "", published, limit, is_error=True)
 
@@ -266,30 +268,32 @@ def leave_one_out_rows() -> Iterator[Row]:
     for name, documents in CORPORA.items():
         figures = []
         for split in random_splits(documents()):
-            classifier = trained(split, WORDS)
-            expectation = classifier.fitted_.estimate
-            foretold = expectation.accuracy if expectation is not None else float("nan")
-            figures.append((foretold, *judged_sets(classifier, split.test)))
-        foretold, measured, coverage, size = np.mean(figures, axis=0).tolist()
+            classifier = train(split, WORDS)
+            estimate = classifier.fitted_.estimate
+            estimated = estimate.accuracy if estimate is not None else float("nan")
+            figures.append((estimated, *evaluate_sets(classifier, split.test)))
+        estimated, measured, coverage, size = np.mean(figures, axis=0).tolist()
         what = f"{name}, random 70:30: leave-one-out against test accuracy"
-        shown = f"multinomial: foretold {foretold:.4f}, measured {measured:.4f}"
-        yield Row(what, shown, abs(foretold - measured), bar=0.01, is_error=True)
+        shown = f"multinomial: estimated {estimated:.4f}, measured {measured:.4f}"
+        yield Row(what, shown, abs(estimated - measured), threshold=0.01, is_error=True)
         shown = f"multinomial: coverage {coverage:.4f}, mean set size {size:.4f}"
-        yield Row(f"{name}, random 70:30: coverage against 0.9", shown, abs(coverage - 0.9), bar=0.01, is_error=True)
+        yield Row(
+            f"{name}, random 70:30: coverage against 0.9", shown, abs(coverage - 0.9), threshold=0.01, is_error=True
+        )
 
 
-def judged_sets(classifier: TextClassifier, test: Labeled) -> tuple[float, float, float]:
+def evaluate_sets(classifier: TextClassifier, test: Labeled) -> tuple[float, float, float]:
     """The accuracy, and the observed coverage and mean size of sets that are to hold nine labels of ten."""
-    evaluation = judged(classifier, test, DecisionSettings(coverage=0.9))
+    evaluation = evaluate(classifier, test, DecisionSettings(coverage=0.9))
     return tuple(evaluation.metrics[name] for name in ("accuracy", "coverage", "mean_set_size"))  # type: ignore[return-value]
 
 
 def accuracy(classifier: TextClassifier, test: Labeled) -> float:
     """Return the accuracy of `nbtext evaluate`: a document without a known word has no label, and counts as wrong."""
-    return judged(classifier, test).metrics["accuracy"]
+    return evaluate(classifier, test).metrics["accuracy"]
 
 
-def judged(classifier: TextClassifier, test: Labeled, decisions: DecisionSettings = MOST_PROBABLE) -> Evaluation:
+def evaluate(classifier: TextClassifier, test: Labeled, decisions: DecisionSettings = MOST_PROBABLE) -> Evaluation:
     """Evaluate a classifier on the test documents, as `nbtext evaluate` does."""
     evaluator = Evaluator()
     batch = Batch([""] * len(test.texts), (test.texts,), list(test.labels))
@@ -300,7 +304,7 @@ def judged(classifier: TextClassifier, test: Labeled, decisions: DecisionSetting
 def outlier_rows() -> Iterator[Row]:
     """News against the same news with their letters shuffled, and against other languages."""
     (split,) = BY_DATE.splits()
-    classifier = trained(split, WORDS)
+    classifier = train(split, WORDS)
     own = likelihoods(classifier, split.test.texts)
     for name, texts in (("other languages", other_languages()), ("shuffled letters", shuffled(split.test.texts))):
         foreign = likelihoods(classifier, texts)
@@ -326,18 +330,18 @@ def cost_rows() -> list[Row]:
         size = sample_size(classifier.feature_settings, classifier.model_settings)
         start = time.perf_counter()
         source = open_source([str(corpus("20news") / "train")], InputSettings())
-        tally = count_source(source, classifier.feature_settings, jobs=os.cpu_count() or 1, sample_size=size)
+        counts = count_source(source, classifier.feature_settings, jobs=os.cpu_count() or 1, sample_size=size)
         counted = time.perf_counter()
-        classifier.fit_counts(tally)
+        classifier.fit_counts(counts)
         shares.append((time.perf_counter() - counted) / (counted - start))
     what = "20 Newsgroups: time to choose and calibrate, as a share of counting"
-    return [Row(what, "multinomial (default)", min(shares), bar=0.5, is_error=True)]
+    return [Row(what, "multinomial (default)", min(shares), threshold=0.5, is_error=True)]
 
 
-def all_rows(*, with_oracle: bool) -> Iterator[tuple[str, Callable[[], Iterable[Row]]]]:
+def all_rows(*, with_baseline: bool) -> Iterator[tuple[str, Callable[[], Iterable[Row]]]]:
     """What can be measured, by name, each measured when it is called."""
     for case in CASES:
-        yield f"{case.protocol.name}: {case.model}", partial(case_rows, case, with_oracle=with_oracle)
+        yield f"{case.protocol.name}: {case.model}", partial(case_rows, case, with_baseline=with_baseline)
     yield "searches: --model auto, --model best", search_rows
     yield "correlation", correlation_rows
     yield "calibration", calibration_rows
@@ -349,14 +353,14 @@ def all_rows(*, with_oracle: bool) -> Iterator[tuple[str, Callable[[], Iterable[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="WORD", help="rows whose name holds one of these words")
-    parser.add_argument("--without-oracle", action="store_true", help="leave scikit-learn's column empty")
+    parser.add_argument("--without-baseline", action="store_true", help="leave scikit-learn's column empty")
     options = parser.parse_args()
     rows: list[Row] = []
-    for name, measured in all_rows(with_oracle=not options.without_oracle):
+    for name, measured in all_rows(with_baseline=not options.without_baseline):
         if options.only is None or any(word.lower() in name.lower() for word in options.only):
             sys.stderr.write(f"{name}\n")
             rows += measured()
-    head = ("corpus, protocol", "model", "nbtext", "scikit-learn's best", "published", "bar", "")
+    head = ("corpus, protocol", "model", "nbtext", "scikit-learn's best", "published", "threshold", "")
     sys.stdout.write(markdown(head, [row.cells() for row in rows]) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""The wall times as an SVG chart, written by hand: a panel for each job, a bar for each contestant."""
+"""The wall times as an SVG chart, written by hand: a panel for each job, a bar for each program."""
 
 from __future__ import annotations
 

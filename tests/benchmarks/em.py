@@ -1,7 +1,7 @@
-"""What unlabeled documents are worth: 20 Newsgroups with 15 labelled documents a class, the others unlabeled.
+"""What unlabeled documents are worth: 20 Newsgroups with 15 labeled documents a class, the others unlabeled.
 
-Each seed draws other labelled documents. Nigam, McCallum, Thrun and Mitchell (2000) go from 52 to 66 % with 300
-labelled documents, of headers stripped; the halves here are those by date, with headers and without, and random ones.
+Each seed draws other labeled documents. Nigam, McCallum, Thrun and Mitchell (2000) go from 52 to 66 % with 300
+labeled documents, of headers stripped; the halves here are those by date, with headers and without, and random ones.
 A loaded machine changes no figure but the seconds, which are of the processor.
 
 python tests/benchmarks/em.py [SEEDS [SPLIT...]]
@@ -23,9 +23,9 @@ from typing import NamedTuple
 from protocols import TRAINING_SHARE, Labeled, Split, first_share, halves, joined, long_reviews, newsgroups
 
 NBTEXT = [sys.executable, "-m", "nbtext"]
-LABELLED = 15  # documents of each class of 20 Newsgroups
-REVIEWS = {"reviews, 20 labelled": 20, "reviews, 200 labelled": 200}  # of each class of RT-2k
-METHODS = {"labelled alone": [], "EM": ["--em", "10"], "feature marginals": ["--marginals"]}
+LABELED = 15  # documents of each class of 20 Newsgroups
+REVIEWS = {"reviews, 20 labeled": 20, "reviews, 200 labeled": 200}  # of each class of RT-2k
+METHODS = {"labeled alone": [], "EM": ["--em", "10"], "feature marginals": ["--marginals"]}
 
 
 class Outcome(NamedTuple):
@@ -75,7 +75,7 @@ SPLITS: dict[str, Callable[[random.Random], Split]] = {
 }
 
 
-def dealt(training: Labeled, chance: random.Random, n_labelled: int) -> tuple[Labeled, Labeled]:
+def split_labeled(training: Labeled, chance: random.Random, n_labeled: int) -> tuple[Labeled, Labeled]:
     """So many documents of each class, and the others."""
     rows = list(range(len(training.texts)))
     chance.shuffle(rows)
@@ -84,7 +84,7 @@ def dealt(training: Labeled, chance: random.Random, n_labelled: int) -> tuple[La
     for row in rows:
         label = training.labels[row]
         seen[label] = seen.get(label, 0) + 1
-        (few if seen[label] <= n_labelled else others).append(row)
+        (few if seen[label] <= n_labeled else others).append(row)
     return training.taken(few), training.taken(others)
 
 
@@ -115,7 +115,7 @@ def outcomes(split: str, seed: int, folder: Path) -> dict[str, Outcome]:
     """What each method makes of the same documents."""
     chance = random.Random(seed)
     training, test = SPLITS[split](chance)
-    few, others = dealt(training, chance, REVIEWS.get(split, LABELLED))
+    few, others = split_labeled(training, chance, REVIEWS.get(split, LABELED))
     paths = (
         written(folder / "few.jsonl", few),
         written(folder / "others.jsonl", others, has_labels=False),
@@ -140,14 +140,14 @@ def row(split: str, name: str, found: list[Outcome], alone: list[Outcome]) -> st
 
 def main(seeds: str = "5", *splits: str) -> None:
     """Print a row for each split and method."""
-    sys.stdout.write("| split | method | accuracy, % (range) | gain over labelled alone | foretold | seconds |" + "\n")
+    sys.stdout.write("| split | method | accuracy, % (range) | gain over labeled alone | estimated | seconds |" + "\n")
     sys.stdout.write("|---|---|---|---|---|---|" + "\n")
     for split in splits or SPLITS:
         with TemporaryDirectory() as folder:
             found = [outcomes(split, seed, Path(folder)) for seed in range(1, int(seeds) + 1)]
         for name in METHODS:
             sys.stdout.write(
-                row(split, name, [each[name] for each in found], [each["labelled alone"] for each in found]) + "\n"
+                row(split, name, [each[name] for each in found], [each["labeled alone"] for each in found]) + "\n"
             )
         sys.stdout.flush()
 

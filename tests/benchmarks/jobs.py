@@ -5,46 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from contestants import (
+from material import Material
+from programs import (
     NBTEXT,
     PEERS,
     PEERS_PYTHON,
     PYTHON,
-    Contestant,
+    Program,
     Task,
     bogofilter,
     command,
     fasttext,
-    missing,
     nbtext,
     other,
     predicting,
+    reason_missing,
     scikit_learn,
     vowpal_wabbit,
 )
-from material import Material
 
 PAIRS = ("--ngrams", "1,2")
 SHORT_TEXT = b"OpenGL on the GPU is fast\n"
 
 
 @dataclass(frozen=True)
-class Bar:
-    """A quantity of one contestant, as a multiple of a peer's: at most `limit`, for an accuracy at least."""
+class Threshold:
+    """A quantity of one program, as a multiple of a peer's: at most `limit`, for an accuracy at least."""
 
     quantity: str  # wall, memory, model or accuracy
     peer: str
     limit: float
-    contestant: str = "nbtext"
+    program: str = "nbtext"
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job that all contestants do, each its own way, and what must come out of it."""
+    """A job that all programs do, each its own way, and what must come out of it."""
 
     title: str
-    contestants: tuple[Contestant, ...]
-    bars: tuple[Bar, ...] = ()
+    programs: tuple[Program, ...]
+    thresholds: tuple[Threshold, ...] = ()
 
 
 def newsgroups_task(material: Material, name: str, *options: str) -> Task:
@@ -69,9 +69,9 @@ def train_newsgroups(material: Material) -> Job:
             other("import numpy", PYTHON, "-c", "import numpy"),
         ),
         (
-            Bar("wall", "scikit-learn", 1 / 12),
-            Bar("memory", "scikit-learn", 1 / 3),
-            Bar("model", "scikit-learn", 1 / 3),
+            Threshold("wall", "scikit-learn", 1 / 12),
+            Threshold("memory", "scikit-learn", 1 / 3),
+            Threshold("model", "scikit-learn", 1 / 3),
             *faster_and_as_accurate("fastText"),
             *faster_and_as_accurate("Vowpal Wabbit"),
             *faster_and_as_accurate("Vowpal Wabbit", complement.name),
@@ -79,9 +79,9 @@ def train_newsgroups(material: Material) -> Job:
     )
 
 
-def faster_and_as_accurate(peer: str, contestant: str = "nbtext") -> tuple[Bar, ...]:
+def faster_and_as_accurate(peer: str, program: str = "nbtext") -> tuple[Threshold, ...]:
     """What a user of that peer would ask for."""
-    return Bar("wall", peer, 1.0, contestant), Bar("accuracy", peer, 1.0, contestant)
+    return Threshold("wall", peer, 1.0, program), Threshold("accuracy", peer, 1.0, program)
 
 
 def train_newsgroups_pairs(material: Material) -> Job:
@@ -90,9 +90,9 @@ def train_newsgroups_pairs(material: Material) -> Job:
         "Train on 20 Newsgroups with word pairs",
         (nbtext(task), scikit_learn(task)),
         (
-            Bar("wall", "scikit-learn", 1 / 15),
-            Bar("memory", "scikit-learn", 1 / 3),
-            Bar("model", "scikit-learn", 1 / 5),
+            Threshold("wall", "scikit-learn", 1 / 15),
+            Threshold("memory", "scikit-learn", 1 / 3),
+            Threshold("model", "scikit-learn", 1 / 5),
         ),
     )
 
@@ -108,7 +108,7 @@ def predict_newsgroups(material: Material) -> Job:
             predicting(fasttext(task), f"convert.py {shown} && fasttext predict"),
             predicting(vowpal_wabbit(task), f"convert.py {shown} && vw -t"),
         ),
-        (Bar("wall", "scikit-learn", 1 / 12),),
+        (Threshold("wall", "scikit-learn", 1 / 12),),
     )
 
 
@@ -127,7 +127,7 @@ def train_imdb(material: Material) -> Job:
     return Job(
         "Train on IMDB as files: 25,000 files, 2 labels, 33 MB",
         (nbtext(task), scikit_learn(task), fasttext(task), vowpal_wabbit(task)),
-        (Bar("wall", "fastText", 1.0), Bar("wall", "Vowpal Wabbit", 1.0)),
+        (Threshold("wall", "fastText", 1.0), Threshold("wall", "Vowpal Wabbit", 1.0)),
     )
 
 
@@ -149,9 +149,9 @@ def vectorize_newsgroups(material: Material) -> Job:
     return Job(
         "Count the words of each document of 20 Newsgroups",
         (
-            Contestant("nbtext", "nbtext vectorize 20news/train -o matrix.npz", (own,)),
-            Contestant("scikit-learn", "scikit_learn_vectorize.py 20news/train matrix.npz", (script,)),
-            Contestant("polars", "polars_count.py 20news/train counts.arrow", (polars,), missing=missing("polars")),
+            Program("nbtext", "nbtext vectorize 20news/train -o matrix.npz", (own,)),
+            Program("scikit-learn", "scikit_learn_vectorize.py 20news/train matrix.npz", (script,)),
+            Program("polars", "polars_count.py 20news/train counts.arrow", (polars,), missing=reason_missing("polars")),
         ),
     )
 
@@ -164,20 +164,20 @@ def train_large(material: Material, megabytes: float, *options: str) -> Job:
     with_pairs = " with word pairs" if options else ""
     limit = 3.0 if options else 1.0
     return Job(
-        f"Train on {megabytes:g} MB of JSONL{with_pairs}", (nbtext(task), *peers), (Bar("wall", "wc -w", limit),)
+        f"Train on {megabytes:g} MB of JSONL{with_pairs}", (nbtext(task), *peers), (Threshold("wall", "wc -w", limit),)
     )
 
 
 def predict_large(material: Material, megabytes: float) -> Job:
     lines = material.repeated(megabytes)
     task = Task(material.scratch / f"predict-{lines.stem}", lines, lines.name)
-    trained, answers = nbtext(task), task.place("nbtext") / "answers.tsv"
-    step = command(*NBTEXT, "predict", lines, "-m", trained.model, stdout=answers)
+    trained, predictions = nbtext(task), task.place("nbtext") / "predictions.tsv"
+    step = command(*NBTEXT, "predict", lines, "-m", trained.model, stdout=predictions)
     shown = f"nbtext predict {lines.name} -m model.joblib"
     return Job(
         f"Label {megabytes:g} MB of JSONL",
-        (Contestant("nbtext", shown, (step,), trained.steps), other("wc -w", "wc", "-w", lines)),
-        (Bar("wall", "wc -w", 1.0),),
+        (Program("nbtext", shown, (step,), trained.steps), other("wc -w", "wc", "-w", lines)),
+        (Threshold("wall", "wc -w", 1.0),),
     )
 
 
@@ -188,11 +188,11 @@ def predict_one(material: Material) -> Job:
     return Job(
         "Label one short text, with the model of 20 Newsgroups",
         (
-            Contestant("nbtext", shown, (step,), trained.steps),
+            Program("nbtext", shown, (step,), trained.steps),
             other("import joblib", PYTHON, "-c", "import joblib"),
             other("import numpy", PYTHON, "-c", "import numpy"),
         ),
-        (Bar("wall", "import joblib", 1.3),),
+        (Threshold("wall", "import joblib", 1.3),),
     )
 
 
@@ -200,25 +200,25 @@ def show_help(material: Material) -> Job:
     return Job(
         "Show the help",
         (
-            Contestant("nbtext", "nbtext --help", (command(*NBTEXT, "--help"),)),
+            Program("nbtext", "nbtext --help", (command(*NBTEXT, "--help"),)),
             other("python -c pass", PYTHON, "-c", "pass"),
         ),
-        (Bar("wall", "python -c pass", 5.0),),
+        (Threshold("wall", "python -c pass", 5.0),),
     )
 
 
 def scale(material: Material, megabytes: float) -> Job:
     """One, two, four and eight times the same text."""
 
-    def times(factor: int) -> Contestant:
+    def times(factor: int) -> Program:
         lines = material.repeated(megabytes * factor / 8)
-        contestant = nbtext(Task(material.scratch / f"scale-{factor}", lines, lines.name))
-        return Contestant(f"{factor}×", contestant.shown, contestant.steps, model=contestant.model)
+        program = nbtext(Task(material.scratch / f"scale-{factor}", lines, lines.name))
+        return Program(f"{factor}×", program.shown, program.steps, model=program.model)
 
     return Job(
         f"Train on more and more: {megabytes / 8:g} to {megabytes:g} MB of JSONL",
         tuple(times(factor) for factor in (1, 2, 4, 8)),
-        (Bar("wall", "1×", 8.5, "8×"), Bar("memory", "1×", 2.0, "8×")),
+        (Threshold("wall", "1×", 8.5, "8×"), Threshold("memory", "1×", 2.0, "8×")),
     )
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from contestants import NBTEXT, PEERS
+from programs import NBTEXT, PEERS
 
 GIBIBYTE = 1 << 30
 LIBRARIES = ("numpy", "scipy", "joblib", "orjson", "scikit-learn")

@@ -104,16 +104,16 @@ def median(costs: Sequence[Cost]) -> Cost:
     )
 
 
-def interleaved(
-    contestants: dict[str, Sequence[Step]], *, rounds: int, on_cost: Callable[[str, Cost], None] = lambda _, __: None
+def measure_in_turns(
+    programs: dict[str, Sequence[Step]], *, rounds: int, on_cost: Callable[[str, Cost], None] = lambda _, __: None
 ) -> dict[str, list[Cost] | StepFailedError]:
     """Measure A B C, A B C, ... so that a busy minute of the machine touches all of them alike.
 
-    A contestant that fails is left out from then on, and its error is its result.
+    A program that fails is left out from then on, and its error is its result.
     """
-    results: dict[str, list[Cost] | StepFailedError] = {name: [] for name in contestants}
+    results: dict[str, list[Cost] | StepFailedError] = {name: [] for name in programs}
     for _ in range(rounds):
-        for name, steps in contestants.items():
+        for name, steps in programs.items():
             costs = results[name]
             if isinstance(costs, StepFailedError):
                 continue

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from contestants import Contestant
-from jobs import Bar, Job
-from measuring import Cost, StepFailedError, interleaved, measure, median, smallest_peak
+from jobs import Job, Threshold
+from measuring import Cost, StepFailedError, measure, measure_in_turns, median, smallest_peak
+from programs import Program
 
 ROUGHLY = 1.05  # peaks that are no further apart are the same
 
@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One contestant's medians.
+    """One program's medians.
 
     cost             None where it could not be run
     problem          why
@@ -41,80 +41,82 @@ class Row:
 
 @dataclass(frozen=True)
 class JobResult:
-    """A job with what its contestants took, in the same order."""
+    """A job with what each program took, in the same order."""
 
     job: Job
     rows: tuple[Row, ...]
 
-    def ratio(self, bar: Bar) -> float | None:
+    def ratio(self, threshold: Threshold) -> float | None:
         """The quantity as a multiple of the peer's; None where one of them is missing."""
-        values = {row.name: row.quantity(bar.quantity) for row in self.rows}
-        own, peer = values[bar.contestant], values[bar.peer]
+        values = {row.name: row.quantity(threshold.quantity) for row in self.rows}
+        own, peer = values[threshold.program], values[threshold.peer]
         return own / peer if own is not None and peer else None
 
-    def is_reached(self, bar: Bar) -> bool:
+    def is_met(self, threshold: Threshold) -> bool:
         """Whether the ratio is on the right side of the limit."""
-        ratio = self.ratio(bar)
-        return ratio is not None and (ratio >= bar.limit if bar.quantity == "accuracy" else ratio <= bar.limit)
+        ratio = self.ratio(threshold)
+        return ratio is not None and (
+            ratio >= threshold.limit if threshold.quantity == "accuracy" else ratio <= threshold.limit
+        )
 
 
 def run_job(job: Job, *, rounds: int, warm_up: bool, say: Say) -> JobResult:
-    """Prepare all contestants, measure them in turns, then judge their models."""
-    problems = {contestant.name: _prepared(contestant, say) for contestant in job.contestants}
-    able = {contestant.name: contestant.steps for contestant in job.contestants if problems[contestant.name] is None}
+    """Prepare all programs, measure them in turns, then scoring their models."""
+    problems = {program.name: _prepare(program, say) for program in job.programs}
+    able = {program.name: program.steps for program in job.programs if problems[program.name] is None}
     if warm_up:
-        interleaved(able, rounds=1)
-    costs = interleaved(able, rounds=rounds, on_cost=lambda name, cost: say(f"  {name}: {cost.wall:.3f} s"))
+        measure_in_turns(able, rounds=1)
+    costs = measure_in_turns(able, rounds=rounds, on_cost=lambda name, cost: say(f"  {name}: {cost.wall:.3f} s"))
     rows = []
-    for contestant in job.contestants:
-        measured = costs.get(contestant.name)
+    for program in job.programs:
+        measured = costs.get(program.name)
         if isinstance(measured, StepFailedError):
-            say(f"  {contestant.name} failed: {measured}")
-            problems[contestant.name] = "failed"
-        rows.append(_row(contestant, measured, problems[contestant.name], say=say))
+            say(f"  {program.name} failed: {measured}")
+            problems[program.name] = "failed"
+        rows.append(_row(program, measured, problems[program.name], say=say))
     return JobResult(job, tuple(rows))
 
 
-def _prepared(contestant: Contestant, say: Say) -> str | None:
-    """Make a contestant ready; why it is not, where it cannot be."""
-    if contestant.missing is not None:
-        return f"not installable here: {contestant.missing}"
+def _prepare(program: Program, say: Say) -> str | None:
+    """Make a program ready; why it is not, where it cannot be."""
+    if program.missing is not None:
+        return f"not installable here: {program.missing}"
     try:
-        measure(contestant.prepare)
+        measure(program.prepare)
     except StepFailedError as error:
-        say(f"  {contestant.name} failed: {error}")
+        say(f"  {program.name} failed: {error}")
         return "failed"
     return None
 
 
 def _row(
-    contestant: Contestant,
+    program: Program,
     costs: list[Cost] | StepFailedError | None,
     problem: str | None,
     *,
     say: Say,
 ) -> Row:
-    """A contestant's medians; its model is judged here."""
+    """A program's medians; its model is evaluated here."""
     if not costs or isinstance(costs, StepFailedError):
-        return Row(contestant.name, contestant.shown, problem=problem)
+        return Row(program.name, program.shown, problem=problem)
     cost = median(costs)
     return Row(
-        contestant.name,
-        contestant.shown,
+        program.name,
+        program.shown,
         cost,
         is_memory_bound=cost.memory <= ROUGHLY * smallest_peak(),
-        model_size=contestant.model.stat().st_size if contestant.model is not None else None,
-        accuracy=_judged(contestant, say),
+        model_size=program.model.stat().st_size if program.model is not None else None,
+        accuracy=_measure_accuracy(program, say),
     )
 
 
-def _judged(contestant: Contestant, say: Say) -> float | None:
+def _measure_accuracy(program: Program, say: Say) -> float | None:
     """How often its model is right; None where nobody can tell."""
-    if contestant.judge is None:
+    if program.scoring is None:
         return None
     try:
-        measure(contestant.judge.steps)
+        measure(program.scoring.steps)
     except StepFailedError as error:
-        say(f"  {contestant.name} failed to predict: {error}")
+        say(f"  {program.name} failed to predict: {error}")
         return None
-    return contestant.judge.accuracy()
+    return program.scoring.accuracy()

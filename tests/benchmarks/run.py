@@ -3,12 +3,12 @@
     python tests/benchmarks/run.py [--rounds N] [--only NAME...] [--quick] [--output DIR]      (make bench)
 
 Whole processes, training and predicting: wall time, CPU time (user + system) and peak memory, size of the model file,
-and the accuracy on the test half where there is one. The contestants of a job take turns (A B C, A B C, ...), after one
+and the accuracy on the test half where there is one. The programs of a job take turns (A B C, A B C, ...), after one
 round that is not counted; what is shown and compared are the medians. All of them may use two cores.
 
-The jobs and their bars are in jobs.py, the programs in contestants.py and peers/, the texts in material.py; install the
-other programs with peers/install.sh. Writes results/speed.md and results/speed.svg, if it was a whole run; a part of it
-(--only) or a quick one goes to standard output, or to the folder that --output names.
+The jobs and their thresholds are in jobs.py, the programs in programs.py and peers/, the texts in material.py; install
+the other programs with peers/install.sh. Writes results/speed.md and results/speed.svg, if it was a whole run; a part
+of it (--only) or a quick one goes to standard output, or to the folder that --output names.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chart import chart
-from contestants import missing_peers
 from jobs import all_jobs
 from machine import conditions
 from material import Material
 from outcome import run_job
+from programs import read_missing_peers
 from table import document
 
 import nbtext
@@ -53,7 +53,7 @@ def main() -> None:
             job = jobs[name](Material(Path(scratch)))
             results.append(run_job(job, rounds=rounds, warm_up=not options.quick, say=say))
     how = f"Whole processes on {len(cores)} cores, in turns; medians of {rounds} rounds."
-    page = document(results, conditions(), missing_peers(), how)
+    page = document(results, conditions(), read_missing_peers(), how)
     output = options.output or (None if options.quick or options.only else RESULTS)
     if output is None:
         sys.stdout.write(page)

@@ -123,16 +123,16 @@ def made(scratch: Path, n_gigabytes: int) -> list[str]:
     return list(map(str, paths))
 
 
-def trained(sources: list[str], model: Path, *options: str) -> Cost:
+def measure_training(sources: list[str], model: Path, *options: str) -> Cost:
     """What it costs to train from these files."""
     return measure([Step((*NBTEXT, "train", *sources, "-o", str(model), "-q", "-j", str(JOBS), *options))])
 
 
 def learned(model: Path) -> tuple[int, int]:
     """Features of a model, and bytes of its vocabulary and statistics in the form in which they travel."""
-    tally = plain_counts(load_model(str(model)).counts_)
-    arrays = [*tally["vocabulary"].values(), *tally["statistics"].values()]
-    return len(tally["vocabulary"]["offsets"]) - 1, sum(array.nbytes for array in arrays)
+    counts = plain_counts(load_model(str(model)).counts_)
+    arrays = [*counts["vocabulary"].values(), *counts["statistics"].values()]
+    return len(counts["vocabulary"]["offsets"]) - 1, sum(array.nbytes for array in arrays)
 
 
 def say(line: str) -> None:
@@ -152,7 +152,7 @@ def main(*arguments: str) -> None:
         say("   GB   CPU s  CPU s/GB   wall s  peak MiB   features  statistics MiB  model MiB")
         for size in wanted:
             model = scratch / "model"
-            cost = trained(paths[:size], model)
+            cost = measure_training(paths[:size], model)
             n_features, n_bytes = learned(model)
             per_gigabyte.append(cost.cpu / size)
             features.append(n_features)
@@ -190,7 +190,7 @@ def summary(sizes: list[int], per_gigabyte: list[float], features: list[int]) ->
 def by_workers(sources: list[str], model: Path, here: Cost) -> None:
     """Train by Dask's workers on this machine, and compare."""
     other = model.with_name("by-workers")
-    cost = trained(sources, other, "--cluster", "local")
+    cost = measure_training(sources, other, "--cluster", "local")
     same = "the same bytes" if filecmp.cmp(model, other, shallow=False) else "OTHER BYTES"
     say(
         f"      by {JOBS} Dask workers: {same}, {cost.cpu:.1f} CPU s ({cost.cpu / here.cpu - 1:+.0%}), "
@@ -230,11 +230,11 @@ def of_shards(sources: list[str]) -> None:
     source, counting = open_source(sources, InputSettings()), CountingTask(FeatureSettings(), SAMPLE_SIZE)
     corpora, begin = [], time.process_time()
     for shard in source.shards(MAX_BYTES)[:2]:
-        tally = plain_counts(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))
-        size = sum(array.nbytes for array in (*tally["vocabulary"].values(), *tally["statistics"].values()))
-        sampled = sum(array.nbytes for array in tally["sample"].values())
+        counts = plain_counts(counting.count(open_shard(shard, source.settings).blocks(), lambda *_: None))
+        size = sum(array.nbytes for array in (*counts["vocabulary"].values(), *counts["statistics"].values()))
+        sampled = sum(array.nbytes for array in counts["sample"].values())
         taken, begin = time.process_time() - begin, time.process_time()
-        corpora.append(tally)
+        corpora.append(counts)
         say(
             f"a shard of {MAX_BYTES / MEBIBYTE:.0f} MiB: {taken:.2f} CPU s, {size / MEBIBYTE:.1f} MiB of statistics, "
             f"{sampled / MEBIBYTE:.1f} MiB of its sample"

@@ -1,4 +1,4 @@
-"""The results as Markdown: first the bars, then a table for each job."""
+"""The results as Markdown: first the thresholds, then a table for each job."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ def document(results: Sequence[JobResult], conditions: Mapping[str, str], missin
         "![Wall times](speed.svg)",
         "\n".join(f"* {name}: {value}" for name, value in conditions.items()),
         *([f"Not installable here: {absent}."] if absent else []),
-        "## The bars",
-        bars_table(results),
+        "## The thresholds",
+        thresholds_table(results),
         *(part for result in results for part in (f"## {result.job.title}", job_table(result))),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def bars_table(results: Iterable[JobResult]) -> str:
-    """Each bar with what was measured."""
+def thresholds_table(results: Iterable[JobResult]) -> str:
+    """Each threshold with what was measured."""
     return markdown(
-        ("job", "who : against whom", "quantity", "measured", "bar", ""),
+        ("job", "who : against whom", "quantity", "measured", "threshold", ""),
         [
             (
                 result.job.title.split(":")[0],
-                f"{bar.contestant} : {bar.peer}",
-                QUANTITIES[bar.quantity],
+                f"{threshold.program} : {threshold.peer}",
+                QUANTITIES[threshold.quantity],
                 ratio_text(ratio),
-                ("≥ " if bar.quantity == "accuracy" else "≤ ") + ratio_text(bar.limit),
-                "—" if ratio is None else "reached" if result.is_reached(bar) else "**missed**",
+                ("≥ " if threshold.quantity == "accuracy" else "≤ ") + ratio_text(threshold.limit),
+                "—" if ratio is None else "reached" if result.is_met(threshold) else "**missed**",
             )
             for result in results
-            for bar in result.job.bars
-            for ratio in (result.ratio(bar),)
+            for threshold in result.job.thresholds
+            for ratio in (result.ratio(threshold),)
         ],
     )
 
 
 def job_table(result: JobResult) -> str:
-    """What each contestant took. The last column is its wall time as a multiple of the first contestant's."""
+    """What each program took. The last column is its wall time as a multiple of the first program's."""
     first = result.rows[0]
     return markdown(
         ("", "wall", "CPU", "peak memory", "model file", "accuracy", f"× {first.name}", "command"),

@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 sys.path.append(str(Path(__file__).parent))
-chart, contestants, jobs, judging, material, measuring, outcome, table = map(
+chart, programs, jobs, scoring, material, measuring, models, outcome, table = map(
     importlib.import_module,
-    ("chart", "contestants", "jobs", "judging", "material", "measuring", "outcome", "table"),
+    ("chart", "programs", "jobs", "scoring", "material", "measuring", "models", "outcome", "table"),
 )
 CONDITIONS = {"date": "2026-01-01", "machine": "an abacus"}
 
@@ -26,15 +26,31 @@ def python(code: str) -> Any:
 
 def example() -> Any:
     """A job in which nbtext takes a tenth of the time, and too large a model."""
-    bars = (jobs.Bar("wall", "peer", 1 / 8), jobs.Bar("model", "peer", 1 / 3), jobs.Bar("accuracy", "gone", 1.0))
+    thresholds = (
+        jobs.Threshold("wall", "peer", 1 / 8),
+        jobs.Threshold("model", "peer", 1 / 3),
+        jobs.Threshold("accuracy", "gone", 1.0),
+    )
     names = ("nbtext", "peer", "gone")
-    job = jobs.Job("A job", tuple(contestants.other(name, "true") for name in names), bars)
+    job = jobs.Job("A job", tuple(programs.other(name, "true") for name in names), thresholds)
     rows = (
         outcome.Row("nbtext", "a", measuring.Cost(0.1, 0.15, 50_000_000), model_size=40, accuracy=0.9),
         outcome.Row("peer", "b", measuring.Cost(1.0, 1.0, 900_000_000), model_size=100, accuracy=0.8),
         outcome.Row("gone", "c", problem="not installable here: no package"),
     )
     return outcome.JobResult(job, rows)
+
+
+def test_frontier() -> None:
+    """The frontier is what no other program beats in time and accuracy; slower and worse ones are not in it."""
+    figures = {"fast": (1, 0.7), "worse": (2, 0.6), "equal": (3, 0.7), "good": (4, 0.8), "slow": (9, 0.75)}
+    rows = [outcome.Row(name, name, measuring.Cost(wall), accuracy=right) for name, (wall, right) in figures.items()]
+    rows.append(outcome.Row("failed", "failed", problem="failed"))
+    assert [row.name for row in models.select_frontier(rows)] == ["fast", "good"]
+    result = outcome.JobResult(jobs.Job("Corpus", ()), tuple(rows))
+    assert "Frontier, from fast to accurate: fast, good." in models.format_page([result], CONDITIONS, "Medians.")
+    drawn = ElementTree.fromstring(models.format_chart([result], CONDITIONS))
+    assert len(drawn.findall("{*}circle")) == len(figures)
 
 
 def test_sleep_takes_wall_time_only() -> None:
@@ -66,12 +82,12 @@ def test_input_and_output(tmp_path: Path) -> None:
 
 
 def test_failure_is_told() -> None:
-    """A process that fails stops the measurement, with what it said; the other contestants go on."""
+    """A process that fails stops the measurement, with what it said; the other programs go on."""
     broken = python("raise SystemExit('no such luck')")
     with pytest.raises(measuring.StepFailedError, match="exit status 1\nno such luck"):
         measuring.measure([broken])
     order: list[str] = []
-    results = measuring.interleaved(
+    results = measuring.measure_in_turns(
         {"a": [measuring.Step(("true",))], "broken": [broken], "b": [measuring.Step(("true",))]},
         rounds=2,
         on_cost=lambda name, _: order.append(name),
@@ -81,8 +97,8 @@ def test_failure_is_told() -> None:
 
 
 def test_bars_are_judged() -> None:
-    """The table of bars has the ratio to the peer, the bar, and whether it was reached."""
-    assert table.bars_table([example()]).splitlines()[2:] == [
+    """The table of thresholds has the ratio to the peer, the threshold, and whether it was reached."""
+    assert table.thresholds_table([example()]).splitlines()[2:] == [
         "| A job | nbtext : peer | wall time | 1/10 | ≤ 1/8 | reached |",
         "| A job | nbtext : peer | model file | 1/2.5 | ≤ 1/3 | **missed** |",
         "| A job | nbtext : gone | accuracy | — | ≥ 1 | — |",
@@ -90,7 +106,7 @@ def test_bars_are_judged() -> None:
 
 
 def test_page_and_chart_render() -> None:
-    """The page has a row for each contestant, the chart a bar for each that could be run."""
+    """The page has a row for each program, the chart a threshold for each that could be run."""
     page = table.document([example()], CONDITIONS, {"gone": "no package"}, "Medians.")
     assert "| peer | 1.00 s | 1.00 s | 900 MB | 0.0001 MB | 0.8000 | 10.00 | `b` |" in page
     assert "| gone | not installable here: no package |" in page
@@ -120,7 +136,7 @@ def test_repetition_is_of_distinct_documents(tmp_path: Path) -> None:
 
 
 def test_answers_are_judged_by_the_folder(tmp_path: Path) -> None:
-    """A table of answers is right where the label is the folder that the document lies in."""
-    answers = tmp_path / "answers.tsv"
-    answers.write_text(f"{tmp_path}/spam/1\tspam\t0.9\n{tmp_path}/ham/x/2\tspam\t0.6\n")
-    assert judging.of_table(answers, tmp_path) == 0.5
+    """A table of predictions is right where the label is the folder that the document lies in."""
+    predictions = tmp_path / "predictions.tsv"
+    predictions.write_text(f"{tmp_path}/spam/1\tspam\t0.9\n{tmp_path}/ham/x/2\tspam\t0.6\n")
+    assert scoring.accuracy_of_table(predictions, tmp_path) == 0.5

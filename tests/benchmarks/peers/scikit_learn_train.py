@@ -1,7 +1,8 @@
 """What people write today: texts in, counts, multinomial Naive Bayes, a model file out.
 
-    python scikit_learn_train.py SOURCE MODEL [--ngrams 1,2]
+    python scikit_learn_train.py SOURCE MODEL [--ngrams 1,2] [--model linear-svm]
 
+--model linear-svm is TF-IDF with logarithmic counts, and a linear support vector machine, which LIBLINEAR fits.
 SOURCE is a directory of folders of files, or a JSONL file.
 """
 
@@ -13,9 +14,10 @@ from pathlib import Path
 import joblib
 from reading import lines_of
 from sklearn.datasets import load_files
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 
 def main() -> None:
@@ -23,9 +25,14 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--ngrams", default="1,1")
+    parser.add_argument("--model", choices=("naive-bayes", "linear-svm"), default="naive-bayes")
     options = parser.parse_args()
     shortest, longest = map(int, options.ngrams.split(","))
-    model = make_pipeline(CountVectorizer(decode_error="replace", ngram_range=(shortest, longest)), MultinomialNB())
+    shared = {"decode_error": "replace", "ngram_range": (shortest, longest)}
+    if options.model == "linear-svm":
+        model = make_pipeline(TfidfVectorizer(sublinear_tf=True, **shared), LinearSVC())
+    else:
+        model = make_pipeline(CountVectorizer(**shared), MultinomialNB())
     if options.source.is_dir():
         read = load_files(options.source)
         model.fit(read.data, [read.target_names[number] for number in read.target])

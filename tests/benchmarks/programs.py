@@ -1,6 +1,6 @@
 """The programs that are measured, each with the commands by which it trains and predicts.
 
-Every contestant gets a folder of its own in the scratch folder, for its model and whatever else it writes.
+Every program gets a folder of its own in the scratch folder, for its model and whatever else it writes.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from judging import Judge, of_bogofilter, of_lines, of_table
 from measuring import Step
+from scoring import Scoring, accuracy_of_bogofilter, accuracy_of_lines, accuracy_of_table
 
 PEERS = Path(__file__).resolve().parent / "peers"
 PEERS_PYTHON = PEERS / ".venv" / "bin" / "python"
@@ -22,15 +22,15 @@ NBTEXT = (str(SCRIPT),) if SCRIPT.exists() else (PYTHON, "-m", "nbtext")
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Program:
     """One row of a job's table.
 
-    name     as the bars and the table call it
+    name     as the thresholds and the table call it
     shown    its command, as people would type it
     steps    the processes of one round, measured together
     prepare  what runs once before the first round
     model    the file whose size is reported after the last round
-    judge    says how accurate the model is, after the last round
+    scoring    says how accurate the model is, after the last round
     missing  why the program cannot be run here; None: it can
     """
 
@@ -39,15 +39,15 @@ class Contestant:
     steps: tuple[Step, ...]
     prepare: tuple[Step, ...] = ()
     model: Path | None = None
-    judge: Judge | None = None
+    scoring: Scoring | None = None
     missing: str | None = None
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to train on and, where there is one, what to be judged by.
+    """What to train on and, where there is one, what to evaluate on.
 
-    folder   for the contestants' files
+    folder   for the programs' files
     training, test  a directory of labels or a JSONL file
     shown    the name of `training`, without the way there
     options  of nbtext and of the scikit-learn script, which have the same: --ngrams 1,2
@@ -60,7 +60,7 @@ class Task:
     options: tuple[str, ...] = ()
 
     def place(self, name: str) -> Path:
-        """A contestant's own folder."""
+        """A program's own folder."""
         path = self.folder / name
         path.mkdir(parents=True, exist_ok=True)
         return path
@@ -71,134 +71,145 @@ def command(*words: object, stdin: bytes | None = None, stdout: Path | None = No
     return Step(tuple(map(str, words)), stdin, stdout, counts)
 
 
-def missing(program: str) -> str | None:
+def reason_missing(program: str) -> str | None:
     """Why a peer cannot be run here; None where it can."""
     if shutil.which(program) or list(PEERS.glob(f".venv/lib/python*/site-packages/{program}")):
         return None
-    return missing_peers().get(program, "run tests/benchmarks/peers/install.sh")
+    return read_missing_peers().get(program, "run tests/benchmarks/peers/install.sh")
 
 
-def missing_peers() -> dict[str, str]:
+def read_missing_peers() -> dict[str, str]:
     """What peers/install.sh could not install, and why."""
     notes = PEERS / ".venv" / "missing.tsv"
     lines = notes.read_text().splitlines() if notes.exists() else []
     return dict(tuple(line.split("\t", 1)) for line in lines)
 
 
-def other(name: str, *words: object) -> Contestant:
+def other(name: str, *words: object) -> Program:
     """A command to compare with, which leaves nothing behind."""
-    return Contestant(name, name, (command(*words),))
+    return Program(name, name, (command(*words),))
 
 
-def nbtext(task: Task, *more: str) -> Contestant:
+def nbtext(task: Task, *more: str) -> Program:
     """nbtext, as it is installed beside this Python, with more options than the task has."""
     name = " ".join(("nbtext", *more))
     options = (*task.options, *more)
     place = task.place(name)
-    model, answers = place / "model.joblib", place / "answers.tsv"
-    return Contestant(
+    model, predictions = place / "model.joblib", place / "predictions.tsv"
+    return Program(
         name,
         " ".join(("nbtext train", task.shown, "-o model.joblib", *options)),
         (command(*NBTEXT, "train", task.training, "-o", model, *options),),
         model=model,
-        judge=_tabular(task.test, answers, command(*NBTEXT, "predict", task.test, "-m", model, stdout=answers)),
+        scoring=_scoring_of_table(
+            task.test, predictions, command(*NBTEXT, "predict", task.test, "-m", model, stdout=predictions)
+        ),
     )
 
 
-def scikit_learn(task: Task) -> Contestant:
-    """The script of load_files, CountVectorizer, MultinomialNB and joblib.dump."""
-    place = task.place("scikit-learn")
-    model, answers = place / "model.joblib", place / "answers.tsv"
-    predict = command(PYTHON, PEERS / "scikit_learn_predict.py", task.test, model, stdout=answers)
-    return Contestant(
-        "scikit-learn",
-        " ".join(("scikit_learn_train.py", task.shown, *task.options)),
-        (command(PYTHON, PEERS / "scikit_learn_train.py", task.training, model, *task.options),),
+def scikit_learn(task: Task, *more: str, name: str = "scikit-learn") -> Program:
+    """The script of load_files, a vectorizer, a model and joblib.dump."""
+    place = task.place(name)
+    model, predictions = place / "model.joblib", place / "predictions.tsv"
+    predict = command(PYTHON, PEERS / "scikit_learn_predict.py", task.test, model, stdout=predictions)
+    options = (*task.options, *more)
+    return Program(
+        name,
+        " ".join(("scikit_learn_train.py", task.shown, *options)),
+        (command(PYTHON, PEERS / "scikit_learn_train.py", task.training, model, *options),),
         model=model,
-        judge=_tabular(task.test, answers, predict),
+        scoring=_scoring_of_table(task.test, predictions, predict),
     )
 
 
-def _tabular(test: Path | None, answers: Path, predict: Step) -> Judge | None:
-    return Judge((predict,), lambda: of_table(answers, test)) if test is not None else None
+def _scoring_of_table(test: Path | None, predictions: Path, predict: Step) -> Scoring | None:
+    return Scoring((predict,), lambda: accuracy_of_table(predictions, test)) if test is not None else None
 
 
-def fasttext(task: Task) -> Contestant:
+def fasttext(task: Task) -> Program:
     """fastText with its tutorial's settings; by its defaults (5 epochs at a rate of 0.1) it learns next to nothing."""
     place = task.place("fasttext")
-    lines, answers, asked = place / "training.txt", place / "answers.txt", place / "test.txt"
+    lines, predictions, test_lines = place / "training.txt", place / "predictions.txt", place / "test.txt"
     settings = ("-lr", "1.0", "-epoch", "25", "-thread", str(len(os.sched_getaffinity(0))))
     train = ("fasttext", "supervised", "-input", lines, "-output", place / "model", *settings)
-    predict = command("fasttext", "predict", place / "model.bin", asked, stdout=answers)
-    return Contestant(
+    predict = command("fasttext", "predict", place / "model.bin", test_lines, stdout=predictions)
+    return Program(
         "fastText",
         f"convert.py {task.shown} && fasttext supervised {' '.join(settings)}",
-        (_converted(task.training, lines, place, "fasttext", "--training"), command(*train)),
+        (_convert(task.training, lines, place, "fasttext", "--training"), command(*train)),
         model=place / "model.bin",
-        judge=_linewise(task.test, answers, asked, place, "fasttext", predict),
-        missing=missing("fasttext"),
+        scoring=_scoring_of_lines(task.test, predictions, test_lines, place, "fasttext", predict),
+        missing=reason_missing("fasttext"),
     )
 
 
-def vowpal_wabbit(task: Task) -> Contestant:
+def vowpal_wabbit(task: Task) -> Program:
     """Vowpal Wabbit in one pass, one label against all others, by its default loss."""
     place = task.place("vw")
-    lines, answers, asked, model = (place / name for name in ("training.txt", "answers.txt", "test.txt", "model.vw"))
+    lines, predictions, test_lines, model = (
+        place / name for name in ("training.txt", "predictions.txt", "test.txt", "model.vw")
+    )
     settings = ("--oaa", len(os.listdir(task.training)), "-b", 20, "--quiet")
     train = (PEERS_PYTHON, "-m", "vowpalwabbit", "-d", lines, "-f", model, *settings)
-    predict = (PEERS_PYTHON, "-m", "vowpalwabbit", "-t", "-i", model, "-d", asked, "-p", answers, "--quiet")
-    return Contestant(
+    predict = (PEERS_PYTHON, "-m", "vowpalwabbit", "-t", "-i", model, "-d", test_lines, "-p", predictions, "--quiet")
+    return Program(
         "Vowpal Wabbit",
         f"convert.py {task.shown} && vw {' '.join(map(str, settings))}",
-        (_converted(task.training, lines, place, "vw", "--training"), command(*train)),
+        (_convert(task.training, lines, place, "vw", "--training"), command(*train)),
         model=model,
-        judge=_linewise(task.test, answers, asked, place, "vw", command(*predict)),
-        missing=missing("vowpalwabbit"),
+        scoring=_scoring_of_lines(task.test, predictions, test_lines, place, "vw", command(*predict)),
+        missing=reason_missing("vowpalwabbit"),
     )
 
 
-def _converted(source: Path, lines: Path, place: Path, form: str, *flags: str) -> Step:
+def _convert(source: Path, lines: Path, place: Path, form: str, *flags: str) -> Step:
     return command(PYTHON, PEERS / "convert.py", source, lines, place / "labels.txt", "--to", form, *flags)
 
 
-def _linewise(test: Path | None, answers: Path, asked: Path, place: Path, form: str, predict: Step) -> Judge | None:
+def _scoring_of_lines(
+    test: Path | None, predictions: Path, test_lines: Path, place: Path, form: str, predict: Step
+) -> Scoring | None:
     if test is None:
         return None
-    return Judge((_converted(test, asked, place, form), predict), lambda: of_lines(answers, asked))
+    return Scoring(
+        (_convert(test, test_lines, place, form), predict), lambda: accuracy_of_lines(predictions, test_lines)
+    )
 
 
-def bogofilter(task: Task, *, spam: str) -> Contestant:
+def bogofilter(task: Task, *, spam: str) -> Program:
     """bogofilter, for which one label is spam and every other ham."""
     place = task.place("bogofilter")
-    words, answers = place / "words", place / "answers.txt"
+    words, predictions = place / "words", place / "predictions.txt"
     groups = {label: sorted((task.training / label).iterdir()) for label in os.listdir(task.training)}
     learn = [
         command("bogofilter", "-d", words, "-s" if label == spam else "-n", "-B", *folders)
         for label, folders in sorted(groups.items())
     ]
-    asked = sorted(task.test.glob("*/*")) if task.test is not None else []
-    predict = command("bogofilter", "-d", words, "-e", "-v", "-B", *asked, stdout=answers)
+    test_lines = sorted(task.test.glob("*/*")) if task.test is not None else []
+    predict = command("bogofilter", "-d", words, "-e", "-v", "-B", *test_lines, stdout=predictions)
     clean = command("sh", "-c", 'rm -rf "$0" && mkdir "$0"', words, counts=False)
-    return Contestant(
+    return Program(
         "bogofilter",
         f"bogofilter -s -B {task.shown}/{spam} && bogofilter -n -B ...",
         (clean, *learn),
         model=words / "wordlist.db",
-        judge=Judge((predict,), lambda: of_bogofilter(answers, task.test, spam)) if task.test is not None else None,
-        missing=missing("bogofilter"),
+        scoring=Scoring((predict,), lambda: accuracy_of_bogofilter(predictions, task.test, spam))
+        if task.test is not None
+        else None,
+        missing=reason_missing("bogofilter"),
     )
 
 
-def predicting(contestant: Contestant, shown: str) -> Contestant:
+def predicting(program: Program, shown: str) -> Program:
     """The same program measured at answering the test half, with a model trained beforehand."""
-    judge = contestant.judge
-    if judge is None:
-        raise ValueError(f"{contestant.name} has nothing to predict")
+    scoring = program.scoring
+    if scoring is None:
+        raise ValueError(f"{program.name} has nothing to predict")
     return replace(
-        contestant,
+        program,
         shown=shown,
-        steps=judge.steps,
-        prepare=contestant.steps,
+        steps=scoring.steps,
+        prepare=program.steps,
         model=None,
-        judge=Judge((), judge.accuracy),
+        scoring=Scoring((), scoring.accuracy),
     )
