@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
@@ -38,6 +39,19 @@ ROUTES = {  # path: method and endpoint of the service
     "/readyz": ("GET", "readyz"),
     "/metrics": ("GET", "metrics"),
     "/openapi.json": ("GET", "openapi"),
+}
+PAGE = {  # path: file of the page and its type
+    "/": ("index.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+    "/csv.js": ("csv.js", "text/javascript"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
 }
 
 
@@ -81,10 +95,11 @@ class Service:
             for path, (method, name) in ROUTES.items()
             if path != PREDICT_PATH
         ]
+        routes += [Route(path, _page_endpoint(*file), name=path) for path, file in PAGE.items()]
         paths = Paths(
             direct={PREDICT_PATH: self.predict},
             routes={route.endpoint: route.path for route in routes},
-            open=frozenset({"/healthz", "/readyz", "/openapi.json"}),
+            open=frozenset({"/healthz", "/readyz", "/openapi.json", *PAGE}),
             free=frozenset({"/healthz", "/readyz", "/metrics"}),
         )
         starlette = Starlette(routes=routes, exception_handlers={HTTPException: _answer_error})
@@ -162,7 +177,7 @@ class Service:
 
         def work() -> tuple[bytes, int]:
             batch = parse_documents(body, kind, charset, settings, most).batch
-            return feedback_lines(batch, model, new_labels=new_labels), len(batch)
+            return feedback_lines(batch, model, settings, new_labels=new_labels), len(batch)
 
         lines, number = await self._batcher.run(work)
         feedback = self._feedback[slot.file.name]
@@ -199,6 +214,16 @@ class Service:
             self._metrics.loaded.labels(name).set(slot.current.loaded_at)
         self._metrics.active.set(self.app.n_active)
         return Response(self._metrics.text(), media_type=METRICS_TYPE)
+
+
+def _page_endpoint(name: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a file of the page."""
+    content = (files("nbtext.serve") / "page" / name).read_bytes()
+
+    async def answer(request: Request) -> Response:
+        return Response(content, headers=PAGE_HEADERS, media_type=media_type)
+
+    return answer
 
 
 def _explain(explanation: Explanation, n_features: int | None, locate: Locator | None) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_J
     if len(jobs) > 1:
         try:
             batch = _join([job.documents.batch for job in jobs])
-            records = iter(prediction_records(predict(model, batch, decisions)))
+            records = iter(prediction_records(predict(model, batch, decisions), decisions.top_k))
             return [
                 job.documents.encode([next(records) for _ in range(len(job.documents.batch))])
                 for job in jobs
@@ -146,7 +146,7 @@ def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_J
             return [result for job in jobs for result in _predict_jobs(model, decisions, [job])]
     documents = jobs[0].documents
     try:
-        return [documents.encode(prediction_records(predict(model, documents.batch, decisions)))]
+        return [documents.encode(prediction_records(predict(model, documents.batch, decisions), decisions.top_k))]
     except Exception as error:
         return [error]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 
-from nbtext.documents.batch import Batch, BatchBuilder
+from nbtext.documents.batch import Batch, BatchBuilder, join_fields
 from nbtext.documents.blocks import LineBlock
 from nbtext.documents.decoding import Encoding
 from nbtext.documents.jsonl import add_record, decoder, parse_jsonl
@@ -69,17 +70,18 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: InputSetting
     if kind == TEXT:
         return Documents(_parse_text(body, charset, settings), encode_object)
     if kind == JSONL:
-        batch = parse_lines(LineBlock(body, 1, len(body)), settings)
+        block = LineBlock(body, 1, len(body))
+        batch = parse_lines(block, settings_of_lines(block, settings))
         _check_number(len(batch), most)
         return Documents(batch, encode_lines)
     value = loads(body)
     if not isinstance(value, list):
-        batch = _parse_items([value], settings)
+        batch = _parse_items([value], _settings_of([value], settings))
         if batch.problems:
             raise HTTPException(400, batch.problems[0].what)
         return Documents(batch, encode_object)
     _check_number(len(value), most)
-    return Documents(_parse_items(value, settings), encode_array)
+    return Documents(_parse_items(value, _settings_of(value, settings)), encode_array)
 
 
 def _check_number(number: int, most: int) -> None:
@@ -88,13 +90,35 @@ def _check_number(number: int, most: int) -> None:
 
 
 def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:
-    if len(settings.text_field) > 1:
+    if settings.separate_fields:
         raise HTTPException(415, f"the model needs JSON with the keys {', '.join(settings.text_field)}")
     try:
         text = body.decode(charset, "replace")
     except (LookupError, ValueError):
         raise HTTPException(415, "the character set is not known") from None
     return Batch(["1"], ([text],), [None])
+
+
+def _settings_of(items: list[Any], settings: InputSettings) -> InputSettings:
+    """Return the settings, with the key `text` where the first item is a text or has no other key of a text.
+
+    So `text` is the whole text for any model whose fields are not kept separate.
+    """
+    first = items[0] if items else None
+    is_whole = isinstance(first, str) or (
+        isinstance(first, dict) and "text" in first and not any(name in first for name in settings.text_field)
+    )
+    return replace(settings, text_field=("text",)) if is_whole and not settings.separate_fields else settings
+
+
+def settings_of_lines(block: LineBlock, settings: InputSettings) -> InputSettings:
+    """Return the settings, with the key `text` where the first line has no other key of a text."""
+    if settings.text_field == ("text",) or settings.separate_fields:
+        return settings
+    try:
+        return _settings_of([loads(block.data.lstrip().split(b"\n", 1)[0])], settings)
+    except HTTPException:
+        return settings
 
 
 def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
@@ -117,7 +141,7 @@ def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | N
     if set(map(type, items)) != {dict}:
         return None
     try:
-        columns = tuple([item[name] for item in items] for name in settings.text_field)
+        columns = [[item[name] for item in items] for name in settings.text_field]
     except KeyError:
         return None
     ids = [item.get(settings.id_field) for item in items]
@@ -126,7 +150,8 @@ def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | N
         return None
     if not PLAIN_NAMES.issuperset(map(type, labels)):
         return None
-    return Batch([identity or str(number) for number, identity in enumerate(ids, 1)], columns, labels)
+    names = [identity or str(number) for number, identity in enumerate(ids, 1)]
+    return Batch(names, join_fields(columns, settings), labels)
 
 
 def _with_numbers_as_text(item: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
 from nbtext.output import BINARY, lock_descriptor
 from nbtext.serve.bodies import dumps, loads
@@ -21,8 +22,10 @@ from nbtext.serve.models import ServedModel
 TAIL = 1 << 16  # bytes that are read at once to find the last line
 
 
-def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> bytes:
-    """Return labeled documents as JSON lines that `nbtext update` reads.
+def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *, new_labels: bool) -> bytes:
+    """Return labeled documents as JSON lines that `nbtext update` reads: with the keys of the model's rows.
+
+    The first of several fields that are joined has the whole text.
 
     Raises
     ------
@@ -30,8 +33,8 @@ def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> byt
         400: a document has no text or no label, or the model does not know the label.
     """
     time = datetime.now(UTC).isoformat(timespec="seconds")
-    names = model.fitted.feature_settings.fields or ("text",)
-    lines = []
+    first, lines = settings.text_field[0], []
+    empty = dict.fromkeys(settings.text_field, "")
     for row, label in enumerate(batch.labels):
         where = f"document {row + 1}: " if len(batch) > 1 else ""
         if (problem := batch.problems.get(row)) is not None:
@@ -44,8 +47,11 @@ def feedback_lines(batch: Batch, model: ServedModel, *, new_labels: bool) -> byt
                 model.fitted.class_of(label)
         except NbtextError as error:
             raise HTTPException(400, f"{where}{error}") from None
-        texts = dict(zip(names, (column[row] for column in batch.columns), strict=True))
-        lines.append(dumps({"id": batch.ids[row], **texts, "label": label, "time": time}) + b"\n")
+        texts = [column[row] for column in batch.columns]
+        fields = dict(zip(settings.text_field, texts, strict=True)) if settings.separate_fields else {first: texts[0]}
+        lines.append(
+            dumps({"id": batch.ids[row], **empty, **fields, settings.label_field: label, "time": time}) + b"\n"
+        )
     return b"".join(lines)
 
 

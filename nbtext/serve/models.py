@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nbtext.artifact.model import load_model
-from nbtext.documents.settings import InputSettings
+from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.errors import ArtifactError, NbtextError
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer
@@ -58,10 +58,19 @@ class ServedModel:
 
 
 def input_settings_of(model: FittedModel, max_document_bytes: int) -> InputSettings:
-    """Return how documents are read for a model: their text is in the key `text`, or in the fields of the model."""
+    """Return how documents are read for a model: by the keys of the rows that it was trained on.
+
+    They are `text` and `label` if it was trained on other documents, or on columns without names.
+    """
+    known = model.input
+    if known.unit != "row" or any(name.isdecimal() for name in (*known.text_field, known.label_field)):
+        known = ModelInput()
     fields = model.feature_settings.fields
     return InputSettings(
-        text_field=fields or ("text",), separate_fields=bool(fields), max_document_bytes=max_document_bytes
+        text_field=fields or known.text_field,
+        label_field=known.label_field,
+        separate_fields=bool(fields),
+        max_document_bytes=max_document_bytes,
     )
 
 

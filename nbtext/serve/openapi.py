@@ -29,6 +29,7 @@ def describe() -> Schema:
         model,
         _parameter("min_probability", "Abstain below this probability.", PROBABILITY),
         _parameter("coverage", "Add a prediction set that holds the true label this often.", PROBABILITY),
+        _parameter("top_k", "Number of labels in `scores`; all by default.", {"type": "integer", "minimum": 1}),
         _parameter("explain", "Add the features with the largest contributions.", {"type": "integer", "minimum": 1}),
     ]
     explain = [

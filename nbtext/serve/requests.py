@@ -42,7 +42,7 @@ class Options:
 
 
 DEFAULT = Options()
-PREDICT = frozenset({"model", "min_probability", "coverage", "explain"})
+PREDICT = frozenset({"model", "min_probability", "coverage", "explain", "top_k"})
 EXPLAIN = frozenset({"model", "label", "against", "features", "marks"})
 
 
@@ -66,6 +66,7 @@ def parse_options(query: bytes, known: frozenset[str]) -> Options:
             min_probability=_number(values, "min_probability"),
             coverage=_number(values, "coverage"),
             explain=_count(values, "explain"),
+            top_k=_count(values, "top_k"),
         )
     except SettingsError as error:
         raise HTTPException(400, str(error)) from None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from functools import partial
 from typing import BinaryIO
 
 from starlette.types import Receive, Scope, Send
 
 from nbtext.model.settings import DecisionSettings
 from nbtext.serve.batching import Batcher
-from nbtext.serve.bodies import JSONL, Documents, LineSplitter, encode_lines, parse_lines
+from nbtext.serve.bodies import JSONL, Documents, LineSplitter, encode_lines, parse_lines, settings_of_lines
 from nbtext.serve.guard import DEADLINE, USAGE, Deadline
 from nbtext.serve.models import ServedModel
 from nbtext.serve.monitoring import Usage
@@ -95,9 +96,13 @@ async def predict_stream(
     running: asyncio.Queue[asyncio.Task[bytes] | None] = asyncio.Queue(AHEAD)
 
     async def read(tasks: asyncio.TaskGroup) -> None:
+        nonlocal settings
+        is_first = True
         async for data, is_last in read_chunks(scope, receive):
             for block in splitter.feed(data, is_last=is_last):
-                batch = await batcher.run(lambda block=block: parse_lines(block, settings))  # type: ignore[misc]
+                settings = settings_of_lines(block, settings) if is_first else settings
+                is_first = False
+                batch = await batcher.run(partial(parse_lines, block, settings))
                 usage.n_documents += len(batch)
                 if len(batch):
                     await running.put(

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -113,7 +114,7 @@ def test_bad_bodies(service: Running, body: bytes, headers: dict[str, str], stat
     ("query", "status", "message"),
     [
         ("model=unknown", 404, "there is no model 'unknown'; there are letters"),
-        ("modle=letters", 400, "there is no option 'modle'; there are coverage, explain"),
+        ("modle=letters", 400, "there is no option 'modle'; there are coverage, explain, "),
         ("min_probability=x", 400, "min_probability is 'x', expected a number"),
         ("min_probability=nan", 400, "min_probability: "),
         ("coverage=2", 400, "coverage: 2 is not between 0 and 1"),
@@ -137,6 +138,8 @@ def test_decisions(service: Running) -> None:
     assert sure["label"] is None and "below 0.999" in sure["reason"]
     sets = service.post("/v1/predict?coverage=0.99", document).value
     assert set(sets["labels"]) <= set(sets["scores"]) and len(sets["labels"]) > 1
+    top = service.post("/v1/predict?top_k=2", document).value["scores"]
+    assert list(top) == sorted(sets["scores"], key=sets["scores"].get, reverse=True)[:2]
     words = service.post("/v1/predict?explain=2&model=letters", document).value["explanation"]
     assert [each["feature"] for each in words] == ["bins", "street"]
 
@@ -153,6 +156,36 @@ def test_fields(start: Start, tmp_path: Path) -> None:
     assert service.post("/v1/predict", {"subject": "blue"}).status == 400
     assert service.post("/v1/predict", "red", content_type="text/plain").status == 415
     assert service.get("/v1/models").value["models"][0]["fields"] == ["subject", "body"]
+
+
+def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
+    """Rows are taken as the model was trained on them; `text` is the whole text of fields that are joined."""
+    (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
+    subprocess.run(
+        [sys.executable, "-m", "nbtext", "train", "t.csv", "--text-field", "subject,body", "--label-field", "queue",
+         "-q", "-o", "joined.joblib"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
+    )  # fmt: skip
+    service = start("-m", tmp_path / "joined.joblib", "--feedback-dir", tmp_path, "--learn")
+    row = {"subject": "blue", "body": "boat"}
+    expected = service.post("/v1/predict", row).value
+    assert expected["label"] == "b"
+    for body in ({"text": "blue\nboat"}, [{"text": "blue boat"}], ["blue boat"]):
+        answer = service.post("/v1/predict", body).value
+        assert (answer[0] if isinstance(answer, list) else answer) == expected
+    for line in (row, {"text": "blue boat"}):
+        assert service.post("/v1/predict", json.dumps(line), **JSONL).lines == [expected]
+    assert service.post("/v1/predict", "blue boat", content_type="text/plain").value == expected
+    for body in ({"text": "green", "queue": "b"}, {"subject": "green", "body": "green", "queue": "b"}):
+        assert service.post("/v1/models/joined/feedback", body).value == {"stored": 1}
+    before = (tmp_path / "joined.joblib").read_bytes()
+    end = time.monotonic() + 30
+    while (tmp_path / "joined.joblib").read_bytes() == before and time.monotonic() < end:
+        time.sleep(0.1)
+    shown = subprocess.run(
+        [sys.executable, "-m", "nbtext", "inspect", "joined.joblib", "--to", "json"], cwd=tmp_path, check=True,
+        capture_output=True, env={**os.environ, "PYTHONPATH": str(TOP)},
+    )  # fmt: skip
+    assert b"green" in shown.stdout
 
 
 def test_many_requests_at_once(service: Running, model: Path, letters: tuple[list[str], list[str]]) -> None:
