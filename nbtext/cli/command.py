@@ -20,8 +20,9 @@ from nbtext.errors import SettingsError
 TYPED = "nbtext.typed"  # where click keeps the options as they were typed
 MODEL_OPTION = "model_option"  # the name of -m, in commands that take MODEL as an argument, too
 SOURCE_HELP = (
-    "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .csv, .tsv, .txt, .mbox, "
-    ".eml, or a matrix .npz; all but .npz also as .gz, .bz2, .xz, .zst), or - for standard input. A .txt file "
+    "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
+    ".mbox, .eml, all of them also as .gz, .bz2, .xz, .zst; .parquet, .arrow, or a matrix .npz), or - for standard "
+    "input. A .txt file "
     "holds one text per line, unless the model was trained on whole files; --input-format lines or files overrides "
     "this."
 )

@@ -169,7 +169,9 @@ def _add_columns(
     input_settings = replace(input_settings, keeps_rows=True)
     with open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
         predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
-        write_columns(predictions, Target(output, lambda: result_file(output, "jsonl")), columns, decisions)
+        write_columns(
+            predictions, Target(output, lambda: result_file(output, "jsonl"), is_watched(output)), columns, decisions
+        )
 
 
 def _rank(predictions: Iterator[Predictions]) -> Iterator[Predictions]:

@@ -25,7 +25,6 @@ from nbtext.artifact.model import load_model
 from nbtext.artifact.record import narrow_integers
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.documents.batch import Batch
-from nbtext.documents.decoding import encoding_of
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import Shard, count_lines, forget_line_numbers
 from nbtext.documents.source import open_shard
@@ -200,7 +199,7 @@ def add_counts(records: Sequence[Record]) -> Record:
 def count_shard_lines(shard: Shard, input_settings: InputSettings) -> int | Record:
     """Return how many lines begin in a shard, or a report of the problem."""
     try:
-        return count_lines(shard, encoding_of(input_settings))
+        return count_lines(shard, input_settings)
     except NbtextError as error:
         return Report(problem=problem_of(error)).plain()
 

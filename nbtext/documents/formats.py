@@ -48,10 +48,14 @@ class Format:
         The suffixes of file names, in lower case.
     beginning : bytes
         A regular expression for the first line that is not blank, in UTF-8; b"" if it does not identify the format.
+    magic : tuple of bytes
+        Any of them begins a file of the format, which is binary.
     has_fields : bool
         Whether documents have named fields: a text, a label, an id, a group, a timestamp.
     is_splittable : bool
-        Whether each line is a document, so that a byte range can be read without the rest.
+        Whether a byte range can be read without the rest, because each line is a document, or the file has an index.
+    is_indexed : bool
+        Whether the file has an index of its rows, so that their numbers are known without counting lines.
     is_live : bool
         Whether documents of a pipe can be read as soon as their lines arrive.
     is_choice : bool
@@ -66,8 +70,10 @@ class Format:
     reader: str = ""
     suffixes: tuple[str, ...] = ()
     beginning: bytes = b""
+    magic: tuple[bytes, ...] = ()
     has_fields: bool = True
     is_splittable: bool = False
+    is_indexed: bool = False
     is_live: bool = False
     is_choice: bool = True
     writer: str = ""
@@ -115,6 +121,26 @@ _records = (
     ),
     Format("csv", "row", "tables:read_csv", (".csv",), writer="rows:write_table"),
     Format("tsv", "row", "tables:read_tsv", (".tsv", ".tab"), writer="rows:write_table"),
+    Format(
+        "parquet",
+        "row",
+        "arrow:read_parquet",
+        (".parquet", ".pq"),
+        magic=(b"PAR1",),
+        is_splittable=True,
+        is_indexed=True,
+        writer="arrow_writer:write_parquet",
+    ),
+    Format(
+        "arrow",
+        "row",
+        "arrow:read_arrow",
+        (".arrow", ".feather", ".arrows"),
+        magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"),
+        is_splittable=True,
+        is_indexed=True,
+        writer="arrow_writer:write_arrow",
+    ),
     Format(
         "fasttext",
         "line",
@@ -177,6 +203,8 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         The file is binary and not a matrix file.
     """
     suffix = content_suffix(path)
+    if (binary := next((record for record in _records if head.startswith(record.magic)), None)) is not None:
+        return binary
     named = [record for record in _records if suffix in record.suffixes]
     if named and suffix != TEXT_SUFFIX:
         start = text.encode("utf-8", "surrogatepass")

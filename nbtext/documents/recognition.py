@@ -11,6 +11,7 @@ from nbtext.errors import InputError
 HEAD_BYTES = 8192  # a file with a NUL among this many first bytes is binary; git and ripgrep use the same rule
 ZIP_MAGIC = b"PK\x03\x04"
 PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # pickle protocols; no text begins with these bytes
+TABLE_HINT = "name the file itself, or give --input-format"
 OFFICE_HINT = "save it as plain text, or a table as CSV"
 
 
@@ -69,8 +70,8 @@ MAGICS = {
     b"Rar!\x1a\x07": ARCHIVE,
     b"!<arch>\n": ARCHIVE,
     b"\x7fELF": PROGRAM,
-    b"PAR1": Kind("Parquet file", "convert it to CSV or JSON lines"),
-    b"ARROW1\0\0": Kind("Arrow file", "convert it to CSV or JSON lines"),
+    b"PAR1": Kind("Parquet file", TABLE_HINT),
+    b"ARROW1\0\0": Kind("Arrow file", TABLE_HINT),
     b"SQLite format 3\0": Kind("SQLite database", "export a table as CSV: sqlite3 -csv -header FILE 'select ...'"),
     b"\x93NUMPY": Kind("NumPy array"),
     b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),

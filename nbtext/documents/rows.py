@@ -30,8 +30,9 @@ class Column(NamedTuple):
     Attributes
     ----------
     name : str
-    kind : type
-        str, float or bool; list for values with a structure, which JSON holds as they are.
+    kind : str
+        text, number or boolean; or what is nested: labels (a list), scores (probabilities by label) or contributions
+        (features with log-odds).
     values : sequence
         One for each row; None is no value.
     cells : callable
@@ -39,7 +40,7 @@ class Column(NamedTuple):
     """
 
     name: str
-    kind: type
+    kind: str
     values: Sequence[Any]
     cells: Callable[[Any], str]
 
@@ -71,12 +72,15 @@ class Target:
         The name of the file; "-" is standard output.
     open : callable
         Opens the file, which is written completely or not at all.
+    is_terminal : bool
+        Whether people see what is written.
     table : str, optional
         The name of the table, in a database.
     """
 
     path: str
     open: Callable[[], AbstractContextManager[BinaryIO]]
+    is_terminal: bool = False
     table: str | None = None
 
 
@@ -257,7 +261,7 @@ def _add_to_table(rows: TextRows, added: AddedColumns, first: TextRows) -> list[
         lines[rows.header_end] = _append(lines[rows.header_end], rows.encode(names), carriage_return)
         dropped = 0 if rows is first else rows.header_end + 1
     cells = [map(column.cells, column.values) for column in columns]
-    is_plain = [column.kind in (float, bool) for column in columns]
+    is_plain = [column.kind in ("number", "boolean") for column in columns]
     for end, n_found, values in zip(rows.ends, rows.widths, zip(*cells, strict=True), strict=True):
         texts = [
             value if is_safe else _quote_cell(value, separator) for value, is_safe in zip(values, is_plain, strict=True)

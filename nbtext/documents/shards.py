@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nbtext.documents.blocks import ByteRange, count_lines_in_range
-from nbtext.documents.decoding import Encoding, detect_bom
+from nbtext.documents.decoding import Encoding, detect_bom, encoding_of
 from nbtext.documents.formats import FORMATS, Format, detect_format
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, open_stream
@@ -98,8 +98,8 @@ def _is_splittable(path: str, encoding: Encoding, settings: InputSettings) -> bo
         stream.close()
 
 
-def count_lines(shard: Shard, encoding: Encoding) -> int:
-    """Return how many lines begin in the range of a shard; 0 for one without a range.
+def count_lines(shard: Shard, settings: InputSettings) -> int:
+    """Return how many lines begin in the range of a shard; 0 for one without a range, or of a file with an index.
 
     Raises
     ------
@@ -110,6 +110,9 @@ def count_lines(shard: Shard, encoding: Encoding) -> int:
         return 0
     stream = open_stream(shard.paths[0])
     try:
+        encoding = encoding_of(settings)
+        if detect_stream_format(stream, encoding, settings).is_indexed:
+            return 0
         encoding, bom_size = detect_bom(stream.head(), encoding)
     finally:
         stream.close()

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, Document, LabeledBlock
 from nbtext.documents.blocks import ByteRange, ReadOptions
-from nbtext.documents.decoding import Encoding, encoding_of
+from nbtext.documents.decoding import encoding_of
 from nbtext.documents.directory import list_tree, read_file_documents
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.recognition import BINARY, recognize, recognize_output
@@ -307,7 +307,7 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
     path, settings = shard.paths[0], options.settings
     stream = open_stream(path)
     try:
-        if shard.root is not None and (reason := _reason_to_skip(stream, shard.root, options.encoding)):
+        if shard.root is not None and (reason := _reason_to_skip(stream, shard.root, options)):
             skipped[reason] += 1
             return
         found = detect_stream_format(stream, options.encoding, settings)
@@ -336,9 +336,11 @@ def _not_writable(path: str) -> InputError:
     return InputError(what, where=path, hint="--input-format names the format of a stream")
 
 
-def _reason_to_skip(stream: ByteStream, root: str, encoding: Encoding) -> str | None:
+def _reason_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> str | None:
     """Return the reason to skip a file of a directory; None if it is a document."""
-    head = stream.head()
+    head, encoding = stream.head(), options.encoding
+    if head.startswith(FORMATS[options.settings.input_format or "dirs"].magic):
+        return None
     kind = recognize(head)
     if kind is None and encoding.width == 1 and "\0" in encoding.decode_leniently(head):
         kind = BINARY

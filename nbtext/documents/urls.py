@@ -92,6 +92,14 @@ def open_remote(url: str, offset: int) -> tuple[IO[bytes], int | None]:
         return file, size
 
 
+def open_seekable(url: str) -> IO[bytes]:
+    """Open a file at a URL, to be read at any place by range requests."""
+    system, path, _ = resolve_url(url)
+    with convert_errors(url):
+        file: IO[bytes] = system.open(path, "rb", block_size=BLOCK_BYTES)
+        return file
+
+
 def has_ranges(url: str) -> bool:
     """Whether the file at a URL can be read from any byte on; an HTTP server is asked."""
     system, path, is_http = resolve_url(url)

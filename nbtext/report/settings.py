@@ -38,9 +38,9 @@ class ColumnSettings:
 
 
 class Field(NamedTuple):
-    """A field of a prediction: the type of its values, and how a value is written where it must be a text."""
+    """A field of a prediction: the kind of its values (see `rows.Column`), and how a value is written as text."""
 
-    kind: type
+    kind: str
     cell: Callable[[Any], str]
 
 
@@ -65,15 +65,15 @@ def _json_cell(value: Any) -> str:
 
 
 FIELDS = {
-    "label": Field(str, _text_cell),
-    "probability": Field(float, _number_cell),
-    "known": Field(float, _number_cell),
-    "outlier": Field(bool, lambda value: "" if value is None else str(value).lower()),
-    "typicality": Field(float, lambda value: "" if value is None else f"{value:g}"),
-    "reason": Field(str, _text_cell),
+    "label": Field("text", _text_cell),
+    "probability": Field("number", _number_cell),
+    "known": Field("number", _number_cell),
+    "outlier": Field("boolean", lambda value: "" if value is None else str(value).lower()),
+    "typicality": Field("number", lambda value: "" if value is None else f"{value:g}"),
+    "reason": Field("text", _text_cell),
 }
 DECIDED_FIELDS = {  # are added where a decision asks for them
-    "labels": Field(list, _set_cell),
-    "scores": Field(dict, _json_cell),
-    "explanation": Field(list, _json_cell),
+    "labels": Field("labels", _set_cell),
+    "scores": Field("scores", _json_cell),
+    "explanation": Field("contributions", _json_cell),
 }

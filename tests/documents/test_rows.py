@@ -49,7 +49,7 @@ def add(
     for batch in batches:
         assert batch.rows is not None
         n = len(batch)
-        columns = [Column(names[0], str, [label] * n, str), Column(names[1], float, [0.5] * n, "{:.2f}".format)]
+        columns = [Column(names[0], "text", [label] * n, str), Column(names[1], "number", [0.5] * n, "{:.2f}".format)]
         added.append(AddedColumns(batch.rows, columns, columns))
     if added:
         FORMATS[added[0].rows.format].load_writer()(iter(added), Target("out", opened))

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtext.documents.decoding import encoding_of
 from nbtext.documents.shards import (
     FILE_BYTES,
     MAX_BYTES,
@@ -61,7 +60,7 @@ def test_shards_are_the_source(
     source = opened(folder / "a", folder / "b", input_format=form, encoding=encoding)
     whole = read_from(source, source.shards(10_000), rows)
     shards = source.shards(size)
-    n_lines = [count_lines(shard, encoding_of(source.settings)) for shard in shards]
+    n_lines = [count_lines(shard, source.settings) for shard in shards]
     assert read_from(source, number_lines(shards, n_lines), rows) == whole
     assert read_from(source, [forget_line_numbers(shard) for shard in shards], rows) == whole
 

@@ -15,7 +15,6 @@ from urllib.request import Request, urlopen
 import fsspec
 import pytest
 
-from nbtext.documents.decoding import encoding_of
 from nbtext.documents.shards import count_lines, number_lines
 from nbtext.documents.source import open_shard
 from nbtext.documents.urls import hide_credentials
@@ -87,7 +86,7 @@ def test_http(
     assert source.size == (folder / name).stat().st_size
     assert not source.is_live
     shards = source.shards(1000)
-    numbers = [count_lines(shard, encoding_of(source.settings)) for shard in shards]
+    numbers = [count_lines(shard, source.settings) for shard in shards]
     parts = [open_shard(shard, source.settings) for shard in number_lines(shards, numbers)]
     assert [row for part in parts for row in rows(part.batches())] == there
 

@@ -1,0 +1,239 @@
+"""Read Parquet and Arrow (Feather) files: each row of the table is a document.
+
+Row groups and record batches are read one by one. A shard of a file is some of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+from nbtext.documents.arrow_documents import ArrowDocuments, ArrowRows, convert_errors, find_columns
+from nbtext.documents.blocks import ByteRange, ReadOptions
+from nbtext.documents.streams import ByteStream, is_regular
+from nbtext.documents.urls import is_url, open_seekable
+from nbtext.errors import InputError, MissingExtra
+
+BLOCK_ROWS = 1 << 12
+BLOCK_BYTES = 1 << 20
+EXPANSION = 4  # bytes in memory for one of a Parquet file, about
+BUFFER_BYTES = 1 << 20  # of a column that are read at once
+FILE_MAGIC = b"ARROW1\0\0"  # an Arrow file; without it, what can be read is an Arrow stream
+
+
+def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocuments]:
+    """Yield the rows of a Parquet file, some at a time.
+
+    Raises
+    ------
+    InputError
+        The file is broken or cannot be read at any place, or a column is missing.
+    MissingExtra
+        pyarrow is not installed.
+    """
+    with _open_table(stream) as file, convert_errors(stream.path):
+        from pyarrow.parquet import ParquetFile
+
+        if file is None:
+            raise InputError("a Parquet file is not read from a stream", where=stream.path, hint="save it as a file")
+        table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
+        metadata, settings = table.metadata, options.settings
+        columns = find_columns(table.schema_arrow.names, settings, stream.path)
+        n_rows = _block_rows(EXPANSION * (stream.size or 0), metadata.num_rows)
+        names = None if settings.keeps_rows else columns.all()
+
+        def read_group(place: int) -> Iterator[Any]:
+            return table.iter_batches(n_rows, row_groups=[place], columns=names)  # type: ignore[no-any-return]
+
+        rows = ArrowRows("parquet", stream.path, None, False, metadata) if settings.keeps_rows else None
+        start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
+        counts = Counts(metadata.num_row_groups, lambda place: metadata.row_group(place).num_rows)
+        yield from _read_groups(start, counts, read_group, table.schema_arrow, stream.size)
+
+
+def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocuments]:
+    """Yield the rows of an Arrow file or an Arrow stream, some at a time. Memory holds a record batch.
+
+    Raises
+    ------
+    InputError
+        The file is broken, or a column is missing.
+    MissingExtra
+        pyarrow is not installed.
+    """
+    is_file = stream.head(len(FILE_MAGIC)).startswith(FILE_MAGIC)
+    with _open_table(stream) as file, convert_errors(stream.path):
+        import pyarrow as pa
+
+        rows = ArrowRows("arrow", stream.path, None, False) if options.settings.keeps_rows else None
+        if file is None or not is_file:
+            if options.byte_range is not None and options.byte_range.start:
+                return  # it has no index: the first shard has all of it
+            stream.skip(len(FILE_MAGIC) if is_file else 0)
+            table = pa.ipc.open_stream(pa.PythonFile(_StreamFile(stream), mode="r"))
+            columns = find_columns(table.schema.names, options.settings, stream.path)
+            start = ArrowDocuments(
+                None, 1, columns, options, stream.path, 0, rows if options.settings.keeps_rows else None
+            )
+            yield from _read_batches(start, table, stream)
+            return
+        schema = pa.ipc.open_file(file).schema
+        columns = find_columns(schema.names, options.settings, stream.path)
+        start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
+        wanted = list(range(len(schema))) if start.rows else [schema.get_field_index(name) for name in columns.all()]
+        table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
+        counts = Counts(table.num_record_batches, lambda place: table.get_batch(place).num_rows)
+        yield from _read_groups(start, counts, lambda place: _cut(table.get_batch(place)), schema, stream.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The numbers of rows of row groups or record batches, which are read from the file when they are needed."""
+
+    n_groups: int
+    count: Callable[[int], int]
+
+
+def _read_groups(
+    start: ArrowDocuments, counts: Counts, read: Callable[[int], Iterable[Any]], schema: Any, size: int | None
+) -> Iterator[ArrowDocuments]:
+    """Yield the rows of some row groups or record batches: those of the byte range, if there is one.
+
+    Parameters
+    ----------
+    start : ArrowDocuments
+        What the blocks have in common.
+    counts : Counts
+    read : callable
+        Returns the rows of a group.
+    schema : pyarrow.Schema
+    size : int, optional
+        The size of the file in bytes.
+    """
+    n_bytes, n_groups = size or 0, counts.n_groups
+    limits = start.options.byte_range or ByteRange(0, n_bytes + 1)
+    chosen = [place for place in range(n_groups) if limits.start <= n_bytes * place // n_groups < limits.stop]
+    first_row = 1 + sum(counts.count(place) for place in range(chosen[0] if chosen else 0))
+    is_empty = True
+    for place in chosen:
+        share = n_bytes * (place + 1) // n_groups - n_bytes * place // n_groups
+        for table, is_last in _mark_last(read(place)):
+            yield _block(start, table, first_row, share if is_last else 0, is_group_end=is_last)
+            first_row, is_empty = first_row + table.num_rows, False
+    if is_empty:
+        yield from _no_rows(start, schema)
+
+
+def _read_batches(start: ArrowDocuments, table: Any, stream: ByteStream) -> Iterator[ArrowDocuments]:
+    """Yield the rows of an Arrow stream."""
+    first_row, position, is_empty = 1, 0, True
+    for batch in table:
+        for part, is_last in _mark_last(_cut(batch)):
+            yield _block(start, part, first_row, stream.position - position, is_group_end=is_last)
+            first_row, position, is_empty = first_row + part.num_rows, stream.position, False
+    if is_empty:
+        yield from _no_rows(start, table.schema)
+
+
+def _no_rows(start: ArrowDocuments, schema: Any) -> Iterator[ArrowDocuments]:
+    """Yield a block without documents, whose schema is kept, if rows are kept."""
+    if start.rows is not None:
+        import pyarrow as pa
+
+        yield _block(start, pa.RecordBatch.from_pylist([], schema=schema), 1, 0, is_group_end=True)
+
+
+def _block(start: ArrowDocuments, table: Any, first_row: int, size: int, *, is_group_end: bool) -> ArrowDocuments:
+    rows = replace(start.rows, table=table, is_group_end=is_group_end) if start.rows is not None else None
+    return replace(start, table=table, first_row=first_row, size=size, rows=rows)
+
+
+def _cut(batch: Any) -> Iterator[Any]:
+    """Yield a record batch in parts of about a megabyte."""
+    n_rows = _block_rows(batch.get_total_buffer_size(), batch.num_rows)
+    for start in range(0, batch.num_rows, n_rows):
+        yield batch.slice(start, n_rows)
+
+
+def _mark_last(items: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
+    """Yield each item, and whether it is the last one."""
+    following = iter(items)
+    item = next(following, None)
+    while item is not None:
+        after = next(following, None)
+        yield item, after is None
+        item = after
+
+
+def _block_rows(n_bytes: int, n_rows: int) -> int:
+    """Return how many rows are about a megabyte."""
+    return min(BLOCK_ROWS, max(1, BLOCK_BYTES * n_rows // max(1, n_bytes)))
+
+
+@contextmanager
+def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
+    """Open the file of a stream, to be read at any place; None for a pipe.
+
+    Raises
+    ------
+    InputError
+        The file is compressed as a whole.
+    MissingExtra
+        pyarrow is not installed.
+    """
+    import_pyarrow("reading Parquet and Arrow files")
+    path = stream.location
+    if stream.compression is not None:
+        hint = "unpack it first; its columns are compressed already"
+        raise InputError(f"is compressed with {stream.compression}", where=stream.path, hint=hint)
+    if not is_regular(path):
+        yield None
+        return
+    with open_seekable(path) if is_url(path) else open(path, "rb") as file:
+        yield file
+
+
+def import_pyarrow(purpose: str) -> Any:
+    """Import and return pyarrow.
+
+    Raises
+    ------
+    MissingExtra
+        It is not installed.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtra(purpose, library="pyarrow", extra="arrow") from None
+    return pyarrow
+
+
+class _StreamFile:
+    """A stream as a file that is only read."""
+
+    closed = False
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._pending = b""
+
+    def read(self, size: int = -1) -> bytes:
+        blocks, n_bytes = [self._pending], len(self._pending)
+        while size < 0 or n_bytes < size:
+            raw = self._stream.read()
+            if not raw:
+                break
+            blocks.append(raw)
+            n_bytes += len(raw)
+        data = b"".join(blocks)
+        end = len(data) if size < 0 else size
+        self._pending = data[end:]
+        return data[:end]
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """Leave the stream open; who opened it closes it."""

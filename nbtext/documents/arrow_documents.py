@@ -1,0 +1,230 @@
+"""Documents that are rows of an Arrow table, whose columns are found by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from nbtext.documents.batch import Batch, BatchBuilder, format_names
+from nbtext.documents.blocks import ReadOptions
+from nbtext.documents.decompression import too_long
+from nbtext.documents.lines import SEVERAL_LABELS, origin_of
+from nbtext.documents.settings import InputSettings
+from nbtext.errors import InputError
+
+TEXT_HINT = "name the column of the text with --text-field"
+MAX_REASON = 200
+DEFAULTS = InputSettings()
+
+
+class Columns(NamedTuple):
+    """The names of the columns that are read; there may be no label, id and group."""
+
+    texts: tuple[str, ...]
+    label: str | None
+    id: str | None
+    group: str | None
+
+    def all(self) -> list[str]:
+        """Return each name once."""
+        names = (*self.texts, self.label, self.id, self.group)
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowRows:
+    """Rows of a Parquet or Arrow file.
+
+    Attributes
+    ----------
+    format : str
+    path : str
+    table : pyarrow.RecordBatch
+    is_group_end : bool
+        Whether the last row is the last one of a row group.
+    metadata : pyarrow.parquet.FileMetaData, optional
+        Of a Parquet file.
+    """
+
+    format: str
+    path: str
+    table: Any
+    is_group_end: bool
+    metadata: Any = None
+
+    def slice(self, start: int, stop: int) -> ArrowRows:
+        """Return some rows."""
+        is_last = stop >= self.table.num_rows
+        return replace(self, table=self.table.slice(start, stop - start), is_group_end=self.is_group_end and is_last)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowDocuments:
+    """Documents that are some rows of a table.
+
+    Attributes
+    ----------
+    table : pyarrow.RecordBatch
+    first_row : int
+        The number of the first row in the file, from 1.
+    size : int
+        The share of the file's bytes.
+    rows : ArrowRows, optional
+        All columns of the rows, if they are kept.
+    """
+
+    table: Any
+    first_row: int
+    columns: Columns
+    options: ReadOptions
+    path: str
+    size: int
+    rows: ArrowRows | None = None
+
+    def batch(self) -> Batch:
+        """Return the rows as documents, with ids `FILE:ROW`. A row without a text is a problem.
+
+        Raises
+        ------
+        InputError
+            The columns are broken, or have a type that is no text.
+        """
+        settings, origin = self.options.settings, origin_of(self.path)
+        builder = BatchBuilder(settings)
+        builder.batch.names = tuple(self.table.schema.names)
+        with convert_errors(self.path):
+            if self.rows is not None:
+                self.rows.table.validate(full=True)
+            columns = [self._texts(name, builder) for name in self.columns.texts]
+            labels = self._names(self.columns.label, builder)
+            ids, groups = self._names(self.columns.id, builder), self._names(self.columns.group, builder)
+        rows = zip(zip(*columns, strict=True), labels, ids, groups, strict=True)
+        for row, (fields, label, identity, group) in enumerate(rows, self.first_row):
+            place = f"{origin}{row}"
+            problem = self._find_problem(fields)
+            if problem is not None:
+                builder.add_problem(problem, place=place, identity=identity, label=label)
+            else:
+                builder.add(
+                    [str(text or "") for text in fields], place=place, identity=identity, label=label, group=group
+                )
+        batch = builder.finish()
+        batch.rows = self.rows
+        return batch
+
+    def _find_problem(self, fields: Sequence[str | InputError | None]) -> InputError | None:
+        limit = self.options.settings.max_document_bytes
+        if all(text is None for text in fields):
+            return InputError(
+                f"`{self.columns.texts[0]}` is null", hint="name the column of the text with --text-field"
+            )
+        if sum(len(text) for text in fields if isinstance(text, str)) > limit:
+            return too_long(limit)
+        return next((text for text in fields if isinstance(text, InputError)), None)
+
+    def _names(self, name: str | None, builder: BatchBuilder) -> list[str | None]:
+        """Return labels, ids or groups; a column of lists has the first item of each list."""
+        import pyarrow as pa
+
+        if name is None:
+            return [None] * self.table.num_rows
+        array = self.table.column(name)
+        if (
+            pa.types.is_list(array.type)
+            or pa.types.is_large_list(array.type)
+            or pa.types.is_fixed_size_list(array.type)
+        ):
+            array.validate(full=True)
+            lists = array.to_pylist()
+            if not all(isinstance(each, str) for items in lists if items for each in items):
+                raise InputError(f"`{name}` is {array.type}, expected texts", where=self.path)
+            if n_several := sum(len(items) > 1 for items in lists if items):
+                builder.batch.notes[SEVERAL_LABELS] = n_several
+            return [items[0] if items else None for items in lists]
+        texts = self._texts(name, builder)
+        return [text if isinstance(text, str) else None for text in texts]
+
+    def _texts(self, name: str, builder: BatchBuilder) -> list[str | InputError | None]:
+        """Return a column as texts, numbers as they are written; an error for bytes that are no text."""
+        import pyarrow as pa
+
+        array = self.table.column(name)
+        if isinstance(array.type, pa.BaseExtensionType):
+            array = array.storage
+        if pa.types.is_dictionary(array.type):
+            array.validate(full=True)
+            array = array.dictionary_decode()
+        kind = array.type
+        if pa.types.is_nested(kind):
+            hint = "name a column of texts"
+            raise InputError(f"`{name}` is {kind}, expected a text", where=self.path, hint=hint)
+        is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
+        is_binary = kind in (pa.binary(), pa.large_binary(), pa.binary_view())
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid:
+            if not is_text:
+                raise
+            is_text, is_binary = False, True  # not valid UTF-8, or broken
+        if is_text:
+            return array.to_pylist()  # type: ignore[no-any-return]
+        if is_binary or pa.types.is_fixed_size_binary(kind):
+            array = array.cast(pa.large_binary())
+            array.validate(full=True)
+            return [self._decode(content, builder) for content in array.to_pylist()]
+        return array.cast(pa.large_string()).to_pylist()  # type: ignore[no-any-return]
+
+    def _decode(self, content: bytes | None, builder: BatchBuilder) -> str | InputError | None:
+        if content is None:
+            return None
+        try:
+            text, repaired = self.options.encoding.decode_rest(content)
+        except InputError as problem:
+            return problem
+        builder.batch.repaired_documents += repaired > 0
+        builder.batch.repaired_bytes += repaired
+        return text
+
+
+def find_columns(names: Sequence[str], settings: InputSettings, path: str) -> Columns:
+    """Return the columns that the settings name.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or there are several of this name.
+    """
+
+    def find(name: str, option: str, default: str | None = None) -> str | None:
+        if (n_namesakes := list(names).count(name)) > 1:
+            raise InputError(f"{n_namesakes} columns are called `{name}`", where=path, hint="give them different names")
+        if name in names:
+            return name
+        if name == default:
+            return None
+        what = f"no column `{name}`, found {format_names(names)}"
+        raise InputError(what, where=path, hint=f"name the column with {option}")
+
+    return Columns(
+        tuple(find(name, "--text-field") or "" for name in settings.text_field),
+        find(settings.label_field, "--label-field", DEFAULTS.label_field),
+        find(settings.id_field, "--id-field", DEFAULTS.id_field),
+        find(settings.split_field, "--group-field or --order-field") if settings.split_field is not None else None,
+    )
+
+
+@contextmanager
+def convert_errors(path: str) -> Iterator[None]:
+    """Convert any error of pyarrow into an InputError of one line."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, KeyError, IndexError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        short = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
+        raise InputError(
+            f"is broken: {short or type(error).__name__}", where=path, hint="write the file again"
+        ) from None

@@ -1,0 +1,202 @@
+"""Parquet and Arrow files: rows are documents, read in parts, in shards and from pipes; broken files give one line."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import io
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.shards import count_lines, number_lines
+from nbtext.documents.source import open_shard, open_source
+from nbtext.errors import InputError, NbtextError
+
+pa = pytest.importorskip("pyarrow")
+from pyarrow import ipc  # noqa: E402
+from pyarrow import parquet as pq  # noqa: E402
+
+Rows = Callable[..., list[Any]]
+
+
+def write_parquet(table: Any, path: Path) -> None:
+    pq.write_table(table, path, row_group_size=500)
+
+
+def write_arrow(table: Any, path: Path) -> None:
+    with ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=500)
+
+
+def write_stream(table: Any, path: Path) -> None:
+    with ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=500)
+
+
+WRITERS = {"t.parquet": write_parquet, "t.arrow": write_arrow, "t.arrows": write_stream}
+
+
+@pytest.fixture(params=list(WRITERS))
+def write(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Any], Path]:
+    """write(table): the path of a file that holds it."""
+
+    def written(table: Any) -> Path:
+        path = tmp_path / str(request.param)
+        WRITERS[request.param](table, path)
+        return path
+
+    return written
+
+
+def read(path: Path, **given: Any) -> list[Any]:
+    found = []
+    for batch in open_source([str(path)], InputSettings(**given)).batches():
+        assert not batch.problems, batch.problems
+        found += zip(batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True)
+    return found
+
+
+def test_rows_are_documents(write: Callable[[Any], Path]) -> None:
+    """With a label and an id where columns are called so; the number of the row is the id of others."""
+    table = pa.table({"n": [1, 2], "text": ["a", ""], "label": ["x", None], "id": [7, 8]})
+    path = write(table)
+    assert read(path) == [("7", ("a",), "x"), ("8", ("",), None)]
+    assert read(path, id_field="n", label_field="text", text_field=("label", "n"))[0] == ("1", ("x\n1",), "a")
+    path = write(table.drop_columns(["id", "label"]))
+    assert read(path) == [(f"{path}:1", ("a",), None), (f"{path}:2", ("",), None)]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array(["ä", "b"], pa.large_string()), ["ä", "b"]),
+        (pa.array(["ä", "b"], pa.string_view()), ["ä", "b"]),
+        (pa.array(["ä", "ä"]).dictionary_encode(), ["ä", "ä"]),
+        (pa.array(["ä".encode(), b"b"]), ["ä", "b"]),
+        (pa.array([1, -2], pa.int8()), ["1", "-2"]),
+        (pa.array([True, False]), ["true", "false"]),
+        (pa.array([1.5, 2.0]), ["1.5", "2"]),
+        (pa.array([decimal.Decimal("1.20"), decimal.Decimal("-3")]), ["1.20", "-3.00"]),
+        (pa.array([datetime.date(2024, 1, 2)] * 2), ["2024-01-02"] * 2),
+        (pa.array([["x", "y"], ["z"]]), ["x", "z"]),
+    ],
+    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else "",
+)
+def test_types_of_labels(tmp_path: Path, column: Any, expected: list[str]) -> None:
+    """Labels of any plain type are texts; of a list, the first is the label, and others are counted."""
+    write_arrow(pa.table({"text": ["a", "b"], "label": column}), tmp_path / "t.arrow")
+    source = open_source([str(tmp_path / "t.arrow")], InputSettings())
+    (batch,) = source.batches()
+    assert batch.labels == expected
+    assert dict(source.skipped) == ({"further label of a line": 1} if expected == ["x", "z"] else {})
+
+
+def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows) -> None:
+    """The shards of a file have all its rows, each once, with the numbers of the file; so have its blocks."""
+    n = 3210
+    path = write(
+        pa.table({"text": [f"word{k} " * (k % 50) for k in range(n)], "label": [f"l{k % 7}" for k in range(n)]})
+    )
+    source = open_source([str(path)], InputSettings())
+    expected = [(f"{path}:{k + 1}", (f"word{k} " * (k % 50),), f"l{k % 7}") for k in range(n)]
+    assert rows(source.batches()) == expected
+    assert 0 < sum(block.size for block in source.blocks()) <= path.stat().st_size
+    for size in (path.stat().st_size // 5, 100, path.stat().st_size):
+        shards = source.shards(size)
+        numbered = number_lines(shards, [count_lines(shard, source.settings) for shard in shards])
+        found = [row for shard in numbered for row in rows(open_shard(shard, source.settings).batches())]
+        assert found == expected
+
+
+def test_what_cannot_be_read(write: Callable[[Any], Path], tmp_path: Path) -> None:
+    """A missing column, a column of objects, two columns of a name: one line that names the file."""
+    table = pa.table({"body": ["a"], "o": [{"x": 1}]})
+    path = write(table)
+    with pytest.raises(InputError, match=r"no column `text`, found body, o; name the column with --text-field"):
+        read(path)
+    with pytest.raises(InputError, match=r"`o` is struct<x: int64>, expected a text; name a column of texts"):
+        read(path, text_field=("o",))
+    path = write(pa.table([["a"], ["b"]], names=["text", "text"]))
+    with pytest.raises(InputError, match="2 columns are called `text`"):
+        read(path)
+
+
+def test_nulls_and_long_texts_are_problems_of_their_rows(write: Callable[[Any], Path]) -> None:
+    path = write(pa.table({"text": ["a", None, "b" * 200], "label": ["x", "y", "z"]}))
+    (batch,) = open_source([str(path)], InputSettings(max_document_bytes=100)).batches()
+    assert {row: str(problem) for row, problem in batch.problems.items()} == {
+        1: f"{path}:2: `text` is null; name the column of the text with --text-field",
+        2: f"{path}:3: the document has more than 100 bytes; raise the limit with --max-document-bytes",
+    }
+
+
+def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
+    """They are replaced and counted as in other formats; or the row is a problem."""
+    offsets, data = pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"ab\xff")
+    array = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
+    write_arrow(pa.table({"text": array}), tmp_path / "t.arrow")
+    (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings()).batches()
+    assert (batch.columns, batch.repaired_documents, batch.repaired_bytes) == ((["a", "b\ufffd"],), 1, 1)
+    (batch,) = open_source([str(tmp_path / "t.arrow")], InputSettings(encoding_errors="strict")).batches()
+    assert list(batch.problems) == [1] and "byte 0xff at 1 is not valid utf-8" in str(batch.problems[1])
+
+
+@pytest.mark.parametrize("name", list(WRITERS))
+def test_broken_files_give_one_line(name: str, tmp_path: Path) -> None:
+    """Cut anywhere, or with any bytes changed: the rows, or one line; with all columns kept as well."""
+    path = tmp_path / name
+    table = pa.table(
+        {"text": [f"word{k}" for k in range(40)], "label": pa.array(list("abab") * 10).dictionary_encode()}
+    )
+    WRITERS[name](table, path)
+    content, chance = path.read_bytes(), random.Random(0)
+    n_refused = 0
+    for number in range(400):
+        broken = bytearray(content)
+        if number % 4 == 0:
+            del broken[chance.randrange(len(content)) :]
+        else:
+            for _ in range(chance.choice([1, 1, 4, 30])):
+                broken[chance.randrange(8, len(broken))] = chance.choice([0, 1, 127, 255, chance.randrange(256)])
+        path.write_bytes(broken)
+        try:
+            for batch in open_source([str(path)], InputSettings(keeps_rows=bool(number % 2))).batches():
+                str(batch.ids), str(batch.labels)
+        except NbtextError as error:
+            n_refused += 1
+            assert "\n" not in str(error) and len(str(error)) < 1000
+    assert n_refused > 50
+
+
+def test_compressed_as_a_whole(tmp_path: Path) -> None:
+    import gzip
+
+    write_parquet(pa.table({"text": ["a"]}), tmp_path / "t.parquet")
+    (tmp_path / "t.parquet.gz").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
+    with pytest.raises(InputError, match="is compressed with gzip; unpack it first"):
+        read(tmp_path / "t.parquet.gz")
+
+
+def test_a_folder_of_parts(tmp_path: Path) -> None:
+    """--input-format parquet reads the files of a folder; otherwise they are skipped, with a hint."""
+    for part in range(3):
+        write_parquet(pa.table({"text": [f"a{part}"]}), tmp_path / f"part-{part}.parquet")
+    assert [row[1] for row in read(tmp_path, input_format="parquet")] == [("a0",), ("a1",), ("a2",)]
+    (tmp_path / "x.txt").write_text("text")
+    source = open_source([str(tmp_path)], InputSettings())
+    assert sum(len(batch) for batch in source.batches()) == 1
+    assert dict(source.skipped) == {"Parquet file (name the file itself, or give --input-format)": 3}
+
+
+def test_elsewhere(tmp_path: Path) -> None:
+    """A file at a URL is read by ranges."""
+    fsspec = pytest.importorskip("fsspec")
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"text": ["a", "b"]}), sink)
+    fsspec.filesystem("memory").pipe("/t.parquet", sink.getvalue())
+    assert [row[1] for row in read("memory://t.parquet")] == [("a",), ("b",)]  # type: ignore[arg-type]
