@@ -1,12 +1,13 @@
 """Test the package structure: the layers and their imports, the libraries of each layer, and the sizes of files.
 
-`python tests/test_house.py` updates the import table in nbtext/README.md.
+`python tests/test_house.py` updates the import table in nbtext/README.md, and prints the sizes of the package.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -118,16 +119,38 @@ def test_there_are_no_import_cycles() -> None:
     paths = [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"]
     files = {".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
     graph = {name: (list_imports_of_names(path) & files.keys()) - {name} for name, path in files.items()}
+    assert find_cycles(graph) == [], "these import each other"
+
+
+def find_cycles(graph: dict[str, set[str]]) -> list[str]:
+    """Return the modules that are in a cycle of imports, or import one that is."""
+    graph = dict(graph)
     while leaves := [name for name, imports in graph.items() if not imports & graph.keys()]:
         for name in leaves:
             del graph[name]
-    assert sorted(graph) == [], "these import each other"
+    return sorted(graph)
+
+
+def test_cycles_are_found() -> None:
+    """Imports in functions and under TYPE_CHECKING are imports like all others."""
+    assert find_cycles({"a": {"b"}, "b": {"a"}, "c": set()}) == ["a", "b"]
+    tree = ast.parse("if TYPE_CHECKING:\n    from nbtext.a import A\ndef f():\n    from nbtext import b\n    import c")
+    assert list_imports_in(tree) == {"nbtext.a", "nbtext.a.A", "nbtext", "nbtext.b", "c"}
 
 
 def list_imports_of_names(path: Path) -> set[str]:
     """Return the modules that a file imports; for `from package import module`, both."""
-    nodes = [node for node in ast.walk(parse(path)) if isinstance(node, ast.ImportFrom)]
-    return {*list_imports(path), *(f"{node.module}.{alias.name}" for node in nodes for alias in node.names)}
+    return list_imports_in(parse(path))
+
+
+def list_imports_in(tree: ast.Module) -> set[str]:
+    modules = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            modules.update((node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)))
+    return modules
 
 
 def format_table() -> str:
@@ -150,5 +173,24 @@ def test_page_describes_the_layers_and_their_imports() -> None:
     assert TABLE.findall(page) == [format_table()], "run python tests/test_house.py to update the page"
 
 
+def format_sizes() -> str:
+    """Return lines, files and functions of each layer; functions include methods, and the stubs of protocols."""
+    rows = [("layer", "Python", "Cython", "files", "functions", "docstring lines")]
+    for layer in dict.fromkeys(map(layer_of_file, sorted(PACKAGE.rglob("*.py")))):
+        paths = [path for path in PACKAGE.rglob("*.p*") if layer_of_file(path) == layer]
+        python = [path for path in paths if path.suffix == ".py"]
+        cython = [path for path in paths if path.suffix in (".pyx", ".pxd")]
+        nodes = [node for path in python for node in ast.walk(parse(path))]
+        functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        documented = [node for node in nodes if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+        docstrings = [ast.get_docstring(node) or "" for node in documented]
+        lines = (sum(path.read_text(encoding="utf-8").count("\n") for path in each) for each in (python, cython))
+        figures = (*lines, len(python), len(functions), sum(text.count("\n") + 1 for text in docstrings if text))
+        rows.append((layer, *map(str, figures)))
+    rows.append(("all", *(str(sum(int(row[i]) for row in rows[1:])) for i in range(1, len(rows[0])))))
+    return "\n".join(f"{name:<16}" + "".join(f"{figure:>{17}}" for figure in figures) for name, *figures in rows)
+
+
 if __name__ == "__main__":
+    sys.stdout.write(f"{format_sizes()}\n")
     PAGE.write_text(TABLE.sub(lambda _: format_table(), PAGE.read_text(encoding="utf-8")), encoding="utf-8")

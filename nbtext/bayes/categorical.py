@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
+from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
 from nbtext.bayes.scorer import Csr, Floats, LinearScorer, check_columns, derive, log_share
 from nbtext.features.document_counts import DocumentCounts
 
@@ -185,15 +185,19 @@ BERNOULLI = EventModel(
     log_prior_density=sum_log_probabilities,
     is_binary=True,
     counts_documents=True,
+    # p, from weights log(p / (1 − p))
+    sklearn=SklearnClass(
+        name="BernoulliNB", feature_log_prob=lambda weights: -np.logaddexp(0.0, -weights), needs_smoothing=True
+    ),
 )
-CATEGORICAL = EventModel(
-    compile=compile_categorical,
-    leave_one_out=leave_out,
-    out_of_vocabulary=weigh_unseen,
+CATEGORICAL = replace(  # Bernoulli's over the values of each feature
+    BERNOULLI,
     sufficient_statistics=count_values,
     derivation=Values,
     generate=draw_values,
+    log_prior_density=None,
+    is_binary=False,
     is_of_counts=True,
-    counts_documents=True,
-    options=("values",),
+    sklearn=None,
+    options=("smoothing", "prior", "values"),
 )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, LeftOut
+from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
 from nbtext.bayes.scorer import CLIP, Csr, Floats, LinearScorer
 from nbtext.features.document_counts import DocumentCounts
 
@@ -240,7 +240,8 @@ COMPLEMENT = EventModel(
     out_of_vocabulary=weigh_unseen,
     prior="uniform",
     is_generative=False,
-    options=("normalize_weights",),
+    sklearn=SklearnClass(name="ComplementNB", has_prior=False, parameters={"norm": "normalize_weights"}),
+    options=("smoothing", "prior", "normalize_weights"),
     normalized=EventModel(
         compile=partial(compile_complement, normalize_weights=True),
         leave_one_out=partial(leave_out, normalize_weights=True),

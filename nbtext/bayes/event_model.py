@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -121,6 +121,24 @@ class Generate(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SklearnClass:
+    """The class of scikit-learn that is the same model.
+
+    name              of the class
+    feature_log_prob  returns its `feature_log_prob_` from the weights of the scorer, (n_classes, n_features)
+    has_prior         whether it uses the class prior
+    needs_smoothing   whether smoothing must be > 0
+    parameters        its parameters besides `alpha`: the field of ModelSettings for each name
+    """
+
+    name: str
+    feature_log_prob: Callable[[Floats], Floats] = lambda weights: weights
+    has_prior: bool = True
+    needs_smoothing: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class EventModel:
     """One event model. `event_models.EVENT_MODELS` registers them by name.
 
@@ -145,7 +163,8 @@ class EventModel:
     is_in_nats               whether scores are sums of logarithms of probabilities
     has_feature_marginals    whether it can be trained on unlabeled documents by feature marginals
     normalized               the variant with normalized weights, if there is one
-    options                  fields of ModelSettings that it takes besides those of all event models
+    sklearn                  see SklearnClass; None: scikit-learn does not have the model
+    options                  fields of ModelSettings that only some models take, and it takes
     """
 
     compile: Compile
@@ -168,4 +187,5 @@ class EventModel:
     is_in_nats: bool = True
     has_feature_marginals: bool = False
     normalized: EventModel | None = None
-    options: tuple[str, ...] = ()
+    sklearn: SklearnClass | None = None
+    options: tuple[str, ...] = ("smoothing", "prior")

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
-from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut
+from nbtext.bayes.event_model import EventModel, FeatureIds, LeftOut, SklearnClass
 from nbtext.bayes.scorer import Floats, LinearScorer, log_share
 from nbtext.features.kernel import choose_version
 
@@ -107,4 +107,5 @@ MULTINOMIAL = EventModel(
     has_length=True,
     log_prior_density=sum_log_probabilities,
     has_feature_marginals=True,
+    sklearn=SklearnClass(name="MultinomialNB"),
 )

@@ -79,7 +79,11 @@ def compare(
     models = model_files
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
-    _refuse_models(sources, models)
+    for path in filter(is_model, sources):
+        given = " ".join(f"-m {each}" for each in (*models, path))
+        others = " -m ANOTHER" if len(models) == 0 else ""
+        what = "this is a model; SOURCE must be documents"
+        raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
     if models:
         if test is not None:
             raise SettingsError("the models are tested on SOURCE", where="--test", hint="leave it out")
@@ -99,15 +103,6 @@ def compare(
     if report is not None:
         write_page(report, page())
     write_result(text, output, chosen)
-
-
-def _refuse_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
-    """Raise SettingsError if a model is given as SOURCE."""
-    for path in filter(is_model, sources):
-        given = " ".join(f"-m {each}" for each in (*models, path))
-        others = " -m ANOTHER" if len(models) == 0 else ""
-        what = "this is a model; SOURCE must be documents"
-        raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
 
 
 def _compare_models(
@@ -139,11 +134,13 @@ def _compute_curves(
     run: RunSettings,
 ) -> LearningCurves:
     """The learning curves of models."""
+    from nbtext.bayes.event_models import EVENT_MODELS
     from nbtext.evaluation.learning_curves import compute_learning_curves
     from nbtext.model.fitting import check_hashing
     from nbtext.report.terminal import track_progress
 
-    settings = [model_settings.settings(model=name) for name in curves.models]
+    names = curves.models or [name for name, record in EVENT_MODELS.items() if record.sufficient_statistics is None]
+    settings = [model_settings.settings(model=name) for name in names]
     for each in settings:
         check_hashing(features, each)
     corpus, features = _count(sources, input_settings, features, run)

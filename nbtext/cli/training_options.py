@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.settings import LINEAR_MODELS, LOSSES, METRICS, ModelSettings
+from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
+from nbtext.bayes.settings import LOSSES, METRICS, ModelSettings
 from nbtext.cli import completion
 from nbtext.cli.command import Option, Stage, refuse, stage
 from nbtext.cli.files import FileType
@@ -206,7 +206,7 @@ FOLD_STAGE = stage(
 CURVE_STAGE = stage(
     "curves", CurveSettings, "Learning curves",
     Option("--models", type=Parsed("MODEL,…", parse_names), shell_complete=completion.names(models_to_compare),
-           help="Models to train and compare: names of --model."),
+           default_help="those that `update` can extend", help="Models to train and compare: names of --model."),
     Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 %",
            help="Sizes of the training set, in documents. Each training set contains the smaller ones."),
     Option("--seeds", type=int, metavar="N", help="Number of random splits."),

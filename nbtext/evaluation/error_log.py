@@ -239,7 +239,22 @@ class ErrorLog:
             uncalibrated = exponentials[np.arange(len(rows)), predictions.label_classes] / exponentials.sum(axis=1)
             self.before_calibration = self.before_calibration or Reliability()
             self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
-        self._record_examples(batch, outcomes.best)
+        predictions, columns = batch.predictions, batch.columns
+        self.has_texts = self.has_texts or columns is not None
+        for row, (identity, label, predicted) in enumerate(
+            zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
+        ):
+            if not identity or label is None:  # counts alone have no names
+                continue
+            place, probability, cell = self.n_documents + row, float(outcomes.best[row]), (label, predicted)
+            make = partial(_example, columns, row, identity, cell, probability)
+            is_wrong = predicted not in (label, None)
+            self.listed.add(place, probability, cell, partial(make, IN_LISTS if is_wrong else 0))
+            if is_wrong and columns is not None:
+                self.studied.add(place, probability, cell, partial(make, FOR_WORDS))
+                self.mistakes.add(place, probability, partial(make, IN_FULL))
+            if predictions.outliers[row] and predictions.typicality is not None:
+                self.outliers.add(place, -float(predictions.typicality[row]), partial(make, IN_LISTS))
         self.n_documents += len(predictions)
 
     def outcomes(self, labels: tuple[str, ...]) -> Outcomes:
@@ -252,24 +267,6 @@ class ErrorLog:
         found = np.zeros((len(rows), len(labels)))
         found[:, positions[: rows.shape[1]]] = rows
         return found, self._probabilities.step
-
-    def _record_examples(self, batch: PredictedBatch, best: Floats) -> None:
-        predictions, columns = batch.predictions, batch.columns
-        self.has_texts = self.has_texts or columns is not None
-        for row, (identity, label, predicted) in enumerate(
-            zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)
-        ):
-            if not identity or label is None:  # counts alone have no names
-                continue
-            place, probability, cell = self.n_documents + row, float(best[row]), (label, predicted)
-            make = partial(_example, columns, row, identity, cell, probability)
-            is_wrong = predicted not in (label, None)
-            self.listed.add(place, probability, cell, partial(make, IN_LISTS if is_wrong else 0))
-            if is_wrong and columns is not None:
-                self.studied.add(place, probability, cell, partial(make, FOR_WORDS))
-                self.mistakes.add(place, probability, partial(make, IN_FULL))
-            if predictions.outliers[row] and predictions.typicality is not None:
-                self.outliers.add(place, -float(predictions.typicality[row]), partial(make, IN_LISTS))
 
 
 def _example(

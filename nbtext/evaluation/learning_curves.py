@@ -120,7 +120,7 @@ def compute_learning_curves(
     points = []
     for place, size in enumerate(sizes):
         of_size = evaluations[place :: len(sizes)]
-        for number, model in enumerate(settings.models):
+        for number, model in enumerate(each.model for each in model_settings):
             of_model = [of_seed[number].metrics for of_seed in of_size]
             values = {metric.name: tuple(metrics[metric.name] for metrics in of_model) for metric in CURVES}
             points.append(Point(model, size, values))

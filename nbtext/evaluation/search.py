@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nbtext.bayes.class_statistics import count_classes
-from nbtext.bayes.settings import AUTO, LINEAR_MODELS, ModelSettings
+from nbtext.bayes.event_models import LINEAR_MODELS
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import InputError, number_of
 from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.metrics import Evaluator

@@ -94,7 +94,12 @@ def onnx_graph(model: FittedModel) -> Iterator[bytes]:
         length = length if weighting.norm == "l1" else graph.add("Sqrt", length, name="euclidean")
         length = graph.with_constant("Max", length, np.finfo(np.float64).tiny, name="nonzero")
         weights = graph.add("Div", weights, length, name="normalized")
-    label, probabilities = _add_predictions(graph, model, _add_scores(graph, model, weights), known)
+    scorer = model.scorer
+    matrix: NDArray[np.float64] = np.ascontiguousarray(scorer.weights().T)
+    products = graph.with_constant("MatMul", weights, matrix, name="evidence")
+    label, probabilities = _add_predictions(
+        graph, model, graph.with_constant("Add", products, scorer.bias[None, :], name="scores"), known
+    )
     onnx_graph = helper.make_graph(
         graph.nodes,
         "nbtext",
@@ -173,14 +178,6 @@ def _term_frequencies(graph: Graph, weighting: Weighting, counts: str, known: st
         lambda number: graph.constant(np.float64(number), f"tf_{next(numbers)}"),
     )
     return graph.add("Mul", weights, graph.with_constant("Min", counts, 1.0, name="presence"), name="frequencies")
-
-
-def _add_scores(graph: Graph, model: FittedModel, weights: str) -> str:
-    """Add the scores, shape (documents, n_labels)."""
-    scorer = model.scorer
-    matrix: NDArray[np.float64] = np.ascontiguousarray(scorer.weights().T)
-    products = graph.with_constant("MatMul", weights, matrix, name="evidence")
-    return graph.with_constant("Add", products, scorer.bias[None, :], name="scores")
 
 
 def _add_predictions(graph: Graph, model: FittedModel, scores: str, known: str) -> tuple[str, str]:

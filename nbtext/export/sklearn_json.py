@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.event_model import SklearnClass
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.errors import ModelError
 from nbtext.export.exporter import Exporter, check_analyzer, check_dense, named_features, probability_parameters
 from nbtext.features.analyzer import TOKEN_PATTERN
@@ -23,8 +25,9 @@ def check_sklearn(model: FittedModel) -> None:
     """Raise ModelError if scikit-learn has no equivalent of the features or of the model."""
     check_dense(model)
     check_analyzer(model, has_regex=True)
-    if model.model_settings.model == "bernoulli" and model.hyperparameters.smoothing == 0:
-        raise ModelError("scikit-learn has no Bernoulli model without smoothing", hint="train with --smoothing 1e-10")
+    same = sklearn_class(model)
+    if same is not None and same.needs_smoothing and model.hyperparameters.smoothing == 0:
+        raise ModelError(f"scikit-learn's {same.name} needs smoothing", hint="train with --smoothing 1e-10")
     if model.model_settings.is_linear and len(model.labels) == 1:
         raise ModelError("scikit-learn has no linear model of one label", hint="train with two labels or more")
 
@@ -72,7 +75,8 @@ def _transformers(model: FittedModel) -> list[Step]:
     if not weighting.term_frequency.in_sklearn:
         raise ModelError(f"scikit-learn has no term frequency {weighting.tf}", hint="use --to js")
     steps = []
-    if weighting.tf == "binary" and model.model_settings.model != "bernoulli":
+    is_binary = not model.model_settings.is_linear and model.model_settings.event_model.is_binary
+    if weighting.tf == "binary" and not is_binary:
         steps.append(_step("Binarizer", {}))
     if weighting.tf == "relative":
         steps.append(_step("TfidfTransformer", {"norm": "l1", "use_idf": False}, **fitted))
@@ -85,17 +89,18 @@ def _transformers(model: FittedModel) -> list[Step]:
 
 
 def _estimator(model: FittedModel) -> Step:
-    name, scorer = model.model_settings.model, model.scorer
+    scorer, same = model.scorer, sklearn_class(model)
     weights, n_features = scorer.weights(), scorer.n_features
     shared: dict[str, Any] = {"classes_": np.array(model.labels), "n_features_in_": n_features}
-    if name == "bernoulli":
-        # log p, from w = log(p / (1 - p))
-        return _bayes(model, "BernoulliNB", {}, feature_log_prob_=-np.logaddexp(0.0, -weights), **shared)
-    if name == "multinomial":
-        return _bayes(model, "MultinomialNB", {}, feature_log_prob_=weights, **shared)
-    if name == "complement" and np.ptp(scorer.bias) == 0:  # ComplementNB ignores the prior
-        params = {"norm": model.model_settings.normalize_weights}
-        return _bayes(model, "ComplementNB", params, feature_log_prob_=weights, **shared)
+    if same is not None and (same.has_prior or np.ptp(scorer.bias) == 0):
+        params = {name: getattr(model.model_settings, option) for name, option in same.parameters.items()}
+        return _step(
+            same.name,
+            {"alpha": model.hyperparameters.smoothing, **params},
+            class_log_prior_=model.log_prior,
+            feature_log_prob_=same.feature_log_prob(weights),
+            **shared,
+        )
     bias = scorer.bias
     if len(bias) == 1:
         raise ModelError("scikit-learn has no linear model of one label", hint="train with two labels or more")
@@ -104,10 +109,10 @@ def _estimator(model: FittedModel) -> Step:
     return _step("LogisticRegression", {}, coef_=weights, intercept_=bias, **shared)
 
 
-def _bayes(model: FittedModel, name: str, params: dict[str, Any], **attributes: Any) -> Step:
-    """Return the step of a Naive Bayes class."""
-    params = {"alpha": model.hyperparameters.smoothing, **params}
-    return _step(name, params, class_log_prior_=model.log_prior, **attributes)
+def sklearn_class(model: FittedModel) -> SklearnClass | None:
+    """Return the class of scikit-learn that is the same model, if there is one."""
+    name = model.model_settings.model
+    return EVENT_MODELS[name].sklearn if name in EVENT_MODELS else None
 
 
 SKLEARN_JSON = Exporter(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import ModelError
 from nbtext.features.analyzer import TOKEN_PATTERN
@@ -21,7 +22,6 @@ from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import train_on_counts
 from nbtext.model.sklearn_compat import label_texts
 
-MODELS = {"MultinomialNB": "multinomial", "BernoulliNB": "bernoulli", "ComplementNB": "complement"}
 SUPPORTED = (
     "CountVectorizer or TfidfVectorizer, optionally TfidfTransformer, then MultinomialNB, BernoulliNB or ComplementNB"
 )
@@ -63,10 +63,9 @@ def from_sklearn(pipeline: Any) -> TrainedModel:
     model_settings = _read_model_settings(estimator, classes)
     counts = np.asarray(estimator.feature_count_)[np.ix_(classes, columns)]
     is_binary = features.tf == "binary" and transformer is None
-    _require(
-        model_settings.model != "bernoulli" or _counts_documents(estimator, is_binary), "a BernoulliNB of other values"
-    )
-    if model_settings.model == "bernoulli":  # it stores document frequencies, whatever the weights of the features
+    if model_settings.event_model.is_binary:
+        _require(_counts_documents(estimator, is_binary), "a BernoulliNB of other values")
+        # it stores document frequencies, whatever the weights of the features
         features, is_binary = replace(features, tf="binary", idf="none", norm="none"), True
     statistics = _read_statistics(counts, np.asarray(estimator.class_count_)[classes], is_binary=is_binary)
     weighting = None if is_binary else _read_weighting(features, transformer, columns)
@@ -90,7 +89,7 @@ def _split_steps(pipeline: Any) -> tuple[Any, Any | None, Any]:
     steps = [step for _, step in getattr(pipeline, "steps", ()) if step is not None and step != "passthrough"]
     kinds = [type(step).__name__ for step in steps]
     shown = ", ".join(kinds) or f"{type(pipeline).__name__} instead of steps"
-    _require(len(kinds) >= 2 and kinds[-1] in MODELS, shown)
+    _require(len(kinds) >= 2 and kinds[-1] in _models(), shown)
     if kinds[:-1] == ["TfidfVectorizer"]:
         parts = steps[0], steps[0]._tfidf, steps[-1]
     else:
@@ -128,9 +127,15 @@ def _read_feature_settings(vectorizer: Any, transformer: Any | None) -> FeatureS
     )
 
 
+def _models() -> dict[str, str]:
+    """Return the event model for the name of each class of scikit-learn."""
+    return {record.sklearn.name: name for name, record in EVENT_MODELS.items() if record.sklearn is not None}
+
+
 def _read_model_settings(estimator: Any, classes: NDArray[np.int64]) -> ModelSettings:
     """Return the settings of the Naive Bayes estimator."""
-    model = MODELS[type(estimator).__name__]
+    model = _models()[type(estimator).__name__]
+    same = EVENT_MODELS[model].sklearn
     _require(np.ndim(estimator.alpha) == 0, "a smoothing for each feature")
     alpha = float(estimator.alpha)
     _require(alpha > 0, "no smoothing")
@@ -142,7 +147,7 @@ def _read_model_settings(estimator: Any, classes: NDArray[np.int64]) -> ModelSet
     return ModelSettings(
         model=model,
         smoothing=alpha,
-        prior="uniform" if model == "complement" else prior,  # ComplementNB ignores the prior
+        prior=prior if same is not None and same.has_prior else "uniform",
         calibrate=False,
         normalize_weights=bool(getattr(estimator, "norm", False)),
     )

@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
@@ -194,7 +193,7 @@ class Explainer:
             temperature, noise = float(calibration.temperature.temperature(n_known)[0]), calibration.temperature.noise
             calibrated = calibration.temperature.log_posterior(evidence[None, :], n_known)[0]
         scaled = log_odds(evidence) / temperature
-        prior = log_odds(model.log_prior) if model.model_settings.model in EVENT_MODELS else 0.0
+        prior = log_odds(model.log_prior) if not model.model_settings.is_linear else 0.0
         terms = LogOddsTerms(
             prior,
             absent=model.scorer.bias_of(own) - model.scorer.bias_of(other) - prior,

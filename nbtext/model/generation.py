@@ -37,7 +37,19 @@ def generate_documents(
     raises   ModelError: the model cannot generate documents; SettingsError: the model lacks the label, or the model
              determines the length itself
     """
-    generate, has_length, vocabulary = _generative_model(model)
+    fitted = model.fitted
+    name, features, weighting = fitted.model_settings.model, fitted.feature_settings, fitted.weighting
+    hint = "train a multinomial, bernoulli or categorical model of word counts"
+    event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
+    if event_model is None or event_model.generate is None:
+        raise ModelError(f"a {name} model cannot generate documents", hint=hint)
+    if weighting.tf != ("binary" if event_model.is_binary else "count") or not weighting.is_counting:
+        raise ModelError(f"a {name} model of weights cannot generate documents", hint=hint)
+    if fitted.vocabulary is None:
+        raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
+    if features.analyzer != "word" or features.ngrams != (1, 1):
+        raise ModelError("a model of n-grams cannot generate documents, because n-grams overlap", hint=hint)
+    generate, has_length, vocabulary = event_model.generate, event_model.has_length, fitted.vocabulary
     if length is not None and not has_length:
         name = model.fitted.model_settings.model
         raise SettingsError(f"the length of {name} documents cannot be set", where="length", hint="leave it out")
@@ -79,20 +91,3 @@ def _texts(columns: FeatureIds, vocabulary: Vocabulary, fields: tuple[str, ...])
         return (" ".join(words),)
     prefixes = [f"{name}:" for name in fields]
     return tuple(" ".join(word[len(p) :] for word in words if word.startswith(p)) for p in prefixes)
-
-
-def _generative_model(model: TrainedModel) -> tuple[Generate, bool, Vocabulary]:
-    """Return how the model generates documents, whether they need a length, and the vocabulary; ModelError if not."""
-    fitted = model.fitted
-    name, features, weighting = fitted.model_settings.model, fitted.feature_settings, fitted.weighting
-    hint = "train a multinomial, bernoulli or categorical model of word counts"
-    event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
-    if event_model is None or event_model.generate is None:
-        raise ModelError(f"a {name} model cannot generate documents", hint=hint)
-    if weighting.tf != ("binary" if event_model.is_binary else "count") or not weighting.is_counting:
-        raise ModelError(f"a {name} model of weights cannot generate documents", hint=hint)
-    if fitted.vocabulary is None:
-        raise ModelError("hashed features have no names to generate texts from", hint="train without --hash-bits")
-    if features.analyzer != "word" or features.ngrams != (1, 1):
-        raise ModelError("a model of n-grams cannot generate documents, because n-grams overlap", hint=hint)
-    return event_model.generate, event_model.has_length, fitted.vocabulary

@@ -119,8 +119,11 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
     most = MOST_COUNTED / max(1, len(matrix.data))
     if not is_counted and matrix.data.max(initial=0) > most:
         raise InputError(f"the matrix contains a weight above {most:g}, so that sums could overflow")
-    if keep_sample is not None:
-        _check_sampling(features, is_counted=is_counted)
+    if keep_sample is not None and (not is_counted or features.tf == "binary" or features.vocabulary is not None):
+        raise InputError(
+            "the matrix lacks counts of its documents, so no sample can be retained",
+            hint="train from the texts, or from a matrix of counts of all features",
+        )
     sample = DocumentCounts(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
@@ -144,15 +147,6 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
         keep_sample or 0,
         None if is_counted else Weighting.fitted(features, frequencies, n_documents=n_documents),
     )
-
-
-def _check_sampling(features: FeatureSettings, *, is_counted: bool) -> None:
-    """Raise InputError if a matrix does not hold the counts of its documents, which select the retained sample."""
-    if not is_counted or features.tf == "binary" or features.vocabulary is not None:
-        raise InputError(
-            "the matrix lacks counts of its documents, so no sample can be retained",
-            hint="train from the texts, or from a matrix of counts of all features",
-        )
 
 
 def _freeze(value: Any) -> Any:

@@ -62,22 +62,22 @@ def _parts(curves: LearningCurves, width: int) -> Iterator[RenderableType]:
 
 
 def _chart(curves: LearningCurves, width: int) -> Iterator[Text]:
-    """Yield a line for each size, with the mark of each model where its accuracy is."""
+    """Yield a line for each size, with the mark of each model where its mean of the first metric is."""
     from rich.text import Text
 
-    accuracies = [point.mean("accuracy") for point in curves.points]
-    low, high = min(accuracies), max(accuracies)
+    means = [point.mean(CURVES[0].name) for point in curves.points]
+    low, high = min(means), max(means)
     models = list(dict.fromkeys(point.model for point in curves.points))
     margin = max(len(f"{point.size:,}") for point in curves.points) + 2
     room = max(NARROWEST, width - margin - 2)
-    legend = Text("accuracy ")
+    legend = Text(f"{CURVES[0].title} ")
     for number, model in enumerate(models):
         legend.append(f" {MARKS[number % len(MARKS)]} {model}", COLORS[number % len(COLORS)])
     yield legend
     for size, points in groupby(curves.points, key=lambda point: point.size):
         line: list[int | None] = [None] * room
         for number, point in reversed(list(enumerate(points))):
-            line[round((point.mean("accuracy") - low) / ((high - low) or 1) * (room - 1))] = number
+            line[round((point.mean(CURVES[0].name) - low) / ((high - low) or 1) * (room - 1))] = number
         text = Text(f"{size:>{margin - 2},} │")
         for mark in line:
             text.append(*("·", "dim") if mark is None else (MARKS[mark % len(MARKS)], COLORS[mark % len(COLORS)]))
@@ -91,7 +91,7 @@ def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> byte
 
     by_size = [(size, list(points)) for size, points in groupby(curves.points, key=lambda point: point.size)]
     best = [
-        (size, max(points, key=lambda point: point.mean("accuracy")))
+        (size, max(points, key=lambda point: point.mean(CURVES[0].name)))
         for size, points in by_size[:1] + by_size[1:][-1:]  # at the smallest and at the largest size
     ]
     charts = [_page_chart(curves, metric) for metric in CURVES]

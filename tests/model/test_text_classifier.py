@@ -11,8 +11,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Gaussi
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.settings import LINEAR_MODELS
+from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.model.predictor import NO_TOKEN, Predictor
