@@ -23,7 +23,7 @@ from nbtext.cli.options import (
 from nbtext.cli.running import check_report, open_documents, result_format, screen, warn_of_costs, write_result
 from nbtext.cli.training_options import FEATURE_STAGE, FOLD_STAGE, MODEL_STAGE
 from nbtext.errors import SettingsError
-from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
+from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds
 from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
-    from nbtext.evaluation.metrics import Evaluation
+    from nbtext.evaluation.evaluator import Evaluation
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.evaluation.settings import FoldSettings
     from nbtext.features.settings import FeatureSettings
@@ -96,7 +96,7 @@ def evaluate(
     `nbtext train` would train with the same options (--folds, --group-field, --order-field).
     """
     from nbtext.evaluation import error_log
-    from nbtext.evaluation.metrics import Evaluator
+    from nbtext.evaluation.evaluator import Evaluator
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.report.evaluation import format_evaluation
 

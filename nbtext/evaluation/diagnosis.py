@@ -13,8 +13,8 @@ from nbtext.documents.batch import Batch
 from nbtext.evaluation.bootstrap import Interval, compute_intervals
 from nbtext.evaluation.confusions import ConfusedPair, find_confused_pairs, order_by_confusion
 from nbtext.evaluation.error_log import Cell, ErrorLog, Example
+from nbtext.evaluation.evaluator import Evaluation
 from nbtext.evaluation.label_curves import LabelCurve, compute_label_curve
-from nbtext.evaluation.metrics import Evaluation
 from nbtext.evaluation.outcomes import UNANSWERED, Outcomes
 from nbtext.evaluation.reliability import AnsweredPart, Reliability, SetSize, TradeOff, measure_set_sizes
 from nbtext.model.explanation import Explainer, Explanation

@@ -18,7 +18,8 @@ from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import InputError, SettingsError, number_of
 from nbtext.evaluation.cross_validation import predict_documents
-from nbtext.evaluation.metrics import CURVES, Evaluation, Evaluator
+from nbtext.evaluation.evaluator import Evaluation, Evaluator
+from nbtext.evaluation.metrics import CURVES
 from nbtext.evaluation.settings import CurveSettings
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings

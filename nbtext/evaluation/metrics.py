@@ -6,25 +6,17 @@ the records. To add a metric, add a function and a record.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import Floats
-from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.label_curves import Ranking
-from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure
-from nbtext.evaluation.reliability import Reliability, ReliabilityBin
-from nbtext.model.predictor import Predictions
-from nbtext.model.settings import Costs
-
-MOST_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
+from nbtext.evaluation.outcomes import UNANSWERED
+from nbtext.evaluation.reliability import Reliability
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,184 +209,3 @@ def compute_metrics(totals: Totals) -> dict[str, float]:
     """Compute every metric that was measured."""
     values = ((name, metric.compute(totals)) for name, metric in METRICS.items())
     return {name: value for name, value in values if value is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class LabelScore:
-    """Precision, recall and F1 of one label, and the number of documents that have it."""
-
-    label: str
-    precision: float
-    recall: float
-    f1: float
-    support: int
-
-
-@dataclass(frozen=True, slots=True)
-class TargetCheck:
-    """What a target of the model (`min_recall`, `min_precision`) comes to on the evaluated documents.
-
-    metric     `recall` or `precision`
-    target     the value to reach
-    value      the value that is measured
-    low, high  its Clopper-Pearson interval, with the confidence of the target
-    """
-
-    metric: str
-    label: str
-    target: float
-    value: float
-    low: float
-    high: float
-    is_met: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The metrics of predictions for labeled documents.
-
-    A document without a predicted label is not correct, and in no column of the confusion matrix. Its probabilities
-    count in log-loss, Brier score and calibration error like those of all others: all metrics but accuracy among
-    answered are means over the same documents.
-
-    Attributes
-    ----------
-    metrics : Mapping[str, float]
-        The metrics, by name.
-    labels : tuple[str, ...]
-        The labels of the model and of the documents, sorted.
-    confusion_matrix : tuple[tuple[int, ...], ...], optional
-        Rows are true labels, columns predicted ones; None if there are more than 2,048 labels.
-    reliability : tuple[ReliabilityBin, ...]
-        Bins that have a document.
-    foreign_documents : int, optional
-        Number of foreign documents with a likelihood; None: there was no foreign source.
-    targets : tuple[TargetCheck, ...], optional
-        The targets of the model; None: it has none, or its labels are not what was evaluated.
-    """
-
-    documents: int
-    unanswered: int
-    metrics: Mapping[str, float]
-    labels: tuple[str, ...]
-    per_label: tuple[LabelScore, ...]
-    confusion_matrix: tuple[tuple[int, ...], ...] | None
-    reliability: tuple[ReliabilityBin, ...]
-    foreign_documents: int | None = None
-    targets: tuple[TargetCheck, ...] | None = None
-
-
-class Evaluator:
-    """Compares predictions with the true labels, batch by batch.
-
-    Memory depends on the labels only; with likelihoods, there is one number for each document as well.
-
-    Parameters
-    ----------
-    targets : ModelSettings, optional
-        The settings whose targets are checked.
-    """
-
-    def __init__(
-        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
-    ) -> None:
-        self._costs, self._targets = costs, targets
-        self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
-        self._numbers = LabelNumbers()
-        self._cells: Counter[tuple[int, int]] = Counter()
-        self._log_loss = self._squared_error = 0.0
-        self._reliability = Reliability()
-        self._sets = np.zeros(3, dtype=np.int64)
-
-    def add_all(self, predictions: Iterable[Predictions]) -> None:
-        """Add all these predictions."""
-        for batch in predictions:
-            self.add(batch)
-
-    def add(self, predictions: Predictions) -> None:
-        """Add predictions; InputError if a document has no label."""
-        if len(predictions) == 0:
-            return
-        outcomes = measure(predictions, self._numbers)
-        self._cells.update(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
-        self._log_loss += float(outcomes.log_losses.sum())
-        self._squared_error += float(outcomes.squared_errors.sum())
-        self._reliability.add(outcomes.best, outcomes.is_chosen_right)
-        if predictions.label_sets is not None:
-            pairs = list(zip(predictions.true_labels, predictions.label_sets, strict=True))
-            covered = sum(label in labels for label, labels in pairs)
-            self._sets += (len(pairs), covered, sum(len(labels) for _, labels in pairs))
-        if self._likelihoods is not None:
-            self._likelihoods[0].append(_likelihoods(predictions))
-
-    def add_foreign(self, predictions: Iterable[Predictions]) -> None:
-        """Add the likelihoods of foreign documents; their labels are ignored."""
-        assert self._likelihoods is not None  # asked for
-        self._likelihoods[1].extend(map(_likelihoods, predictions))
-
-    def evaluation(self) -> Evaluation:
-        """Compute the metrics; InputError if no document was added."""
-        if not self._cells:
-            raise InputError("there is no document to evaluate on")
-        labels = self._numbers.sorted()
-        totals = self._totals(labels)
-        columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
-        matrix = None
-        if len(labels) <= MOST_CONFUSED:
-            square = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
-            square[totals.true, totals.predicted] = totals.counts  # the last column is of the unanswered
-            matrix = tuple(map(tuple, square[:, :-1].tolist()))
-        return Evaluation(
-            documents=totals.n_documents,
-            unanswered=totals.n_documents - totals.n_answered,
-            metrics=compute_metrics(totals),
-            labels=labels,
-            per_label=tuple(LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)),
-            confusion_matrix=matrix,
-            reliability=self._reliability.bins(),
-            foreign_documents=len(totals.likelihoods[1]) if totals.likelihoods is not None else None,
-            targets=self._check_targets(totals, labels),
-        )
-
-    def _check_targets(self, totals: Totals, labels: tuple[str, ...]) -> tuple[TargetCheck, ...] | None:
-        if self._targets is None or not self._targets.has_targets:
-            return None
-        checks = []
-        for metric, label, least in self._targets.targets:
-            found = Proportion(0, 0)
-            if label in labels:
-                whole = totals.support if metric == "recall" else totals.n_predicted
-                k = labels.index(label)
-                found = Proportion(int(totals.true_positives[k]), int(whole[k]))
-            interval = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
-            checks.append(TargetCheck(metric, label, least, found.value, *interval, is_met=found.value >= least))
-        return tuple(checks)
-
-    def _totals(self, labels: tuple[str, ...]) -> Totals:
-        positions = np.append(self._numbers.positions(labels), UNANSWERED)
-        cells = np.array(sorted(self._cells), dtype=np.int64)
-        counts = np.array([self._cells[true, predicted] for true, predicted in cells.tolist()], dtype=np.int64)
-        true, predicted = positions[cells[:, 0]], positions[cells[:, 1]]
-        cost = None
-        if self._costs is not None:
-            triples = sorted(zip(true.tolist(), predicted.tolist(), counts.tolist(), strict=True))
-            cost = sum(n * self._costs.of(labels[t], labels[p] if p != UNANSWERED else None) for t, p, n in triples)
-        likelihoods = None
-        if self._likelihoods is not None:
-            own, foreign = (np.concatenate([*parts, np.zeros(0)]) for parts in self._likelihoods)
-            if not len(own) or not len(foreign):
-                raise InputError("no document has a token, so the AUROC of outlier detection is undefined")
-            likelihoods = (own, foreign)
-        n_sets, n_covered, n_labels = self._sets.tolist()
-        return Totals(
-            len(labels), true, predicted, counts, self._log_loss, self._squared_error, self._reliability,
-            (n_sets, n_covered, n_labels) if n_sets else None, cost, likelihoods,
-        )  # fmt: skip
-
-
-def _likelihoods(predictions: Predictions) -> Floats:
-    """Return the log-likelihoods per token of the documents that have a token."""
-    if predictions.likelihoods is None:
-        hint = "multinomial and bernoulli models of counts or binary counts do"
-        raise SettingsError("the model has no likelihood of a document", where="--foreign", hint=hint)
-    return predictions.likelihoods[~np.isnan(predictions.likelihoods)]

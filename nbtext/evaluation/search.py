@@ -16,7 +16,7 @@ from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import InputError, number_of
 from nbtext.evaluation.cross_validation import cross_validate
-from nbtext.evaluation.metrics import Evaluator
+from nbtext.evaluation.evaluator import Evaluator
 from nbtext.evaluation.splits import stratified_folds
 from nbtext.features.csr import running_sums
 from nbtext.features.document_counts import join_duplicates

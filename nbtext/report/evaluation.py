@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.metrics import METRICS, Evaluation
+from nbtext.evaluation.evaluator import Evaluation
+from nbtext.evaluation.metrics import METRICS
 from nbtext.report.records import Row, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 

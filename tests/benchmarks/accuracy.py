@@ -64,8 +64,8 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
+from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.evaluation.label_curves import Ranking
-from nbtext.evaluation.metrics import Evaluation, Evaluator
 from nbtext.evaluation.search import Candidate, list_candidates, search_settings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts

@@ -6,7 +6,7 @@ import numpy as np
 
 from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
-from nbtext.evaluation.metrics import Evaluator
+from nbtext.evaluation.evaluator import Evaluator
 from nbtext.evaluation.outcomes import Outcomes
 from nbtext.model.predictor import Predictions
 

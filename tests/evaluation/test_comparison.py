@@ -17,7 +17,7 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import Source, open_source
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.comparison import Candidate, Comparison, compare_models, mcnemar
-from nbtext.evaluation.metrics import Evaluator
+from nbtext.evaluation.evaluator import Evaluator
 from nbtext.model.source_prediction import predict_source
 from nbtext.text_classifier import TextClassifier
 

@@ -16,7 +16,7 @@ from nbtext.documents.source import open_source
 from nbtext.evaluation.confusions import find_common_words, order_by_confusion
 from nbtext.evaluation.diagnosis import TARGETS, Diagnosis, diagnose
 from nbtext.evaluation.error_log import ErrorLog, predict_by_model
-from nbtext.evaluation.metrics import Evaluation, Evaluator
+from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.model.explanation import Explainer
 from nbtext.text_classifier import TextClassifier
 

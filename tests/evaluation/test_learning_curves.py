@@ -83,7 +83,7 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
 
 def test_the_whole_corpus_is_training_and_evaluating() -> None:
     """As the largest part with other documents to judge by, a corpus gives what train and evaluate give."""
-    from nbtext.evaluation.metrics import Evaluator
+    from nbtext.evaluation.evaluator import Evaluator
     from nbtext.model.source_prediction import predict_source
 
     letters = Path(__file__).parents[2] / "corpora" / "letters"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as peer
 
 from nbtext.errors import InputError
-from nbtext.evaluation.metrics import Evaluation, Evaluator
+from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.evaluation.reliability import N_BINS
 from nbtext.model.predictor import Predictions
 

@@ -10,7 +10,7 @@ import pytest
 
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
-from nbtext.evaluation.metrics import Evaluator
+from nbtext.evaluation.evaluator import Evaluator
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.source_counting import count_source

@@ -12,9 +12,9 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.evaluation import cross_validation as folds
-from nbtext.evaluation import metrics
+from nbtext.evaluation import evaluator
 from nbtext.evaluation.cross_validation import cross_validate_source
-from nbtext.evaluation.metrics import Evaluation, Evaluator
+from nbtext.evaluation.evaluator import Evaluation, Evaluator
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import source_prediction
@@ -84,7 +84,7 @@ def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatc
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(LINES))
     whole = evaluated(path)
-    monkeypatch.setattr(metrics, "MOST_CONFUSED", N_LABELS - 1)
+    monkeypatch.setattr(evaluator, "MOST_CONFUSED", N_LABELS - 1)
     without = evaluated(path)
     assert whole.confusion_matrix is not None
     assert without.confusion_matrix is None

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from nbtext.evaluation.metrics import Evaluation, LabelScore
+from nbtext.evaluation.evaluator import Evaluation, LabelScore
 from nbtext.evaluation.reliability import ReliabilityBin
 from nbtext.report.evaluation import format_evaluation, has_room, heat_map
 from nbtext.report.terminal import Screen

@@ -14,7 +14,7 @@ import pytest
 from nbtext.documents.batch import Batch
 from nbtext.evaluation.diagnosis import diagnose
 from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
-from nbtext.evaluation.metrics import Evaluator
+from nbtext.evaluation.evaluator import Evaluator
 from nbtext.features.occurrences import Locator
 from nbtext.model.predictor import Predictor
 from nbtext.report.evaluation_page import render_evaluation_page

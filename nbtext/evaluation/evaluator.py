@@ -1,0 +1,271 @@
+"""Evaluations: all metrics of predictions for labeled documents; thresholds of `--fail-under` for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from nbtext.bayes.diagnostics import Proportion
+from nbtext.bayes.scorer import Floats
+from nbtext.bayes.settings import ModelSettings
+from nbtext.errors import BelowThreshold, InputError, SettingsError
+from nbtext.evaluation.metrics import LABEL_METRICS, METRICS, Totals, compute_metrics
+from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure
+from nbtext.evaluation.reliability import Reliability, ReliabilityBin
+from nbtext.model.predictor import Predictions
+from nbtext.model.settings import Costs
+
+MOST_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """Precision, recall and F1 of one label, and the number of documents that have it."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCheck:
+    """What a target of the model (`min_recall`, `min_precision`) comes to on the evaluated documents.
+
+    metric     `recall` or `precision`
+    target     the value to reach
+    value      the value that is measured
+    low, high  its Clopper-Pearson interval, with the confidence of the target
+    """
+
+    metric: str
+    label: str
+    target: float
+    value: float
+    low: float
+    high: float
+    is_met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The metrics of predictions for labeled documents.
+
+    A document without a predicted label is not correct, and in no column of the confusion matrix. Its probabilities
+    count in log-loss, Brier score and calibration error like those of all others: all metrics but accuracy among
+    answered are means over the same documents.
+
+    Attributes
+    ----------
+    metrics : Mapping[str, float]
+        The metrics, by name.
+    labels : tuple[str, ...]
+        The labels of the model and of the documents, sorted.
+    confusion_matrix : tuple[tuple[int, ...], ...], optional
+        Rows are true labels, columns predicted ones; None if there are more than 2,048 labels.
+    reliability : tuple[ReliabilityBin, ...]
+        Bins that have a document.
+    foreign_documents : int, optional
+        Number of foreign documents with a likelihood; None: there was no foreign source.
+    targets : tuple[TargetCheck, ...], optional
+        The targets of the model; None: it has none, or its labels are not what was evaluated.
+    """
+
+    documents: int
+    unanswered: int
+    metrics: Mapping[str, float]
+    labels: tuple[str, ...]
+    per_label: tuple[LabelScore, ...]
+    confusion_matrix: tuple[tuple[int, ...], ...] | None
+    reliability: tuple[ReliabilityBin, ...]
+    foreign_documents: int | None = None
+    targets: tuple[TargetCheck, ...] | None = None
+
+
+class Evaluator:
+    """Compares predictions with the true labels, batch by batch.
+
+    Memory depends on the labels only; with likelihoods, there is one number for each document as well.
+
+    Parameters
+    ----------
+    targets : ModelSettings, optional
+        The settings whose targets are checked.
+    """
+
+    def __init__(
+        self, costs: Costs | None = None, *, with_likelihoods: bool = False, targets: ModelSettings | None = None
+    ) -> None:
+        self._costs, self._targets = costs, targets
+        self._likelihoods: tuple[list[Floats], list[Floats]] | None = ([], []) if with_likelihoods else None
+        self._numbers = LabelNumbers()
+        self._cells: Counter[tuple[int, int]] = Counter()
+        self._log_loss = self._squared_error = 0.0
+        self._reliability = Reliability()
+        self._sets = np.zeros(3, dtype=np.int64)
+
+    def add_all(self, predictions: Iterable[Predictions]) -> None:
+        """Add all these predictions."""
+        for batch in predictions:
+            self.add(batch)
+
+    def add(self, predictions: Predictions) -> None:
+        """Add predictions; InputError if a document has no label."""
+        if len(predictions) == 0:
+            return
+        outcomes = measure(predictions, self._numbers)
+        self._cells.update(zip(outcomes.true.tolist(), outcomes.predicted.tolist(), strict=True))
+        self._log_loss += float(outcomes.log_losses.sum())
+        self._squared_error += float(outcomes.squared_errors.sum())
+        self._reliability.add(outcomes.best, outcomes.is_chosen_right)
+        if predictions.label_sets is not None:
+            pairs = list(zip(predictions.true_labels, predictions.label_sets, strict=True))
+            covered = sum(label in labels for label, labels in pairs)
+            self._sets += (len(pairs), covered, sum(len(labels) for _, labels in pairs))
+        if self._likelihoods is not None:
+            self._likelihoods[0].append(_likelihoods(predictions))
+
+    def add_foreign(self, predictions: Iterable[Predictions]) -> None:
+        """Add the likelihoods of foreign documents; their labels are ignored."""
+        assert self._likelihoods is not None  # asked for
+        self._likelihoods[1].extend(map(_likelihoods, predictions))
+
+    def evaluation(self) -> Evaluation:
+        """Compute the metrics; InputError if no document was added."""
+        if not self._cells:
+            raise InputError("there is no document to evaluate on")
+        labels = self._numbers.sorted()
+        totals = self._totals(labels)
+        columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
+        matrix = None
+        if len(labels) <= MOST_CONFUSED:
+            square = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
+            square[totals.true, totals.predicted] = totals.counts  # the last column is of the unanswered
+            matrix = tuple(map(tuple, square[:, :-1].tolist()))
+        return Evaluation(
+            documents=totals.n_documents,
+            unanswered=totals.n_documents - totals.n_answered,
+            metrics=compute_metrics(totals),
+            labels=labels,
+            per_label=tuple(LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)),
+            confusion_matrix=matrix,
+            reliability=self._reliability.bins(),
+            foreign_documents=len(totals.likelihoods[1]) if totals.likelihoods is not None else None,
+            targets=self._check_targets(totals, labels),
+        )
+
+    def _check_targets(self, totals: Totals, labels: tuple[str, ...]) -> tuple[TargetCheck, ...] | None:
+        if self._targets is None or not self._targets.has_targets:
+            return None
+        checks = []
+        for metric, label, least in self._targets.targets:
+            found = Proportion(0, 0)
+            if label in labels:
+                whole = totals.support if metric == "recall" else totals.n_predicted
+                k = labels.index(label)
+                found = Proportion(int(totals.true_positives[k]), int(whole[k]))
+            interval = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
+            checks.append(TargetCheck(metric, label, least, found.value, *interval, is_met=found.value >= least))
+        return tuple(checks)
+
+    def _totals(self, labels: tuple[str, ...]) -> Totals:
+        positions = np.append(self._numbers.positions(labels), UNANSWERED)
+        cells = np.array(sorted(self._cells), dtype=np.int64)
+        counts = np.array([self._cells[true, predicted] for true, predicted in cells.tolist()], dtype=np.int64)
+        true, predicted = positions[cells[:, 0]], positions[cells[:, 1]]
+        cost = None
+        if self._costs is not None:
+            triples = sorted(zip(true.tolist(), predicted.tolist(), counts.tolist(), strict=True))
+            cost = sum(n * self._costs.of(labels[t], labels[p] if p != UNANSWERED else None) for t, p, n in triples)
+        likelihoods = None
+        if self._likelihoods is not None:
+            own, foreign = (np.concatenate([*parts, np.zeros(0)]) for parts in self._likelihoods)
+            if not len(own) or not len(foreign):
+                raise InputError("no document has a token, so the AUROC of outlier detection is undefined")
+            likelihoods = (own, foreign)
+        n_sets, n_covered, n_labels = self._sets.tolist()
+        return Totals(
+            len(labels), true, predicted, counts, self._log_loss, self._squared_error, self._reliability,
+            (n_sets, n_covered, n_labels) if n_sets else None, cost, likelihoods,
+        )  # fmt: skip
+
+
+def _likelihoods(predictions: Predictions) -> Floats:
+    """Return the log-likelihoods per token of the documents that have a token."""
+    if predictions.likelihoods is None:
+        hint = "multinomial and bernoulli models of counts or binary counts do"
+        raise SettingsError("the model has no likelihood of a document", where="--foreign", hint=hint)
+    return predictions.likelihoods[~np.isnan(predictions.likelihoods)]
+
+
+def parse_thresholds(text: str) -> dict[str, float]:
+    """Parse `METRIC=N,…`, where METRIC is a name of `METRICS`, or `precision:LABEL`, `recall:LABEL` or `f1:LABEL`.
+
+    Raises
+    ------
+    ValueError
+        A metric or a number is not understood; the message says which.
+    """
+    thresholds = {}
+    for part in text.split(","):
+        name, _, number = (piece.strip() for piece in part.rpartition("="))
+        name = name or part.strip()
+        kind, colon, label = name.partition(":")
+        is_known = name in METRICS or (kind in LABEL_METRICS and label)
+        if not is_known:
+            names = (*METRICS, *(f"{each}:LABEL" for each in LABEL_METRICS))
+            nearest = get_close_matches(name if not colon else f"{kind}:LABEL", names, n=1)
+            advice = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(names)}"
+            raise ValueError(f"{name!r} is not a metric; {advice}")
+        try:
+            threshold = float(number)
+        except ValueError:
+            threshold = float("nan")
+        if not isfinite(threshold):
+            raise ValueError(f"{part.strip()!r} has no number; write {name}=0.85")
+        if threshold > 1 and not (name in METRICS and METRICS[name].is_loss):
+            share = f"; write {name}={threshold / 100:g}" if 10 < threshold <= 100 else ""
+            raise ValueError(f"{part.strip()!r} cannot be reached: the highest value is 1{share}")
+        thresholds[name] = threshold
+    return thresholds
+
+
+def check_thresholds(evaluation: Evaluation, thresholds: Mapping[str, float]) -> None:
+    """Check every threshold.
+
+    Raises
+    ------
+    BelowThreshold
+        A metric is worse than its threshold; the message names all of them.
+    SettingsError
+        A metric was not measured, or there is no such label.
+    """
+    missed = []
+    for name, threshold in thresholds.items():
+        value, is_loss = _find_value(evaluation, name), name in METRICS and METRICS[name].is_loss
+        if value > threshold if is_loss else value < threshold:
+            missed.append(f"{name} is {value:.4f}, {'above' if is_loss else 'below'} {threshold:g}")
+    if missed:
+        raise BelowThreshold("; ".join(missed))
+
+
+def _find_value(evaluation: Evaluation, name: str) -> float:
+    if name in METRICS:
+        if name not in evaluation.metrics:
+            hint = f"give {METRICS[name].needs} too"
+            raise SettingsError(f"{name} is not measured here", where="--fail-under", hint=hint)
+        return evaluation.metrics[name]
+    kind, _, label = name.partition(":")
+    scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
+    if label not in scores:
+        nearest = get_close_matches(label, scores, n=1)
+        hint = f"did you mean {kind}:{nearest[0]}?" if nearest else f"there are {', '.join(list(scores)[:20])}"
+        raise SettingsError(f"there is no label {label}", where="--fail-under", hint=hint)
+    return float(getattr(scores[label], kind))
