@@ -20,9 +20,10 @@ MAX_RESAMPLE_SIZE = 50_000  # documents of one resample; larger evaluations use 
 Statistic = Callable[[NDArray[np.int64]], list[float]]
 
 
-class Interval(NamedTuple):
-    """A 95 % confidence interval."""
+class Estimate(NamedTuple):
+    """A figure with its 95 % confidence interval."""
 
+    value: float
     low: float
     high: float
 
@@ -51,7 +52,7 @@ class TotalsOf:
         )
 
 
-def compute_intervals(outcomes: Outcomes, *, seed: int = 1) -> dict[str, Interval]:
+def compute_intervals(outcomes: Outcomes, *, seed: int = 1) -> dict[str, Estimate]:
     """Compute an interval for every metric that single documents determine, by its name."""
     totals_of = TotalsOf(outcomes)
     values = compute_metrics(totals_of(np.arange(len(outcomes))))
@@ -93,7 +94,7 @@ def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Float
     return replicates
 
 
-def bias_corrected_interval(value: float, replicates: Floats, level: float = LEVEL) -> Interval:
+def bias_corrected_interval(value: float, replicates: Floats, level: float = LEVEL) -> Estimate:
     """Compute the percentile interval of the replicates, shifted by the bias of their median.
 
     Source: the BC interval of Efron, Nonparametric Standard Errors and Confidence Intervals, 1981, section 7.
@@ -104,4 +105,4 @@ def bias_corrected_interval(value: float, replicates: Floats, level: float = LEV
     bias = ndtri(np.clip(below, 1 / (2 * len(replicates)), 1 - 1 / (2 * len(replicates))))
     tail = ndtri((1 - level) / 2)
     low, high = np.quantile(replicates, ndtr(2 * bias + np.array([tail, -tail])))
-    return Interval(float(low), float(high))
+    return Estimate(value, float(low), float(high))

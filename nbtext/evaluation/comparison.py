@@ -17,7 +17,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.documents.source import Source
 from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.bootstrap import TotalsOf, bias_corrected_interval, metric_values, resample
+from nbtext.evaluation.bootstrap import Estimate, TotalsOf, bias_corrected_interval, metric_values, resample
 from nbtext.evaluation.metrics import COMPARED
 from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure
 from nbtext.features.analyzer import has_own_pattern
@@ -33,14 +33,6 @@ class Candidate(NamedTuple):
     name: str
     model: TrainedModel
     size: int | None = None
-
-
-class Estimate(NamedTuple):
-    """A figure with its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +183,7 @@ def _bootstrap(outcomes: Sequence[Outcomes], seed: int) -> tuple[Floats, Floats]
 
 def _estimates(values: Floats, replicates: Floats) -> dict[str, Estimate]:
     triples = zip(COMPARED, values.tolist(), replicates.T, strict=True)
-    return {metric.name: Estimate(value, *bias_corrected_interval(value, found)) for metric, value, found in triples}
+    return {metric.name: bias_corrected_interval(value, found) for metric, value, found in triples}
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

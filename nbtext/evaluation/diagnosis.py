@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtext.bayes.calibration import TemperatureScaling
 from nbtext.documents.batch import Batch
-from nbtext.evaluation.bootstrap import Interval, compute_intervals
+from nbtext.evaluation.bootstrap import Estimate, compute_intervals
 from nbtext.evaluation.confusions import ConfusedPair, find_confused_pairs, order_by_confusion
 from nbtext.evaluation.error_log import Cell, ErrorLog, Example
 from nbtext.evaluation.evaluator import Evaluation
@@ -131,7 +131,7 @@ class Diagnosis:
     """
 
     evaluation: Evaluation
-    intervals: dict[str, Interval]
+    intervals: dict[str, Estimate]
     confusions: Confusions
     trust: Trust
     curves: Curves | None

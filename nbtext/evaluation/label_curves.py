@@ -43,8 +43,13 @@ class Ranking:
         return cls(ranked[ends], positives, ends + 1 - positives)
 
     @property
+    def documents(self) -> NDArray[np.int64]:
+        """(n_thresholds,), documents with at least this score."""
+        return self.true_positives + self.false_positives
+
+    @property
     def precision(self) -> Floats:
-        return np.asarray(self.true_positives / (self.true_positives + self.false_positives))
+        return np.asarray(self.true_positives / self.documents)
 
     @property
     def recall(self) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, nonconformity
 from nbtext.bayes.scorer import Floats
+from nbtext.evaluation.label_curves import Ranking
 from nbtext.evaluation.outcomes import Outcomes
 
 N_BINS = 15  # of equal width, as in Guo et al. 2017
@@ -78,52 +79,44 @@ class TradeOff:
 
     Attributes
     ----------
-    thresholds : array of float64
-        Shape (n_thresholds,): distinct probabilities of answers, descending.
-    answered : array of int64
-        Shape (n_thresholds,): documents that are at least as probable.
-    correct : array of int64
-        Shape (n_thresholds,): those of them whose answer is correct.
+    ranking : Ranking
+        The answerable documents, ranked by probability; the positive ones are those with the right label.
     """
 
     n_documents: int
-    thresholds: Floats
-    answered: NDArray[np.int64]
-    correct: NDArray[np.int64]
+    ranking: Ranking
 
     @classmethod
     def of(cls, outcomes: Outcomes) -> TradeOff:
         """Rank the answerable documents by probability."""
         places = np.flatnonzero(outcomes.is_answerable)
-        order = places[np.argsort(-outcomes.best[places], kind="stable")]
-        ranked = outcomes.best[order]
-        ends = np.flatnonzero(np.append(np.diff(ranked) != 0, len(ranked) > 0))
-        correct = np.cumsum(outcomes.is_chosen_right[order], dtype=np.int64)[ends]
-        return cls(len(outcomes), ranked[ends], ends + 1, correct)
+        return cls(len(outcomes), Ranking.of(outcomes.best[places], outcomes.is_chosen_right[places]))
 
     def at_accuracy(self, accuracy: float) -> AnsweredPart | None:
         """Return the part with the most answers whose accuracy is at least this; None if there is none.
 
         The threshold has as few digits as possible.
         """
-        enough = np.flatnonzero(self.correct >= accuracy * self.answered)
+        thresholds = self.ranking.thresholds
+        enough = np.flatnonzero(self.ranking.true_positives >= accuracy * self.ranking.documents)
         if not len(enough):
             return None
         place = int(enough[-1])
-        if place + 1 == len(self.thresholds):  # all answers
+        if place + 1 == len(thresholds):  # all answers
             return self._part(place, 0.0)
-        return self._part(place, shortest_between(float(self.thresholds[place + 1]), float(self.thresholds[place])))
+        return self._part(place, shortest_between(float(thresholds[place + 1]), float(thresholds[place])))
 
     def parts(self, most: int) -> tuple[AnsweredPart, ...]:
         """Return at most so many parts, evenly spaced by the number of answers."""
-        if not len(self.answered):
+        answered = self.ranking.documents
+        if not len(answered):
             return ()
-        steps = np.searchsorted(self.answered, np.linspace(self.answered[0], self.answered[-1], most))
-        return tuple(self._part(place, float(self.thresholds[place])) for place in np.unique(steps).tolist())
+        steps = np.searchsorted(answered, np.linspace(answered[0], answered[-1], most))
+        return tuple(self._part(place, float(self.ranking.thresholds[place])) for place in np.unique(steps).tolist())
 
     def _part(self, place: int, threshold: float) -> AnsweredPart:
-        answered = int(self.answered[place])
-        return AnsweredPart(threshold, answered, answered / self.n_documents, int(self.correct[place]) / answered)
+        answered, correct = int(self.ranking.documents[place]), int(self.ranking.true_positives[place])
+        return AnsweredPart(threshold, answered, answered / self.n_documents, correct / answered)
 
 
 def shortest_between(low: float, high: float) -> float:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
-from nbtext.evaluation.comparison import Comparison, Estimate, PairedTest, Result
+from nbtext.evaluation.bootstrap import Estimate
+from nbtext.evaluation.comparison import Comparison, PairedTest, Result
 from nbtext.evaluation.metrics import COMPARED
 from nbtext.report.page.rendering import Chart
 from nbtext.report.records import format_json, format_rows

@@ -65,7 +65,7 @@ def excerpt(example: Example) -> str:
 def _tiles(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
     for name, metric in METRICS.items():
         if metric.note and name in diagnosis.intervals:
-            low, high = diagnosis.intervals[name]
+            _, low, high = diagnosis.intervals[name]
             value = f"{diagnosis.evaluation.metrics[name]:.4f}"
             yield {"name": metric.title, "value": value, "range": f"{low:.4f} to {high:.4f}", "note": metric.note}
 

@@ -17,8 +17,9 @@ def test_figures_are_those_of_the_evaluation() -> None:
     evaluation = evaluator.evaluation()
     found = compute_intervals(error_log.outcomes(evaluation.labels))
     assert {"accuracy", "macro_f1", "weighted_f1", "log_loss", "brier_score"} <= found.keys()
-    for name, (low, high) in found.items():
+    for name, (figure, low, high) in found.items():
         value = evaluation.metrics[name]
+        assert figure == pytest.approx(value, abs=1e-12)
         assert low <= value <= high
         assert high - low < 0.35 * max(value, 0.2)
 
@@ -59,12 +60,12 @@ def test_of_very_many_documents(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bias_is_corrected() -> None:
     """Where replicates lie above the value on the whole, the interval is moved down."""
     replicates = np.random.default_rng(1).normal(0.3, 1.0, 20_000)
-    low, high = bias_corrected_interval(0.0, replicates)
+    _, low, high = bias_corrected_interval(0.0, replicates)
     assert (low + high) / 2 == pytest.approx(-0.3, abs=0.1)
-    low, high = bias_corrected_interval(0.3, replicates)
+    _, low, high = bias_corrected_interval(0.3, replicates)
     assert (low, high) == pytest.approx((0.3 - 1.96, 0.3 + 1.96), abs=0.1)
 
 
 def test_all_right() -> None:
     """Where every answer is right, there is nothing to draw."""
-    assert bias_corrected_interval(1.0, np.ones(1000)) == (1.0, 1.0)
+    assert bias_corrected_interval(1.0, np.ones(1000)) == (1.0, 1.0, 1.0)

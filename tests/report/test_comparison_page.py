@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from nbtext.evaluation.comparison import Comparison, Estimate, PairedTest, Result
+from nbtext.evaluation.bootstrap import Estimate
+from nbtext.evaluation.comparison import Comparison, PairedTest, Result
 from nbtext.evaluation.learning_curves import LearningCurves, Point
 from nbtext.report.comparison import MOST_PAIRS, render_comparison_page
 from nbtext.report.learning_curves import render_learning_curves_page
