@@ -49,12 +49,8 @@ PART = "part-{:05}.{}"  # the file of a shard's records
 class Workers:
     """Executes work on the workers of a Dask cluster; an Executor of nbtext.model.source_counting.
 
-    Attributes
-    ----------
-    client : Client
-        A connection to the scheduler.
-    shard_bytes : int, optional
-        Size of a shard in bytes; None: chosen by the number of workers.
+    client       A connection to the scheduler.
+    shard_bytes  Size of a shard in bytes; None: chosen by the number of workers.
     """
 
     client: Client

@@ -90,12 +90,8 @@ def _restore_dtypes(arrays: Record) -> Record:
 class Report:
     """The progress, repairs and error of a shard.
 
-    Attributes
-    ----------
-    size : int
-        Number of bytes that were read.
-    problem : tuple of str, optional
-        The class, what, where and hint of the error that ended the work.
+    size     Number of bytes that were read.
+    problem  The class, what, where and hint of the error that ended the work.
     """
 
     size: int = 0
@@ -142,12 +138,8 @@ def error_of(problem: tuple[str, str, str, str]) -> NbtextError:
 class PredictionTask:
     """The model and the settings of a prediction.
 
-    Attributes
-    ----------
-    model : str
-        The path of the model file.
-    stamp : tuple of int
-        Size and modification time of the file, by which a worker checks that it loads the same file.
+    model  The path of the model file.
+    stamp  Size and modification time of the file, by which a worker checks that it loads the same file.
     """
 
     model: str

@@ -39,16 +39,10 @@ class Candidate(NamedTuple):
 class Result:
     """The metrics of one model.
 
-    Attributes
-    ----------
-    model : str
-        The event model or linear model.
-    documents : int
-        Number of training documents.
-    seconds : float
-        CPU time of all predictions, in seconds.
-    metrics : dict[str, Estimate]
-        Those of `COMPARED`, by name.
+    model      The event model or linear model.
+    documents  Number of training documents.
+    seconds    CPU time of all predictions, in seconds.
+    metrics    Those of `COMPARED`, by name.
     """
 
     name: str
@@ -64,16 +58,10 @@ class Result:
 class PairedTest:
     """Two models on the same documents.
 
-    Attributes
-    ----------
-    differences : dict[str, Estimate]
-        Metrics of the second model minus those of the first, by name.
-    only_first : int
-        Documents that only the first model predicts correctly.
-    only_second : int
-        Documents that only the second model predicts correctly.
-    p_value : float
-        The p-value of McNemar's test.
+    differences  Metrics of the second model minus those of the first, by name.
+    only_first   Documents that only the first model predicts correctly.
+    only_second  Documents that only the second model predicts correctly.
+    p_value      The p-value of McNemar's test.
     """
 
     first: str

@@ -25,12 +25,9 @@ COMMON_SHARE = 0.2  # words in a larger share of the training documents are repo
 class MisleadingWord(NamedTuple):
     """A feature whose mean contribution favors the wrong label.
 
-    Attributes
-    ----------
-    documents : int
-        Number of examined documents that have the feature.
-    log_odds : float
-        Mean contribution to the log-odds of the predicted label against the true one, over all examined documents.
+    documents  Number of examined documents that have the feature.
+    log_odds   Mean contribution to the log-odds of the predicted label against the true one, over all examined
+               documents.
     """
 
     feature: str
@@ -42,14 +39,9 @@ class MisleadingWord(NamedTuple):
 class Confusion:
     """Documents of one label for which another one was predicted.
 
-    Attributes
-    ----------
-    examined : int
-        Number of documents, the most probable ones, whose words were examined.
-    words : tuple[MisleadingWord, ...]
-        Those with the largest contributions to the wrong label, without common words.
-    common_log_odds : float
-        The contribution of all common words together, the mean over the examined documents.
+    examined         Number of documents, the most probable ones, whose words were examined.
+    words            Those with the largest contributions to the wrong label, without common words.
+    common_log_odds  The contribution of all common words together, the mean over the examined documents.
     """
 
     label: str

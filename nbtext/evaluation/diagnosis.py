@@ -50,14 +50,9 @@ class Mistake:
 class Outliers:
     """Documents unlike the training documents.
 
-    Attributes
-    ----------
-    correct : int
-        Number of outliers with the right predicted label.
-    examples : tuple[tuple[float, Example], ...]
-        The outliers with the lowest typicality, each with its typicality.
-    typicality : tuple[int, ...]
-        Number of documents in each of 20 bins of typicality; uniform for documents like the training documents.
+    correct     Number of outliers with the right predicted label.
+    examples    The outliers with the lowest typicality, each with its typicality.
+    typicality  Number of documents in each of 20 bins of typicality; uniform for documents like the training documents.
     """
 
     documents: int
@@ -70,18 +65,11 @@ class Outliers:
 class Confusions:
     """The confusion matrix with examples.
 
-    Attributes
-    ----------
-    labels : tuple[str, ...]
-        The labels that are shown, sorted.
-    order : tuple[int, ...]
-        The positions of the labels, with confused labels adjacent.
-    counts : tuple[tuple[Cell, int], ...]
-        Number of documents in each cell that is not empty, of all labels.
-    listed : dict[Cell, list[Example]]
-        The most probable examples of each cell.
-    pairs : tuple[ConfusedPair, ...]
-        The labels that are confused most often.
+    labels  The labels that are shown, sorted.
+    order   The positions of the labels, with confused labels adjacent.
+    counts  Number of documents in each cell that is not empty, of all labels.
+    listed  The most probable examples of each cell.
+    pairs   The labels that are confused most often.
     """
 
     labels: tuple[str, ...]
@@ -104,10 +92,7 @@ class Curves:
 class Trust:
     """Whether predictions are correct as often as their probabilities say, and what thresholds do.
 
-    Attributes
-    ----------
-    before : Reliability, optional
-        Reliability of the same predictions without calibration; None: the model has no calibration.
+    before  Reliability of the same predictions without calibration; None: the model has no calibration.
     """
 
     before: Reliability | None

@@ -42,12 +42,8 @@ Cell = tuple[str, str | None]  # true label, predicted label
 class PredictedBatch(NamedTuple):
     """Predictions of a batch, with what they were made from where it is known.
 
-    Attributes
-    ----------
-    columns : tuple[list[str], ...], optional
-        The texts, a list for each text field.
-    scores : array of float64, optional
-        Shape (n_documents, n_classes): the scores before calibration.
+    columns  The texts, a list for each text field.
+    scores   Shape (n_documents, n_classes): the scores before calibration.
     """
 
     predictions: Predictions
@@ -108,14 +104,9 @@ def predict_by_folds(source: Source, folds: FoldSettings, **settings: Any) -> It
 class Example:
     """A document with its true and its predicted label.
 
-    Attributes
-    ----------
-    probability : float
-        The probability of the predicted label, or of the label that a threshold withholds.
-    texts : tuple[str, ...]
-        The texts of its fields, shortened; empty if they were not kept.
-    n_missing : int
-        Number of characters that were cut off.
+    probability  The probability of the predicted label, or of the label that a threshold withholds.
+    texts        The texts of its fields, shortened; empty if they were not kept.
+    n_missing    Number of characters that were cut off.
     """
 
     id: str

@@ -62,20 +62,12 @@ class Evaluation:
     count in log-loss, Brier score and calibration error like those of all others: all metrics but accuracy among
     answered are means over the same documents.
 
-    Attributes
-    ----------
-    metrics : Mapping[str, float]
-        The metrics, by name.
-    labels : tuple[str, ...]
-        The labels of the model and of the documents, sorted.
-    confusion_matrix : tuple[tuple[int, ...], ...], optional
-        Rows are true labels, columns predicted ones; None if there are more than 2,048 labels.
-    reliability : tuple[ReliabilityBin, ...]
-        Bins that have a document.
-    foreign_documents : int, optional
-        Number of foreign documents with a likelihood; None: there was no foreign source.
-    targets : tuple[TargetCheck, ...], optional
-        The targets of the model; None: it has none, or its labels are not what was evaluated.
+    metrics            The metrics, by name.
+    labels             The labels of the model and of the documents, sorted.
+    confusion_matrix   Rows are true labels, columns predicted ones; None if there are more than 2,048 labels.
+    reliability        Bins that have a document.
+    foreign_documents  Number of foreign documents with a likelihood; None: there was no foreign source.
+    targets            The targets of the model; None: it has none, or its labels are not what was evaluated.
     """
 
     documents: int

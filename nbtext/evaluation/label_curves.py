@@ -17,14 +17,9 @@ N_POINTS = 60  # of a curve that is drawn
 class Ranking:
     """Documents ranked by a score: true and false positives at each threshold.
 
-    Attributes
-    ----------
-    thresholds : array of float64
-        Shape (n_thresholds,): distinct scores, descending.
-    true_positives : array of int64
-        Shape (n_thresholds,): number of positive documents with at least this score.
-    false_positives : array of int64
-        Shape (n_thresholds,): number of negative documents with at least this score.
+    thresholds       Shape (n_thresholds,): distinct scores, descending.
+    true_positives   Shape (n_thresholds,): number of positive documents with at least this score.
+    false_positives  Shape (n_thresholds,): number of negative documents with at least this score.
 
     Source: Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, section 8.4.
     """
@@ -97,10 +92,7 @@ class CurvePoint(NamedTuple):
 class LabelCurve:
     """The curves of a label, with as many points as a chart can show, and the areas under them.
 
-    Attributes
-    ----------
-    points : tuple[CurvePoint, ...]
-        The points, by descending threshold.
+    points  The points, by descending threshold.
     """
 
     label: str

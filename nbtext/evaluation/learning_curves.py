@@ -52,14 +52,9 @@ class Point:
 class LearningCurves:
     """Learning curves of several models.
 
-    Attributes
-    ----------
-    documents : int
-        Number of documents of the corpus.
-    test_documents : int
-        Number of test documents, which are the same for all points of a seed.
-    points : tuple[Point, ...]
-        The points, by size, then in the order of the models.
+    documents       Number of documents of the corpus.
+    test_documents  Number of test documents, which are the same for all points of a seed.
+    points          The points, by size, then in the order of the models.
     """
 
     documents: int

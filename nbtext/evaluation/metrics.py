@@ -23,28 +23,16 @@ from nbtext.evaluation.reliability import Reliability
 class Totals:
     """Sums over documents that metrics are computed from.
 
-    Attributes
-    ----------
-    n_labels : int
-        Number of labels of the model and of the documents.
-    true : array of int64
-        Shape (n_cells,): the true label of each cell of the confusion matrix that has a document.
-    predicted : array of int64
-        Shape (n_cells,): the predicted label of each cell; UNANSWERED if there is none.
-    counts : array of int64
-        Shape (n_cells,): the number of documents of each cell.
-    log_loss : float
-        The sum of the log-losses, in nats.
-    squared_error : float
-        The sum of Σ_k (p_k - y_k)².
-    reliability : Reliability
-        Predictions by probability.
-    sets : tuple[int, int, int], optional
-        Number of prediction sets, of those with the true label, and of labels in them; None: no sets.
-    cost : float, optional
-        The sum of the costs; None: no costs were given.
-    likelihoods : tuple of two arrays of float64, optional
-        Log-likelihood per token of each document, and of foreign documents; None: there are none.
+    n_labels       Number of labels of the model and of the documents.
+    true           Shape (n_cells,): the true label of each cell of the confusion matrix that has a document.
+    predicted      Shape (n_cells,): the predicted label of each cell; UNANSWERED if there is none.
+    counts         Shape (n_cells,): the number of documents of each cell.
+    log_loss       The sum of the log-losses, in nats.
+    squared_error  The sum of Σ_k (p_k - y_k)².
+    reliability    Predictions by probability.
+    sets           Number of prediction sets, of those with the true label, and of labels in them; None: no sets.
+    cost           The sum of the costs; None: no costs were given.
+    likelihoods    Log-likelihood per token of each document, and of foreign documents; None: there are none.
     """
 
     n_labels: int
@@ -113,26 +101,15 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 class Metric:
     """A metric, with its properties for reports, thresholds and comparisons.
 
-    Attributes
-    ----------
-    name : str
-        The name in output and in --fail-under.
-    title : str
-        The name in tables for people.
-    compute : Callable[[Totals], float or None]
-        Computes it from at least one document; None: it was not measured.
-    is_loss : bool
-        Lower is better; otherwise higher is better, and 1 is the best value.
-    needs : str
-        The option that it is measured with.
-    note : str
-        Explains it on the page of an evaluation; "" leaves it out there.
-    is_compared : bool
-        Shown when trained models are compared.
-    is_curve : bool
-        Shown in learning curves.
-    is_abstention : bool
-        Shown on a terminal only if a document has no predicted label.
+    name           The name in output and in --fail-under.
+    title          The name in tables for people.
+    compute        Computes it from at least one document; None: it was not measured.
+    is_loss        Lower is better; otherwise higher is better, and 1 is the best value.
+    needs          The option that it is measured with.
+    note           Explains it on the page of an evaluation; "" leaves it out there.
+    is_compared    Shown when trained models are compared.
+    is_curve       Shown in learning curves.
+    is_abstention  Shown on a terminal only if a document has no predicted label.
     """
 
     name: str

@@ -21,28 +21,18 @@ UNANSWERED = -1  # the predicted label of a document without one
 class Outcomes:
     """Predictions compared with the true labels, one entry for each document.
 
-    Attributes
-    ----------
-    labels : tuple[str, ...]
-        All labels; `true` and `predicted` are positions among them.
-    true : array of int32
-        Shape (n_documents,).
-    predicted : array of int32
-        Shape (n_documents,): UNANSWERED where no label was predicted.
-    best : array of float64
-        Shape (n_documents,): the probability of the chosen label, even if it was not given as the answer.
-    of_true : array of float64
-        Shape (n_documents,): the probability of the true label; 0 for a label that the model does not know.
-    squared_errors : array of float64
-        Shape (n_documents,): Σ_k (p_k - y_k)².
-    is_chosen_right : array of bool
-        Shape (n_documents,): the chosen label is the true one, even if it was not given as the answer.
-    is_answerable : array of bool
-        Shape (n_documents,): the document was read and has a known token; only a threshold withholds the label.
-    typicality : array of float64
-        Shape (n_documents,): the conformal p-value of the document; NaN if the model has none.
-    is_outlier : array of bool
-        Shape (n_documents,).
+    labels           All labels; `true` and `predicted` are positions among them.
+    true             Shape (n_documents,).
+    predicted        Shape (n_documents,): UNANSWERED where no label was predicted.
+    best             Shape (n_documents,): the probability of the chosen label, even if it was not given as the answer.
+    of_true          Shape (n_documents,): the probability of the true label; 0 for a label that the model does not
+                     know.
+    squared_errors   Shape (n_documents,): Σ_k (p_k - y_k)².
+    is_chosen_right  Shape (n_documents,): the chosen label is the true one, even if it was not given as the answer.
+    is_answerable    Shape (n_documents,): the document was read and has a known token; only a threshold withholds the
+                     label.
+    typicality       Shape (n_documents,): the conformal p-value of the document; NaN if the model has none.
+    is_outlier       Shape (n_documents,).
     """
 
     labels: tuple[str, ...]

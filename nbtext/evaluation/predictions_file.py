@@ -25,14 +25,9 @@ _TSV_ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 class Record:
     """The prediction for one document.
 
-    Attributes
-    ----------
-    label : str, optional
-        The predicted label; None: there is none.
-    scores : dict[str, float]
-        The known probabilities, by label.
-    labels : tuple[str, ...], optional
-        The prediction set, if there is one.
+    label   The predicted label; None: there is none.
+    scores  The known probabilities, by label.
+    labels  The prediction set, if there is one.
     """
 
     label: str | None

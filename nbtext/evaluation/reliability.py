@@ -59,12 +59,8 @@ class Reliability:
 class AnsweredPart(NamedTuple):
     """The documents whose label is at least as probable as a threshold.
 
-    Attributes
-    ----------
-    answered : float
-        The share of these documents among all.
-    accuracy : float
-        The share of correct labels among them.
+    answered  The share of these documents among all.
+    accuracy  The share of correct labels among them.
     """
 
     threshold: float
@@ -77,10 +73,7 @@ class AnsweredPart(NamedTuple):
 class TradeOff:
     """The number of answers, and of correct ones, at each threshold of `--min-probability`.
 
-    Attributes
-    ----------
-    ranking : Ranking
-        The answerable documents, ranked by probability; the positive ones are those with the right label.
+    ranking  The answerable documents, ranked by probability; the positive ones are those with the right label.
     """
 
     n_documents: int
@@ -131,14 +124,9 @@ def shortest_between(low: float, high: float) -> float:
 class SetSize(NamedTuple):
     """Prediction sets for one value of `--coverage`.
 
-    Attributes
-    ----------
-    asked : float
-        The value of `--coverage`.
-    coverage : float
-        The share of sets that hold the true label.
-    mean_size : float
-        Mean number of labels in a set.
+    asked      The value of `--coverage`.
+    coverage   The share of sets that hold the true label.
+    mean_size  Mean number of labels in a set.
     """
 
     asked: float

@@ -18,18 +18,11 @@ MOST_WEIGHTS = 2**28  # features times labels, in a format that writes every wei
 class Exporter:
     """A format for other programs.
 
-    Attributes
-    ----------
-    name : str
-        The value of `--to`.
-    suffixes : tuple of str
-        File suffixes, by which `-o` selects the format.
-    summary : str
-        One sentence of help.
-    check : callable
-        Raises ModelError if the format does not support a model.
-    write : callable
-        Yields the parts of the file of a model that `check` accepts.
+    name      The value of `--to`.
+    suffixes  File suffixes, by which `-o` selects the format.
+    summary   One sentence of help.
+    check     Raises ModelError if the format does not support a model.
+    write     Yields the parts of the file of a model that `check` accepts.
     """
 
     name: str

@@ -27,23 +27,14 @@ SAMPLE_SIZE = 2**14  # documents retained for leave-one-out: all of most corpora
 class CorpusCounts:
     """The counts of a labeled corpus. The counts of two corpora add to, and subtract from, each other exactly.
 
-    Attributes
-    ----------
-    labels
-        Sorted; class k is `labels[k]`.
-    vocabulary
-        The feature of each column; None if features are hashed.
-    statistics
-        Class statistics of all documents, over all features.
-    sample
-        The retained documents: those with the smallest content hashes, at most `sample_size`.
-    sample_size
-        None retains all documents; 0 retains none, or documents that cannot be added to other retained ones.
-    weighting
-        Of a matrix of weights: how its counts were weighted. Otherwise None.
-    below
-        The sample holds all documents whose hashes are below this bound. After a subtraction from a larger corpus, the
-        documents with the next larger hashes are not known.
+    labels       Sorted; class k is `labels[k]`.
+    vocabulary   The feature of each column; None if features are hashed.
+    statistics   Class statistics of all documents, over all features.
+    sample       The retained documents: those with the smallest content hashes, at most `sample_size`.
+    sample_size  None retains all documents; 0 retains none, or documents that cannot be added to other retained ones.
+    weighting    Of a matrix of weights: how its counts were weighted. Otherwise None.
+    below        The sample holds all documents whose hashes are below this bound. After a subtraction from a larger
+                 corpus, the documents with the next larger hashes are not known.
     """
 
     labels: tuple[str, ...]

@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 class Screen:
     """What a terminal can show.
 
-    Attributes
-    ----------
-    width : int
-        Characters.
-    is_styled : bool
-        It can show bold and underlined text.
-    has_color : bool
-        It can show colors, and they are wanted.
+    width      Characters.
+    is_styled  It can show bold and underlined text.
+    has_color  It can show colors, and they are wanted.
     """
 
     width: int = 80

@@ -23,26 +23,15 @@ MOST_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 class Chart:
     """A chart.
 
-    Attributes
-    ----------
-    name : str
-        Of its figure on the page.
-    summary : str
-        What the chart shows, in words.
-    columns : tuple[str, ...]
-        Fields of the rows in the specification.
-    headings : tuple[str, ...]
-        The same for people, in the table.
-    rows : Sequence[Sequence[Any]]
-        Numbers, texts and None.
-    is_tabled : bool
-        False: the page has another table of the same data.
-    rows_of : str, optional
-        Another chart with the same rows, which are then not repeated.
-    specification : str
-        File in `charts/`, without its suffix; "": `name`.
-    metric : str
-        Title of a metric, which replaces METRIC in the specification.
+    name           Of its figure on the page.
+    summary        What the chart shows, in words.
+    columns        Fields of the rows in the specification.
+    headings       The same for people, in the table.
+    rows           Numbers, texts and None.
+    is_tabled      False: the page has another table of the same data.
+    rows_of        Another chart with the same rows, which are then not repeated.
+    specification  File in `charts/`, without its suffix; "": `name`.
+    metric         Title of a metric, which replaces METRIC in the specification.
     """
 
     name: str
