@@ -13,7 +13,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
 from nbtext.estimators.validation import validate_labels, validate_matrix
 from nbtext.features.document_counts import DocumentCounts, concatenate
-from nbtext.features.hashing import bucket_hashes, document_hashes
+from nbtext.features.hashing import bucket_hashes, count_matrix
 from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
@@ -61,14 +61,11 @@ class MatrixClassifier:
         """Return the samples; whole numbers become integers, so that their sums are exact."""
         rows.data = self._cells(rows.data)
         rows.eliminate_zeros()
-        data: NDArray[Any] = rows.data
-        indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
-        if self.is_positive and data.max(initial=0) <= LARGEST_COUNT and (data == np.floor(data)).all():
-            data = data.astype(np.int32)
-        columns = bucket_hashes(np.arange(rows.shape[1], dtype=np.int32))
-        no_hashes = np.zeros(rows.shape[0], dtype=np.uint64)
-        sample = DocumentCounts(indptr, indices, data, classes.astype(np.int32), no_hashes)
-        return replace(sample, hashes=document_hashes(sample, columns[indices]))
+        if self.is_positive and rows.data.max(initial=0) <= LARGEST_COUNT and (rows.data == np.floor(rows.data)).all():
+            rows.data = rows.data.astype(np.int32)
+        return count_matrix(
+            rows.indptr, rows.indices, rows.data, classes, bucket_hashes(np.arange(rows.shape[1], dtype=np.int32))
+        )
 
     def _cells(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         return data

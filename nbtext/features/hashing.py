@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +77,20 @@ def document_hashes(rows: DocumentCounts, hashes: Hashes) -> Hashes:
         values = hashes * rows.counts.astype(np.uint64)
     sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values)))
     return mix64(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
+
+
+def count_matrix(
+    indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], classes: NDArray[Any], feature_hashes: Hashes
+) -> DocumentCounts:
+    """Return the documents of a CSR matrix of counts or weights, with the hashes of their contents."""
+    documents = DocumentCounts(
+        indptr.astype(np.int64),
+        indices.astype(np.int32),
+        data.astype(np.int32 if data.dtype.kind in "iu" else np.float64),
+        classes.astype(np.int32),
+        np.zeros(len(classes), dtype=np.uint64),
+    )
+    return replace(documents, hashes=document_hashes(documents, feature_hashes[documents.indices]))
 
 
 def buckets(terms: Iterable[str], bits: int) -> NDArray[np.int32]:

@@ -14,8 +14,7 @@ from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, NbtextError
 from nbtext.features.analyzer import TOO_LONG
-from nbtext.features.document_counts import DocumentCounts
-from nbtext.features.hashing import bucket_hashes, document_hashes, term_hashes
+from nbtext.features.hashing import bucket_hashes, count_matrix, term_hashes
 from nbtext.features.selection import is_selective
 from nbtext.features.settings import FeatureSettings, find_invalid_field
 from nbtext.features.vectorizer import Vectorizer
@@ -124,18 +123,11 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
             "the matrix lacks counts of its documents, so no sample can be retained",
             hint="train from the texts, or from a matrix of counts of all features",
         )
-    sample = DocumentCounts(
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        matrix.data.astype(np.int32 if is_counted else np.float64),
-        classes.astype(np.int32),
-        np.zeros(n_documents, dtype=np.uint64),
-    )
-    frequencies = document_frequencies(sample.indices, n_features=n_features)
     vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
     buckets = np.arange(n_features, dtype=np.int32)
     hashes = term_hashes(vocabulary.terms) if vocabulary is not None else bucket_hashes(buckets)
-    sample = replace(sample, hashes=document_hashes(sample, hashes[sample.indices])).smallest(None)
+    sample = count_matrix(matrix.indptr, matrix.indices, matrix.data, classes, hashes).smallest(None)
+    frequencies = document_frequencies(sample.indices, n_features=n_features)
     statistics = count_classes(sample, n_features, len(labels))
     if keep_sample is not None:
         sample = sample.slice(0, min(keep_sample, len(sample)))
