@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
     from nbtext.bayes.event_model import EventModel
 
-LINEAR_MODELS = ("logistic", "nbsvm")
 LOSSES = ("squared-hinge", "logistic")
 AUTO = "auto"
+OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
+    "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",
+)  # fmt: skip
 MOST_VALUES = 1000  # of a feature, 0 included
 MOST_KEPT = 2**62  # documents of a retained sample
 SMALLEST, LARGEST = 1e-100, 1e100  # of smoothing and priors, so that their ratios and sums are finite
@@ -70,17 +73,10 @@ class ModelSettings(LinearSettings):
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)
         defaults = {each.name: each.default for each in fields(self)}
-        of_nbsvm = {"loss": "loss", "interpolation": "interpolation", "ratio_smoothing": "ratio_smoothing"}
-        refused = {} if self.is_linear else {"C": "C"}
-        refused |= {"smoothing": "smoothing", "prior": "prior"} if self.is_linear else {}
-        refused |= {} if self.model == "nbsvm" else of_nbsvm
-        refused |= {
-            "values": "values",
-            "normalize_weights": "normalize_weights",
-        }  # for event models without these options
-        for name, option in refused.items():
-            if getattr(self, name) != defaults[name] and (self.is_linear or name not in self._record.options):
-                raise SettingsError(f"{self.model} does not use this option", where=option, hint="leave it out")
+        models: Mapping[str, Any] = LINEAR_MODELS if self.is_linear else EVENT_MODELS
+        for name in OF_SOME_MODELS:
+            if getattr(self, name) != defaults[name] and name not in models[self.model].options:
+                raise SettingsError(f"{self.model} does not use this option", where=name, hint="leave it out")
         if self.smoothing is not None:
             is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
             _require(is_sound, self.smoothing, f"0 or from {SMALLEST:g} to {LARGEST:g}", "smoothing")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, fit_scaled_temperature
 from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection, judge
@@ -18,7 +19,7 @@ from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.linear.data import NEVER_HELD_OUT, TrainingData
 from nbtext.linear.lbfgs import SolverSettings
-from nbtext.linear.models import LINEAR_MODELS, Problem
+from nbtext.linear.models import Problem
 
 DEFAULT_C = 1.0  # where there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
@@ -67,7 +68,7 @@ def learn(
     if not has_folds:
         refuse_targets(goals.targets)
     has_folds = has_folds and (is_selecting or settings.calibrate or goals != Goals())
-    problem = LINEAR_MODELS[settings.model].problem(data, settings, jobs=jobs)
+    problem: Problem = LINEAR_MODELS[settings.model].problem(data, settings, jobs=jobs)
     scores, start = None, None
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
     if has_folds and is_selecting:

@@ -47,5 +47,3 @@ class LinearModel:
 
 LOGISTIC = LinearModel(problem=LogisticRegression)
 NBSVM = LinearModel(problem=NbSvm, options=("C", "loss", "interpolation", "ratio_smoothing"))
-
-LINEAR_MODELS = {"logistic": LOGISTIC, "nbsvm": NBSVM}

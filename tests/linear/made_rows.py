@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
-from nbtext.linear.models import LINEAR_MODELS
 
 Floats = NDArray[np.float64]
 

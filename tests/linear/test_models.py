@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rows import fit, scores_of, training_data, training_sets
 
+from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, SettingsError
 from nbtext.linear import learning, nbsvm
 from nbtext.linear.data import NEVER_HELD_OUT, Floats, TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.learning import learn, stratified_folds
-from nbtext.linear.models import LINEAR_MODELS
 from nbtext.linear.nbsvm import log_count_ratios
 
 MODELS = pytest.mark.parametrize("model", sorted(LINEAR_MODELS))
