@@ -51,22 +51,25 @@ def models_to_compare() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveSettings:
-    """Models, training set sizes and repetitions of learning curves."""
+    """Models, training set sizes and repetitions of learning curves.
 
-    models: tuple[str, ...] = ("multinomial", "bernoulli", "complement")
+    models  None: the event models that need only class statistics
+    """
+
+    models: tuple[str, ...] | None = None
     sizes: tuple[int, ...] | None = None
     seeds: int = 5
 
     def __post_init__(self) -> None:
         known = models_to_compare()
-        for name in self.models:
+        for name in self.models or ():
             if name not in known:
                 from difflib import get_close_matches
 
                 nearest = get_close_matches(name, known, n=1)
                 hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
                 raise SettingsError(f"{name!r} is not a model", where="--models", hint=hint)
-        if not self.models or len(set(self.models)) < len(self.models):
+        if self.models is not None and not 0 < len(self.models) == len(set(self.models)):
             raise SettingsError("name each model once", where="--models")
         if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
             raise SettingsError("each size must be at least 1", where="--sizes")
