@@ -4,7 +4,7 @@
     make corpora                          the same
 
 A corpus becomes the folder .corpora/NAME, whole or not at all; one that is there already is left alone.
-NBTEXT_CORPORA=DIR takes the archives from the folder DIR instead of the network. An archive is believed only
+NBTEXT_CORPORA=DIR takes the archives from the folder DIR instead of the network. An archive is accepted only
 if its SHA-256 is the one in recipes.toml or, where none is stated, the one that the first fetch recorded.
 
 Needs Python's standard library and nothing else, nbtext included.
@@ -36,7 +36,7 @@ CHECKSUMS = "checksums.toml"
 MEGABYTE = 1_000_000
 LONGEST_UNPACKED = 1_000 * MEGABYTE
 MOST_MEMBERS = 200_000
-PATIENCE = 30.0  # seconds without a byte
+TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 16
 BROKEN_ARCHIVE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError)
 
@@ -94,7 +94,9 @@ def fetch(recipe: Recipe, store: Path, *, archives: Path | None, progress: Progr
 def find_archive(recipe: Recipe, archives: Path) -> Path:
     """NAME.tar.xz, or else the public archive under its own name, in a folder of archives."""
     if not archives.is_dir():
-        raise FetchError(f"NBTEXT_CORPORA is {archives}, which is no folder; name the folder that holds the archives")
+        raise FetchError(
+            f"NBTEXT_CORPORA is {archives}, which is not a folder; name the folder that holds the archives"
+        )
     names = (f"{recipe.name}.tar.xz", recipe.archive)
     for name in names:
         if (archives / name).is_file():
@@ -130,7 +132,7 @@ def open_url(url: str) -> Any:
     """The response to a GET request, its body still to be read."""
     require_https(url)
     request = urllib.request.Request(url, headers={"User-Agent": "nbtext-corpora"})
-    return urllib.request.build_opener(HttpsRedirects()).open(request, timeout=PATIENCE)
+    return urllib.request.build_opener(HttpsRedirects()).open(request, timeout=TIMEOUT)
 
 
 def download(recipe: Recipe, folder: Path, progress: Progress) -> Path:
@@ -192,7 +194,7 @@ def read_checksums(store: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise FetchError(f"{store / CHECKSUMS} is no TOML ({error}); mend or delete it") from error
+        raise FetchError(f"{store / CHECKSUMS} is not valid TOML ({error}); repair or delete it") from error
     return {name: str(checksum) for name, checksum in checksums.items()}
 
 

@@ -1,4 +1,4 @@
-"""`TextClassifier`: nbtext for programs, a scikit-learn classifier of texts."""
+"""`TextClassifier`: the Python interface of nbtext, a classifier of texts with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TextClassifier:
     Parameters
     ----------
     analyzer : {"word", "char", "char_wb"}
-        What features are made of: words, characters, or characters within words.
+        The unit of features: words, characters, or characters within words.
     ngrams : (int, int)
         The shortest and the longest n-gram.
     token_pattern : str, optional
@@ -56,13 +56,13 @@ class TextClassifier:
     stem : str, optional
         Stem words by Snowball's algorithm for this language.
     fields : tuple of str
-        The names of text fields whose words are different features. For `fit_source`, which sets it.
+        The names of text fields whose words are different features; `fit_source` sets it.
     min_df, max_df : int or float
         Leave out features in fewer, or more, documents: an int is a number of documents, a float a share of them.
     max_features : int, optional
         Keep only the most frequent features.
     vocabulary : tuple of str, optional
-        The only features.
+        The features to count; all others are ignored.
     hash_bits : int, optional
         Hash features into 2^hash_bits columns; no vocabulary is kept.
     select : (str, int), optional
@@ -93,7 +93,7 @@ class TextClassifier:
     values : int
         categorical: distinguish the counts 0 to values - 1; larger counts are values - 1.
     keep_sample : int, optional
-        Retain the counts of this many documents, so that a growing model can choose its smoothing again.
+        Retain the counts of this many documents, so that updates select the smoothing again.
     C : float or "auto"
         logistic, nbsvm: inverse regularization strength; "auto" selects it by cross-validation.
     loss : {"squared-hinge", "logistic"}
@@ -101,7 +101,7 @@ class TextClassifier:
     interpolation, ratio_smoothing : float
         nbsvm: from 0 (log-count ratios alone) to 1 (support vector machine); additive smoothing of the ratios.
     folds, seed : int
-        logistic, nbsvm: folds for calibration and for the choice of C; seed of the order of documents.
+        logistic, nbsvm: folds for calibration and the selection of C; seed of the order of documents.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class TextClassifier:
 
     @classmethod
     def from_sklearn(cls, pipeline: Any) -> TextClassifier:
-        """Return the classifier that a fitted scikit-learn pipeline of Naive Bayes is; see nbtext.export."""
+        """Return the classifier that is equivalent to a scikit-learn pipeline of Naive Bayes; see nbtext.export."""
         from nbtext.export.sklearn_pipeline import from_sklearn
 
         return cls.from_model(from_sklearn(pipeline))
@@ -259,12 +259,12 @@ class TextClassifier:
         return self._become(model)
 
     def fit_counts(self, counts: CorpusCounts, *, label_type: str = "str") -> TextClassifier:
-        """Fit to a corpus that is counted already."""
+        """Fit to a counted corpus."""
         model = train_on_counts(counts, self.feature_settings, self.model_settings)
         return self._become(replace(model, fitted=replace(model.fitted, label_type=label_type)))
 
     def partial_fit(self, X: Iterable[str], y: Sequence[Any], classes: Sequence[Any] | None = None) -> TextClassifier:
-        """Learn more texts X and their labels y; new labels are added, and `classes` is ignored."""
+        """Train on more texts X and their labels y; new labels are added, and `classes` is ignored."""
         if self._model is None:
             return self.fit(X, y)
         growth.check_growth(self._model)
@@ -280,7 +280,7 @@ class TextClassifier:
         return self._become(growth.forget(self.model_, counts))
 
     def merge(self, *others: TextClassifier) -> TextClassifier:
-        """Learn what other classifiers with the same parameters have learned."""
+        """Add the training documents of other classifiers with the same parameters."""
         return self._become(growth.merge([self.model_, *(other.model_ for other in others)]))
 
     def predict(self, X: Iterable[str]) -> NDArray[Any]:
@@ -297,7 +297,7 @@ class TextClassifier:
         return np.asarray(self._log_posterior(X)[:, self._order])
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return the values whose largest decides the label: log-probabilities plus decision offsets.
+        """Return log-probabilities plus decision offsets; the largest one determines the label.
 
         Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one.
         """

@@ -36,6 +36,29 @@ LIBRARY_LAYERS = {  # the layers that may import a library
     "polars": set(),
     "numpy": set(LAYERS) - {"cli", "serve"},
 }
+FORBIDDEN = {  # words that this code does not use, and the terms that it uses
+    r"modelling": "model settings, training",
+    r"tall(y|ies)": "counts, CorpusCounts",
+    r"(un)?labelled": "labeled, unlabeled",
+    r"tilt": "prior adjustment",
+    r"strangeness": "nonconformity score",
+    r"foret(ells?|old)": "leave-one-out estimate",
+    r"believed?|beliefs?": "probability, assume",
+    r"dealt|dealing": "folds, split",
+    r"looked_for|rivals?|contestants?|duels?|verdicts?": "candidates, comparison, result",
+    r"witness(es)?|shelf|shelves": "error log, examples",
+    r"mix-?ups?": "confusions",
+    r"twins?": "plain version",
+    r"sightings?": "pseudo-counts, occurrences",
+    r"presences?": "binary counts",
+    r"strangers?": "untrusted",
+    r"patience": "timeout",
+    r"haste|mend": "plain verbs",
+    r"behaviour|colours?|(normal|optim|recogn|initial)is(e|ed|es|ing)": "US spelling",
+}
+RIDDLE = re.compile(
+    r"\b(is|are) no (?!longer|more|less|larger|smaller|further|better|worse)|\b(that|which|what|it) (is|are) none\b"
+)
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 400, 60
 
 
@@ -194,3 +217,31 @@ def format_sizes() -> str:
 if __name__ == "__main__":
     sys.stdout.write(f"{format_sizes()}\n")
     PAGE.write_text(TABLE.sub(lambda _: format_table(), PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def find_words(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
+    """Return the place of each line that contains the pattern."""
+    found = []
+    for path in paths:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            found += [f"{path.relative_to(TOP)}:{number}: {line.strip()}"] if pattern.search(line) else []
+    return found
+
+
+def test_words_of_the_glossary_are_used() -> None:
+    """Each thing has one term in code, messages and documentation; the value in FORBIDDEN is the term to use."""
+    tops = (PACKAGE, TOP / "tests", TOP / ".github")
+    paths = [TOP / "README.md", TOP / "Makefile", TOP / "pyproject.toml"]
+    for suffix in ("py", "pyx", "pxd", "pyi", "md", "yml"):
+        paths += [path for top in tops for path in sorted(top.rglob(f"*.{suffix}")) if path != Path(__file__)]
+    words = re.compile(rf"(?<![a-z])(?:{'|'.join(FORBIDDEN)})(?![a-z])", re.IGNORECASE)
+    assert find_words(words, paths) == []
+
+
+def test_sentences_say_what_a_thing_is_not() -> None:
+    """Docstrings and messages say `is not a model`, not `is no model`, except after `there`."""
+    assert [
+        line
+        for line in find_words(RIDDLE, list_code(".py"))
+        if "test_house.py" not in line and not re.search(r"[Tt]here (is|are) no ", line)
+    ] == []

@@ -1,7 +1,7 @@
 """Checks of a model's record, made before anything is built from it.
 
 A key may be a path of keys, such as `scorer.base`. Functions named `read_` return the value at a key; all functions
-raise ArtifactError where a value is wrong, and `storage.name_errors` adds the name of the file.
+raise ArtifactError if a value is wrong, and `storage.name_errors` adds the name of the file.
 
     labels = read_texts(record, "labels", distinct=True)
     indptr = read_array(record, "scorer.indptr", "int64", shape=(n_features + 1,))
@@ -23,9 +23,9 @@ from nbtext.errors import ArtifactError
 
 T = TypeVar("T")
 MAX_NUMBER = 1e100  # largest absolute value: products with counts, and sums of them, stay finite
-PIECE_BYTES = 1 << 20  # decoded at once
+PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 WORD_BYTES = 8
-WORDS = 6  # terms with a longer common prefix than so many words of 8 bytes are compared as byte strings
+WORDS = 6  # terms whose common prefix has more words of 8 bytes than this are compared as byte strings
 _KEEP = np.array([0] + [~0 << 8 * (WORD_BYTES - n) & (1 << 64) - 1 for n in range(1, WORD_BYTES + 1)], dtype=np.uint64)
 WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NAMES = {
@@ -166,7 +166,7 @@ def check_ascending(key: str, numbers: NDArray[Any], *, strictly: bool = False) 
 
 
 def check_bounds(key: str, bounds: NDArray[Any], n_items: int) -> None:
-    """Raise ArtifactError unless the bounds begin with 0, never descend, and end with `n_items`."""
+    """Raise ArtifactError unless the bounds begin with 0, do not decrease, and end with `n_items`."""
     if not len(bounds) or bounds[0] != 0 or bounds[-1] != n_items:
         raise invalid_value(key, f"should run from 0 to {n_items:,}")
     check_ascending(key, bounds)

@@ -142,7 +142,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
         from nbtext.model.fitting import sample_size
 
         with name_errors(path):
-            known = fitted.vocabulary if record["selected"] is None else None  # audited already
+            known = fitted.vocabulary if record["selected"] is None else None  # the statistics were already audited
             counts = _read_corpus_counts(record, features, labels, known)
             if model_settings.keep_sample is None:
                 return counts
@@ -259,7 +259,7 @@ def _read_fitted_model(
 
 
 def _read_log_prior(record: Record, model_settings: ModelSettings, unlabeled: Unlabeled | None) -> NDArray[np.float64]:
-    """Return the class priors that the settings and the documents of each class give."""
+    """Return the class log priors that follow from the settings and the documents of each class."""
     if unlabeled is not None:
         return np.array(unlabeled.log_prior)
     try:

@@ -1,8 +1,8 @@
-"""The reader of model files. It knows the part of the pickle language that `save_model` uses, and refuses the rest.
+"""The reader of model files. It accepts the part of the pickle language that `save_model` uses, and refuses the rest.
 
-A pickle is a program for a stack machine. Python's machine looks up any name and calls it. This one knows numbers,
-texts, lists, tuples, dictionaries and the arrays of joblib, and it refuses every other operation, so there is no call
-to guard. It does not recurse, its memory grows with the bytes read, and the number of its operations is bounded.
+A pickle is a program for a stack machine. Python's machine looks up any name and calls it. This one supports numbers,
+texts, lists, tuples, dictionaries and the arrays of joblib, and it refuses every other operation, so it never calls
+anything. It does not recurse, its memory grows with the bytes read, and the number of its operations is bounded.
 
 Source: pickletools in Python's standard library (the operations of protocol 4), joblib.numpy_pickle (arrays).
 """
@@ -21,8 +21,8 @@ from nbtext.artifact.stream import DamagedError, Stream, code_error, foreign_err
 from nbtext.errors import ArtifactError
 
 PROTOCOL = b"\x80\x04"
-MAX_OPERATIONS = 1_000_000  # storage.check_plain lets through only records that need fewer
-MAX_INTEGER_BYTES = 9  # signed; the largest integer of a model is a hash of 64 bits
+MAX_OPERATIONS = 1_000_000  # storage.check_plain accepts only records that need fewer
+MAX_INTEGER_BYTES = 9  # with the sign; the largest integer of a model is a hash of 64 bits
 MAX_TEXT_BYTES = 1 << 26
 MAX_DIMENSIONS = 8
 MAX_ITEMS = 1 << 48
@@ -94,9 +94,9 @@ VALUES: dict[bytes, Callable[[Stream], Any]] = {
     b"]": lambda stream: [],
     b"}": lambda stream: {},
 }
-TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}  # operations that make a tuple of so many values
+TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}  # operations that make a tuple, with its number of values
 
-FOREIGN = {  # operations that plain data never needs, by what they would do
+FOREIGN = {  # operations that plain data never needs, with their effects
     b"c": "a name, by GLOBAL",
     b"i": "an object, by INST",
     b"o": "an object, by OBJ",
@@ -125,7 +125,7 @@ class Reader:
         Raises
         ------
         ArtifactError
-            The file is damaged, too long, or holds anything that `save_model` does not write.
+            The file is damaged, too long, or contains something that `save_model` does not write.
         """
         stream = self._stream
         stream.check_start(PROTOCOL)
@@ -226,7 +226,7 @@ class Reader:
                 raise self._damaged_error(f"{operation!r} is not an operation of plain data")
 
     def _push_memo(self, place_bytes: int) -> None:
-        """Push a value that was read before. Containers occur once, so no value can contain itself or multiply."""
+        """Push a value that was read before. Containers occur once, so no value can contain itself or be copied."""
         value = self._memo[int.from_bytes(self._stream.take(place_bytes), "little")]
         if type(value) not in (str, Name, ItemType):
             raise foreign_error("holds a container in two places")
@@ -251,7 +251,7 @@ class Reader:
             dictionary[key] = value
 
     def _complete(self, target: object, state: object) -> object:
-        """Return what an object becomes by its state: a dtype with its byte order, or an array."""
+        """Return the object with its state: a dtype with its byte order, or an array."""
         if isinstance(target, ArrayWrapper):
             return self._read_array(state)
         if not isinstance(target, ItemType) or target.order:

@@ -1,4 +1,4 @@
-"""The sections of a model's record: plain data made of a trained model, and read back with an audit of every value."""
+"""The sections of a model's record: conversion of a model to plain data and back, with checks of every value."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_hyperparameters(record: Record) -> Hyperparameters:
 
 
 def read_input(record: Record) -> ModelInput:
-    """Return what the documents were that the model was trained on."""
+    """Return the input of the training documents."""
     audit.read_section(record, "input", ("unit", "text_field", "label_field", "separate_fields"))
     has_unit = audit.read_optional(record, "input.unit", str) is not None
     unit = audit.read_choice(record, "input.unit", INPUT_UNITS) if has_unit else None
@@ -194,7 +194,7 @@ def read_sample(record: Record, statistics: ClassStatistics) -> tuple[DocumentCo
 
 
 def write_unlabeled(how: Unlabeled | None) -> Record | None:
-    """Return how the model learned from unlabeled documents; only the scorer holds their counts."""
+    """Return how the model was trained on unlabeled documents; only the scorer depends on their counts."""
     if how is None:
         return None
     return {
@@ -207,7 +207,7 @@ def write_unlabeled(how: Unlabeled | None) -> Record | None:
 
 
 def read_unlabeled(record: Record, n_classes: int) -> Unlabeled | None:
-    """Return how the model learned from unlabeled documents, None if it did not."""
+    """Return how the model was trained on unlabeled documents; None if it was not."""
     if audit.read_optional(record, "unlabeled", dict) is None:
         return None
     audit.read_section(record, "unlabeled", ("method", "documents", "weight", "log_prior", "log_likelihoods"))

@@ -18,12 +18,12 @@ from nbtext.artifact.stream import code_error, foreign_error, open_stream
 from nbtext.errors import ArtifactError
 
 FORMAT = "nbtext model"
-VERSION = 2  # raise it whenever the record changes
+VERSION = 2  # increase it if the record changes
 
 MAX_DEPTH = 16
 MAX_VALUES = 300_000
 ARRAY_VALUES = 16  # the cost of reading an array, in units of other values
-MAX_CHARACTERS = MAX_TEXT_BYTES  # of all texts together, each as often as it occurs
+MAX_CHARACTERS = MAX_TEXT_BYTES  # characters of all texts, with repetitions
 MIN_INTEGER, MAX_INTEGER = -(1 << 63), (1 << 64) - 1
 
 
@@ -72,7 +72,7 @@ def load(path: str) -> dict[str, Any]:
         try:
             record = reader.read()
         except ArtifactError:
-            _check_version(reader.first_items())  # another version is the best explanation of the error
+            _check_version(reader.first_items())  # an error after another version number is probably due to the version
             raise
         check_plain(record)
         items = [item for pair in record.items() for item in pair] if isinstance(record, dict) else []
@@ -83,7 +83,7 @@ def load(path: str) -> dict[str, Any]:
 
 
 def _check_version(items: list[Any]) -> bool:
-    """Return whether these keys and values begin a model; raise ArtifactError where its version is another one."""
+    """Return whether these keys and values begin a model; raise ArtifactError if it has another version."""
     if len(items) < 4 or not is_exactly(tuple(items[:3]), ("format", FORMAT, "version")):
         return False
     version = items[3]
@@ -99,11 +99,11 @@ def _check_version(items: list[Any]) -> bool:
 
 
 def copy_canonically(value: Any) -> Any:
-    """Return a copy of plain data in which equal texts are one object and each container is an object of its own.
+    """Return a copy of plain data in which equal texts are the same object, and each container is a separate object.
 
     Pickle writes an object that it has written before as a reference. Without this copy the bytes would depend on
-    which parts of a record happen to be the same object. Arrays become little-endian and C-contiguous (copied only
-    where they are not), NumPy scalars become Python's. TypeError if the value is not plain data.
+    which parts of a record are the same object. Arrays become little-endian and C-contiguous (they are copied only
+    if they are not), and NumPy scalars become Python numbers. TypeError if the value is not plain data.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -117,7 +117,7 @@ def copy_canonically(value: Any) -> Any:
     if kind is list or kind is tuple:
         return kind([copy_canonically(item) for item in value])
     if isinstance(value, np.ndarray) and (item := f"{value.dtype.kind}{value.dtype.itemsize}") in ITEM_BYTES:
-        dtype = np.dtype(f"<{item}")  # NumPy's own object, where several are equal
+        dtype = np.dtype(f"<{item}")  # NumPy's own object, if several objects are equal
         return np.asarray(value, dtype=dtype, order="C").view(dtype)
     raise TypeError(f"a model file holds plain data with texts as keys, not {kind.__qualname__}")
 

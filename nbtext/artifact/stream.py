@@ -1,4 +1,4 @@
-"""The bytes of a model file: read once, in order, and hashed; memory is allocated only for bytes that can follow."""
+"""The bytes of a model file, read once, in order, and hashed. Memory is allocated only for bytes that the file has."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from nbtext.documents.streams import is_broken_link, similar_path
 from nbtext.errors import ArtifactError
 
-MAX_PIPE_BYTES = 4 << 30  # a pipe does not tell its length
+MAX_PIPE_BYTES = 4 << 30  # the length of a pipe is not known
 BUFFER_BYTES = 1 << 16
 HEAD_BYTES = 64  # first bytes of a file that is not a model, to recognize its kind
 DIGEST_BYTES = 32  # SHA-256
 TRAIN_HINT = "give the file that nbtext train wrote"
 
-KNOWN_FILES = (  # first bytes, what the file is, hint
+KNOWN_FILES = (  # first bytes, kind of file, hint
     (b"\x1f\x8b", "is compressed by gzip, and models are not", TRAIN_HINT),
     (b"BZh", "is compressed by bzip2, and models are not", TRAIN_HINT),
     (b"\xfd7zXZ\x00", "is compressed by xz, and models are not", TRAIN_HINT),
@@ -36,7 +36,7 @@ KNOWN_FILES = (  # first bytes, what the file is, hint
 
 
 class DamagedError(ArtifactError):
-    """The file is not as it was written."""
+    """The file is damaged."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"is damaged: {what}", hint="copy it again, or train the model again")
@@ -92,7 +92,7 @@ class Stream:
             raise DamagedError(f"{n_bytes:,} bytes should follow, and {n_left:,} do")
 
     def take(self, n_bytes: int) -> bytes:
-        """Return the next `n_bytes` bytes; raise ArtifactError where there are fewer."""
+        """Return the next `n_bytes` bytes; raise ArtifactError if there are fewer."""
         if n_bytes > self.limit - self.position:
             self.require(n_bytes)
         data: bytes = self._file.read(n_bytes) or b""
@@ -100,7 +100,7 @@ class Stream:
         return data
 
     def take_array(self, n_bytes: int) -> NDArray[np.uint8]:
-        """Return the next `n_bytes` bytes as a new array; raise ArtifactError where there are fewer."""
+        """Return the next `n_bytes` bytes as a new array; raise ArtifactError if there are fewer."""
         self.require(n_bytes)
         items = np.empty(n_bytes, dtype=np.uint8)
         n_read = 0
@@ -125,7 +125,7 @@ class Stream:
 
 
 def _name_content(head: bytes) -> ArtifactError:
-    """Return the error for a file that begins with `head`, as no model does."""
+    """Return the error for a file whose first bytes `head` are not those of a model."""
     if not head:
         return ArtifactError("is empty", hint="the command that should have written it may have failed")
     for magic, what, hint in KNOWN_FILES:
@@ -150,7 +150,7 @@ def _file_size(file: BinaryIO) -> int:
 
 @contextmanager
 def open_stream(path: str) -> Iterator[Stream]:
-    """Open the file at `path`, "-" for standard input; raise ArtifactError where it cannot be read."""
+    """Open the file at `path`, "-" for standard input; raise ArtifactError if it cannot be read."""
     try:
         if path != "-":
             with open(path, "rb", buffering=BUFFER_BYTES) as file:

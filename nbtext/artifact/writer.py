@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-# As in joblib, the pickler in Python, because the compiled one cannot write between two objects.
+# As in joblib, this is the pickler in Python, because the compiled one cannot write bytes between two objects.
 PurePickler: Any = pickle._Pickler
 
 PICKLE_PROTOCOL = 4  # Python 3.4 and later read it
@@ -21,7 +21,7 @@ MODULE, CLASS = "joblib.numpy_pickle", "NumpyArrayWrapper"
 
 
 class _ArrayWrapper:
-    """What is pickled instead of an array, under the name of joblib's class."""
+    """The object that is pickled in the place of an array, with the name of joblib's class."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.subclass = np.ndarray

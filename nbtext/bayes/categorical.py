@@ -87,7 +87,7 @@ def compile_categorical(statistics: ClassStatistics, *, smoothing: float) -> Lin
     Sources: scikit-learn 1.9, CategoricalNB with min_categories=m on min(counts, m − 1); Manning, Raghavan, Schütze,
     Introduction to Information Retrieval, 2008, section 13.3.
     """
-    present, n_values = _presence(statistics)
+    present, n_values = _count_present(statistics)
     width = n_values - 1
     documents = statistics.class_documents
     totals = documents + n_values * smoothing
@@ -109,7 +109,7 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
     The class loses the document's values and one document, which changes the probability of absent features too. Rows
     with the same number of copies are scored together, because the score of an empty document depends on that number.
     """
-    present, n_values = _presence(statistics)
+    present, n_values = _count_present(statistics)
     valued = left_out.derive(Values(n_values)) if isinstance(statistics, ValueCounts) else left_out
     positions, of_class = statistics.locate(valued.documents), statistics.classes
     entry_copies = left_out.copies[left_out.documents.entry_documents]
@@ -135,21 +135,21 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
-    _, n_values = _presence(statistics)
+    _, n_values = _count_present(statistics)
     documents = np.tile(statistics.class_documents, (len(left_out), 1))
     documents[left_out.own] -= left_out.copies
     totals = documents + n_values * smoothing
     return log_share(np.zeros(1), totals, smoothing) - log_share(documents, totals, smoothing)
 
 
-def _presence(statistics: ClassStatistics) -> tuple[NDArray[np.int64], int]:
+def _count_present(statistics: ClassStatistics) -> tuple[NDArray[np.int64], int]:
     """Return the number of documents that have each entry's feature, and the number of values of a feature."""
     if isinstance(statistics, ValueCounts):
         return statistics.present, statistics.n_values
     return statistics.documents, 2
 
 
-def draw_presence(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
+def draw_binary(weights: Floats, random: np.random.Generator, length: int) -> FeatureIds:
     """Draw for each feature whether it occurs; weights (V,) are log-odds. `length` is ignored."""
     with np.errstate(over="ignore"):  # exp(710) is infinite, and the probability 0
         return np.flatnonzero(random.random(len(weights)) < 1 / (1 + np.exp(-weights)))
@@ -181,7 +181,7 @@ BERNOULLI = EventModel(
     compile=compile_categorical,
     leave_one_out=leave_out,
     out_of_vocabulary=weigh_unseen,
-    generate=draw_presence,
+    generate=draw_binary,
     log_prior_density=sum_log_probabilities,
     is_binary=True,
     counts_documents=True,

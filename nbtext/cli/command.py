@@ -17,8 +17,8 @@ from click.core import ParameterSource
 from nbtext.cli.files import NAMED, FileType, check_files
 from nbtext.errors import SettingsError
 
-TYPED = "nbtext.typed"  # where click keeps the options as they were typed
-MODEL_OPTION = "model_option"  # the name of -m, in commands that take MODEL as an argument, too
+TYPED = "nbtext.typed"  # the key under which click keeps the options as they were typed
+MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also accept MODEL as an argument
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
     ".mbox, .eml, all of them also as .gz, .bz2, .xz, .zst; .parquet, .arrow, or a matrix .npz), or - for standard "
@@ -69,12 +69,12 @@ class Option(click.Option):
         )
 
     def names(self, ctx: click.Context) -> str:
-        """The names of the option, with a word for its value."""
+        """Return the names of the option, with a placeholder for its value."""
         names = ", ".join((*self.opts, *self.secondary_opts))
         return names if self.is_flag else f"{names} {self.make_metavar(ctx)}"
 
     def sentences(self) -> Iterator[str]:
-        """The sentences of the help; the first one lists the values of a choice."""
+        """Yield the sentences of the help; the first one lists the values of a choice."""
         first, *others = re.split(r"(?<=[.])\s+", self.help or "")
         if isinstance(self.type, click.Choice):
             first = f"{first.rstrip('.')}: {', '.join(self.type.choices)}."
@@ -86,9 +86,9 @@ class Stage(Generic[T]):
     """The options that make a settings record.
 
     name     parameter of the command that receives the record
-    record   the settings record; an option is named as the field that it sets
+    record   the settings record; an option has the name of the field that it sets
     options  one for each field that is set by an option
-    build    makes the record from the values that were given; by default the record's constructor
+    build    makes the record from the given values; by default the constructor of the record
     """
 
     name: str
@@ -97,11 +97,11 @@ class Stage(Generic[T]):
     build: Callable[[Mapping[str, Any]], T] | None = None
 
     def without(self, *names: str) -> Stage[T]:
-        """The same stage without some options, whose fields keep their defaults."""
+        """Return the same stage without some options, whose fields keep their defaults."""
         return Stage(self.name, self.record, tuple(each for each in self.options if each.name not in names), self.build)
 
     def settings(self, values: Mapping[str, Any]) -> T:
-        """The record of the values that were given; other fields have their defaults."""
+        """Return the record of the given values; other fields have their defaults."""
         return self.build(values) if self.build is not None else self.record(**values)
 
 
@@ -109,21 +109,21 @@ class Stage(Generic[T]):
 class Deferred(Generic[T]):
     """A stage whose record depends on more than its own options: the command makes it.
 
-    given   the values of the options that were given
+    given   the values of the given options
     """
 
     stage: Stage[T]
     given: Mapping[str, Any]
 
     def settings(self, **others: Any) -> T:
-        """The record of the given values and others, which win."""
+        """Return the record of the given values and of `others`, which take precedence."""
         return self.stage.settings({**self.given, **others})
 
 
 def stage(
     name: str, record: type[T], title: str, *options: Option, build: Callable[[Mapping[str, Any]], T] | None = None
 ) -> Stage[T]:
-    """A stage whose options have a title in the help, and the defaults of the record's fields."""
+    """Return a stage whose options have a title in the help, and the defaults of the record's fields."""
     defaults = {field.name: field.default for field in fields(record)}  # type: ignore[arg-type]
     for option in options:
         option.title = title
@@ -139,10 +139,10 @@ def stage(
 
 
 class Command(click.Command):
-    """A command of nbtext: it makes settings records of its options and refuses to destroy files that it reads.
+    """A command of nbtext. It makes settings records of its options, and refuses to overwrite its inputs.
 
     example  a command line that works on the demo corpus
-    notes    paragraphs at the end of the help: what memory the command needs, and the like
+    notes    paragraphs at the end of the help, such as the memory that the command needs
     common   the options that -h shows
     """
 
@@ -203,13 +203,13 @@ class Command(click.Command):
         try:
             self._prepare(ctx)
             return super().invoke(ctx)
-        except SettingsError as error:  # the library names a field of a settings record: here that is an option
+        except SettingsError as error:  # an error of the library names a field; the command line names its option
             flags = {each.name: each.flag for each in self.params if isinstance(each, Option)}
             error.where = flags.get(error.where, error.where)
             raise
 
     def _prepare(self, ctx: click.Context) -> None:
-        """Check the files that the command names, and make settings records of the values of options."""
+        """Check the files of the command, and make settings records of the option values."""
         check_files(ctx.meta.get(NAMED, []), is_forced=ctx.params.pop("force", False))
         if MODEL_OPTION in ctx.params:
             ctx.params["model"] = ctx.params.pop(MODEL_OPTION) or ctx.params.get("model")
@@ -225,7 +225,7 @@ class Command(click.Command):
         return ["[OPTIONS]", *pieces]
 
     def option_groups(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """The names and the help of all options, by the title of their group."""
+        """Return the names and the help of all options, by the title of their group."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for option in self.params:
             if isinstance(option, Option):
@@ -233,7 +233,7 @@ class Command(click.Command):
         return groups
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write all that is to say of the command: `--help`."""
+        """Write the complete help: `--help`."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         _write_text(formatter, SOURCE_HELP if self.takes_sources else "")
@@ -269,10 +269,10 @@ def command(
     notes: str = "",
     deferred: tuple[Stage[Any], ...] = (),
 ) -> Callable[[Callable[..., None]], Command]:
-    """Make a command of a function; its name and docstring are those of the command.
+    """Make a command of a function, whose name and docstring become those of the command.
 
     parts     arguments, options and stages, in the order of the help
-    deferred  stages of which the function receives `Deferred`
+    deferred  stages that the function receives as `Deferred`
     """
 
     def decorate(function: Callable[..., None]) -> Command:
@@ -282,15 +282,15 @@ def command(
 
 
 def typed_options() -> dict[str, str]:
-    """The options of the running command, as they were typed."""
+    """Return the options of the running command, as they were typed."""
     return dict(click.get_current_context().meta.get(TYPED, {}))
 
 
 def refuse(*stages: Stage[Any], because: str, but: tuple[str, ...] = ()) -> None:
     """Raise SettingsError if an option of these stages was given.
 
-    because  why it has no effect here
-    but      names of options that are allowed
+    because  the reason, for the message
+    but      names of options that are allowed nevertheless
     """
     ctx = click.get_current_context()
     for option in (option for each in stages for option in each.options):

@@ -108,7 +108,7 @@ def compare(
 def _compare_models(
     sources: tuple[str, ...], models: tuple[str, ...], input_settings: InputSettings, run: RunSettings
 ) -> Comparison:
-    """Trained models, compared by their predictions of the same documents."""
+    """Compare trained models by their predictions for the same documents."""
     from time import thread_time
 
     from nbtext.artifact.model import load_model
@@ -133,7 +133,7 @@ def _compute_curves(
     curves: CurveSettings,
     run: RunSettings,
 ) -> LearningCurves:
-    """The learning curves of models."""
+    """Compute the learning curves of models."""
     from nbtext.bayes.event_models import EVENT_MODELS
     from nbtext.evaluation.learning_curves import compute_learning_curves
     from nbtext.model.fitting import check_hashing
@@ -160,7 +160,7 @@ def _compute_curves(
 def _count(
     sources: tuple[str, ...], input_settings: InputSettings, features: FeatureSettings, run: RunSettings
 ) -> tuple[CorpusCounts, FeatureSettings]:
-    """The counts of some sources, and the settings with which they were made."""
+    """Count some sources; return the counts, and the feature settings."""
     from nbtext.documents.matrix import load_matrix
     from nbtext.model.matrices import matrix_counts, matrix_features
     from nbtext.model.source_counting import count_source

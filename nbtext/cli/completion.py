@@ -1,4 +1,4 @@
-"""What the shell offers when Tab is pressed, beside the commands, options, choices and files that click knows."""
+"""Completion with the Tab key of labels and lists; click completes commands, options, choices and files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The labels of the model on the command line; none if it cannot be read."""
+    """Return the labels of the model on the command line; none if it cannot be read."""
     model = ctx.params.get("model") or ctx.params.get("model_option")
     if model is None and any(isinstance(each, click.Argument) and each.name == "model" for each in ctx.command.params):
-        model = next(iter(ctx.args), None)  # click leaves arguments there while the line is incomplete
+        model = next(iter(ctx.args), None)  # click keeps arguments there while the line is incomplete
     if model in (None, "-"):
         return []
     from nbtext.artifact.model import load_model
@@ -29,7 +29,7 @@ def labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
 
 
 def names(known: Callable[[], tuple[str, ...]]) -> Complete:
-    """A completion of a list of names between commas, in which no name occurs twice."""
+    """Make a completion of a list of names between commas, in which no name occurs twice."""
 
     def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, last = incomplete.rpartition(",")

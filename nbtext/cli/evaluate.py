@@ -1,4 +1,4 @@
-"""`nbtext evaluate`: how good a model is on labeled documents, as figures and as an exit status."""
+"""`nbtext evaluate`: the metrics of a model on labeled documents; thresholds set the exit status."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
 
-# options that have no effect on what the page shows
+# options without effect on the content of the page
 RUN_OPTIONS = (
     "--jobs", "--quiet", "--no-progress", "--verbose", "--debug", "--to", "--output", "--report", "--fail-under",
     "--force",

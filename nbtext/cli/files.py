@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:  # before click 8.5 it takes no parameter
     ParamType = click.ParamType
 
-NAMED = "nbtext.files"  # where click keeps the files that the command line names
+NAMED = "nbtext.files"  # the key under which click keeps the files of the command line
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
@@ -59,8 +59,8 @@ class FileType(ParamType):
         not_files: tuple[str, ...] = (),
     ) -> None:
         self.metavar = metavar
-        self.parse = parse  # ValueError says what is wrong with the value
-        self.not_files = not_files  # words that name no file
+        self.parse = parse  # a function that raises ValueError for a wrong value
+        self.not_files = not_files  # values that are not files
         self.is_output, self.is_model, self.is_rewritten = is_output, is_model, is_rewritten
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
@@ -93,7 +93,7 @@ MODEL_OUTPUT = FileType(is_output=True, is_model=True)
 
 
 def named_outputs() -> tuple[str, ...]:
-    """The files that the running command writes."""
+    """Return the files that the running command writes."""
     named: list[NamedFile] = click.get_current_context().meta.get(NAMED, [])
     return ("-", *(file.path for file in named if file.is_output))
 
@@ -101,8 +101,8 @@ def named_outputs() -> tuple[str, ...]:
 def check_files(files: Sequence[NamedFile], *, is_forced: bool) -> None:
     """Refuse a command that would destroy a file.
 
-    An output may not be an input: files are compared by identity, so that links do not hide it; neither may it be an
-    existing document in a directory that is an input. A model may not replace a file of another kind, nor the reverse.
+    An output must not be an input, or a document in an input directory. Files are compared by identity, so links are
+    recognized. A model must not replace a file of another kind, and other outputs must not replace a model.
 
     is_forced  whether --force was given: it allows the replacement of a file of another kind
     raises     SettingsError: the command is refused
@@ -145,7 +145,7 @@ def _refuse_input(file: NamedFile, output: os.stat_result | None, option: str, p
 
 
 def _refuse_other_kind(output: NamedFile, is_forced: bool) -> None:
-    """Raise SettingsError if a model would replace something else, or something else a model."""
+    """Raise SettingsError if a model would replace another kind of file, or another output a model."""
     found = _status(output.path)
     if is_forced or found is None or not stat.S_ISREG(found.st_mode) or not found.st_size:
         return
@@ -166,7 +166,7 @@ def _is_model(path: str) -> bool:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """What the system knows of a file; None if there is no such file."""
+    """Return the status of a file from the system; None if there is no such file."""
     if path in STANDARD_INPUT:
         return _descriptor_status(0)
     try:
@@ -176,7 +176,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _descriptor_status(descriptor: int) -> os.stat_result | None:
-    """What the system knows of standard input or output; None where it is closed or no file."""
+    """Return the status of standard input or output; None if it is closed or not a file."""
     try:
         found = os.fstat((sys.stdin if descriptor == 0 else sys.stdout).fileno())
     except (OSError, AttributeError, ValueError):
@@ -185,7 +185,7 @@ def _descriptor_status(descriptor: int) -> os.stat_result | None:
 
 
 def _files_in(folder: str, inode: int) -> Iterator[os.stat_result]:
-    """The files below a folder that may be the one of this inode: those that have it, and targets of links."""
+    """Return the files below a folder that may be the file of this inode: those with it, and targets of links."""
     folders, known = [folder], set[tuple[int, int]]()
     while folders:
         try:

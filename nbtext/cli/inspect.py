@@ -1,4 +1,4 @@
-"""`nbtext inspect` and `diff`: what a model has learned, what a matrix file holds, and what changed between models."""
+"""`nbtext inspect` and `nbtext diff`: summaries of models and matrix files, and differences between models."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ import click
 
 from nbtext.errors import NbtextError, NbtextWarning, printable
 
-INTERRUPTED = 130  # exit status of a program that Ctrl-C ended, as in shells
+INTERRUPTED = 130  # the exit status of an interrupted program, as in shells
 
-# messages of other errors that mean out of memory; the last two are of Python without room for a MemoryError
+# messages of other errors that mean out of memory; the last two occur if Python cannot create a MemoryError
 OUT_OF_MEMORY = (
     "failed to map segment",
     "can't start new thread",
@@ -51,7 +51,7 @@ COMMANDS = {
         "serve": "Serve models over HTTP: predictions, explanations, and a page to try them.",
     },
 }
-# the module of a command, where its name is another
+# the module of a command, if it has another name
 MODULES = {**dict.fromkeys(COMMANDS["Change a model"], "growth"), "diff": "inspect"}
 
 COMPLETION = """\b
@@ -71,7 +71,7 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:  # click would print an empty line on whatever standard error is
+        except KeyboardInterrupt as error:  # click would print an empty line on standard error
             raise click.Abort from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -153,11 +153,11 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command, print at most one line about an error, and return the exit status."""
-    if sys.stdout is None:  # it was closed when the program started; to write results to it is an error
+    if sys.stdout is None:  # standard output was closed at the start; writing results to it is an error
         sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  for as long as it runs
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    # each kind of nbtext's warnings once, in one line on standard error
+    # print each warning of nbtext once, as one line on standard error
     show_others, shown = warnings.showwarning, set()
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
@@ -175,7 +175,7 @@ def run(arguments: list[str]) -> int:
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise  # otherwise click has raised it for a closed pipe
-        # the reader of the output has closed it; what is left in the buffer is dropped
+        # the reader of the output has closed it, so the rest of the buffer is dropped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, click.Abort):
@@ -188,7 +188,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _describe(error: Exception) -> tuple[str, int]:
-    """The line to print about an error, and the exit status."""
+    """Return the message of an error, and the exit status."""
     if isinstance(error, NbtextError):
         return str(error), error.exit_code
     if isinstance(error, click.ClickException):
@@ -205,7 +205,7 @@ def _describe(error: Exception) -> tuple[str, int]:
 
 
 def _is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether memory ran out, in this error or in one that caused it: for data, a library, or a thread."""
+    """Return whether this error, or one of its causes, means that memory ran out."""
     while error is not None:
         if isinstance(error, MemoryError) or any(sign in str(error) for sign in OUT_OF_MEMORY):
             return True
@@ -214,7 +214,7 @@ def _is_out_of_memory(error: BaseException | None) -> bool:
 
 
 def _print_error(sentence: str, status: int) -> int:
-    """Print one line on standard error, whatever characters the sentence has."""
+    """Print one line on standard error; characters that it cannot encode are escaped."""
     with contextlib.suppress(OSError):  # standard error is closed
         sys.stderr.write(f"nbtext: {printable(sentence)}\n")
         sys.stderr.flush()

@@ -23,7 +23,7 @@ STATUS = (
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The name and the roff source of each page: that of nbtext first, then one a command."""
+    """Yield the name and the roff source of each page: first that of nbtext, then one for each command."""
     context = click.Context(cli, info_name="nbtext")
     yield "nbtext.1", "\n".join(_group_page(context)) + "\n"
     for name in cli.list_commands(context):
@@ -71,7 +71,7 @@ def _head(name: str, line: str) -> Iterator[str]:
 
 
 def _options(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
-    """Options and their help, in groups."""
+    """Yield the options and their help, in groups."""
     for title, records in groups.items():
         yield f".SS {_roff(title)}"
         for names, help in records:
@@ -84,12 +84,12 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _literal(text: str) -> Iterator[str]:
-    """Lines that are shown as they are."""
+    """Return lines without filling."""
     yield from (".nf", *map(_roff, text.strip().splitlines()), ".fi")
 
 
 def _roff(text: str) -> str:
-    """Text in which roff finds no markup; lines stay lines."""
+    """Escape text for roff; line breaks are kept."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return re.sub(r"(?m)^\.", r"\\&.", escaped)
 

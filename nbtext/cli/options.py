@@ -1,4 +1,4 @@
-"""The options that commands of all groups share: names, values and help, by the settings record that they set."""
+"""Options of several commands, in one stage for each settings record."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of ti
 
 
 class Parsed(ParamType):
-    """A value that a function reads from what was typed; ValueError says what is wrong with it."""
+    """A parameter type whose function parses the typed text; it raises ValueError for invalid text."""
 
     def __init__(self, name: str, parse: Callable[[str], object]) -> None:
         self.name = name
@@ -84,7 +84,7 @@ def _parse_label_share(text: str) -> tuple[str, float]:
 LABEL_SHARE = Parsed("LABEL=P", _parse_label_share)
 DURATION = Parsed("TIME", parse_time(DAYS, "d", "30d, 12h or 4w"))
 
-# of commands that learn or compare labels; the others have INPUT_STAGE
+# for commands that use labels; the others have INPUT_STAGE
 LABELED_INPUT_STAGE = stage(
     "input_settings", InputSettings, "Input",
     Option("--input-format", type=click.Choice(FORMAT_NAMES), metavar="NAME",
@@ -165,7 +165,7 @@ class RunSettings:
 
 
 def _log_details(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
-    """Print what the library logs on standard error."""
+    """Print the log messages of the library on standard error."""
     if is_wanted and not ctx.resilient_parsing:
         import logging
 
@@ -192,7 +192,7 @@ MODEL_FILE = Option("-m", "--model-file", "model", type=MODEL, required=True,
 
 
 def model_parts(kind: FileType = MODEL) -> tuple[click.Argument, Option]:
-    """MODEL as the first argument, or as -m."""
+    """Return the parameters for MODEL: the first argument, or -m."""
     argument = click.Argument(["model"], metavar="MODEL", type=kind, required=False)
     return argument, Option("-m", "--model-file", MODEL_OPTION, type=kind, help="Model file, instead of MODEL.")
 
@@ -214,7 +214,7 @@ SPREADSHEET_SAFE = Option(
 
 
 def result_options(formats: tuple[str, ...], piped: str = "tsv") -> tuple[Option, Option, Option]:
-    """Where a result goes, its format, and whether its cells are safe for spreadsheets.
+    """Return the options for the output file, its format, and cells that are safe for spreadsheets.
 
     piped  the format by default if a program reads the result
     """

@@ -175,7 +175,7 @@ def _add_columns(
 
 
 def _rank(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
-    """All predictions in one batch, the most uncertain ones first."""
+    """Return all predictions as one batch, the most uncertain ones first."""
     from nbtext.model.source_prediction import rank_by_uncertainty
 
     ranked = rank_by_uncertainty(predictions)
@@ -194,7 +194,7 @@ def _open_output(
 ) -> Iterator[tuple[Source, BinaryIO]]:
     """Yield the documents that have no record yet, and the file to which their records are written.
 
-    `run` is the path of the model, the sources and how they are read; None: all records are written to a new file.
+    `run` is the path of the model, the sources and their settings, to resume; None: a new file gets all records.
     """
     if run is None:
         with result_file(output, output_format) as file:
@@ -229,7 +229,7 @@ def _predict_on_cluster(
     cluster: ClusterSettings,
     run: RunSettings,
 ) -> None:
-    """Have the workers of a cluster write the records to a file, or to one file per shard in a directory."""
+    """Write the records to a file, or to one file per shard in a directory, on the workers of a cluster."""
     from nbtext.artifact.model import load_model
     from nbtext.cluster.executor import prediction_task
 

@@ -1,4 +1,4 @@
-"""What commands do around their work: they open sources, write results and models, and report what they met."""
+"""Functions that commands share: open sources, write results and models, and print messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.model.source_counting import OnBatch
     from nbtext.report.terminal import Screen
 
-SUFFIXES = {  # of an output file: its format
+SUFFIXES = {  # the format of an output file, by its suffix
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".md": "markdown",
     ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx",
 }  # fmt: skip
@@ -43,7 +43,7 @@ def say(sentence: str, *, quiet: bool = False) -> None:
 
 
 def is_watched(output: str = "-") -> bool:
-    """Whether results are printed on a terminal, where a progress bar would disturb them."""
+    """Return whether results are printed on a terminal, where a progress bar would disturb them."""
     return output in STANDARD_OUTPUT and sys.stdout.isatty()
 
 
@@ -74,8 +74,8 @@ def screen(output: str = "-") -> Screen:
 def result_file(output: str, output_format: str) -> Iterator[BinaryIO]:
     """Open the file of a result, which is written completely or not at all.
 
-    Data may hold control characters. On a terminal they are written as escapes, as in tables. A file whose name says
-    so is compressed.
+    On a terminal, control characters in data are written as escapes. A file with the suffix of a compression is
+    compressed.
     """
     is_safe = is_spreadsheet_safe(output_format)
     compression = suffix_compression(output)[1]
@@ -91,7 +91,7 @@ def write_result(text: str, output: str, output_format: str) -> None:
 
 
 def is_spreadsheet_safe(output_format: str) -> bool:
-    """Whether --spreadsheet-safe was given; SettingsError if the format is not csv."""
+    """Return whether --spreadsheet-safe was given; SettingsError if the format is not csv."""
     is_safe = "--spreadsheet-safe" in typed_options()
     if is_safe and output_format != "csv":
         what = f"{output_format} has no spreadsheet cells"
@@ -108,7 +108,7 @@ class _SpreadsheetSafe:
         self.flush = file.flush
 
     def write(self, rows: bytes) -> int:
-        """Write complete rows, and keep an incomplete one until its end comes."""
+        """Write complete rows, and keep an incomplete one until its end is written."""
         self._pending += rows
         if self._pending.count(b'"') % 2 == 0 and self._pending.endswith(b"\n"):
             self._file.write(escape_formulas(self._pending))
@@ -117,7 +117,7 @@ class _SpreadsheetSafe:
 
 
 class _EscapedTerminal:
-    """A terminal to which no control characters are written."""
+    """A terminal that receives control characters as escapes."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -129,9 +129,9 @@ class _EscapedTerminal:
 
 
 def binary_output(output: str | None) -> str:
-    """Where a binary result goes: the named file, or standard output if that is not a terminal.
+    """Open the output of a binary result: the named file, or standard output if it is not a terminal.
 
-    raises  OutputError: the file cannot be written, which is found out before the work
+    raises  OutputError: the file cannot be written; this is checked before the work
     """
     if output is not None:
         check_output(output)
@@ -145,7 +145,7 @@ def binary_output(output: str | None) -> str:
 
 @contextmanager
 def model_output(output: str | None) -> Iterator[str]:
-    """Where a model is written to; no other nbtext replaces that file meanwhile."""
+    """Lock the output file of a model, so that no other nbtext process replaces it."""
     target = binary_output(output)
     with lock_file(target):
         yield target
@@ -171,7 +171,7 @@ def rewrite_model(
     run: RunSettings,
     change: Callable[[TrainedModel, Source, OnBatch], TrainedModel],
 ) -> None:
-    """Change a model by the documents of some sources; save it in its place, or where the output goes."""
+    """Change a model with the documents of some sources, and save it to the output, or in its place."""
     from nbtext.artifact.model import load_model
 
     with model_output(output if output is not None or model == "-" else model) as target:
@@ -194,14 +194,14 @@ def warn_of_costs(model: FittedModel, decisions: DecisionSettings, *, quiet: boo
 
 
 def is_matrix_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
-    """Whether SOURCE is one matrix file."""
+    """Return whether SOURCE is one matrix file."""
     if len(sources) != 1 or settings.input_format not in (None, "matrix"):
         return False
     return settings.input_format == "matrix" or is_matrix(sources[0])
 
 
 def is_model_alone(sources: tuple[str, ...], settings: InputSettings) -> bool:
-    """Whether SOURCE is one model file."""
+    """Return whether SOURCE is one model file."""
     return len(sources) == 1 and sources[0] != STANDARD_INPUT and not settings.input_format and is_model(sources[0])
 
 
@@ -224,11 +224,11 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
 def open_documents(
     sources: tuple[str, ...], settings: InputSettings, run: RunSettings, *, trained_on: ModelInput | None = None
 ) -> Iterator[tuple[Source, OnBatch]]:
-    """The documents of a command, and a callback that shows the progress.
+    """Open the documents of a command; yield the source, and a callback that shows the progress.
 
-    At the end, a line on standard error tells how many documents were skipped, unreadable or repaired.
+    At the end, lines on standard error count the documents that were skipped, unreadable or repaired.
 
-    trained_on  what the documents were that the model was trained on: read these in the same way
+    trained_on  the input of the training documents of the model; these documents are read in the same way
     """
     from nbtext.report.terminal import progress
 
@@ -262,7 +262,7 @@ def open_documents(
 
 @contextmanager
 def open_workers(paths: tuple[str, ...], settings: ClusterSettings, run: RunSettings) -> Iterator[Workers | None]:
-    """The workers of the cluster, which need these paths; None without --cluster."""
+    """Connect to the workers of the cluster, which need these paths; yield None without --cluster."""
     if settings.cluster is None:
         yield None
         return
@@ -274,9 +274,9 @@ def open_workers(paths: tuple[str, ...], settings: ClusterSettings, run: RunSett
 
 
 def check_report(path: str | None) -> None:
-    """Check, before anything is read, that a page can be written, if one is wanted.
+    """Check, before anything is read, that the requested page can be written.
 
-    raises  SettingsError: it would be written to standard output, where the result goes
+    raises  SettingsError: the page and the result would both go to standard output
             MissingExtra: a library is missing
             OutputError: the file cannot be written
     """

@@ -11,7 +11,7 @@ from nbtext.cli.running import result_file, result_format
 from nbtext.report.records import OUTPUT_FORMATS
 
 MAX_DOCUMENTS = 2**62
-MAX_WORDS = 10_000_000  # of a document, which is in memory as a whole
+MAX_WORDS = 10_000_000  # words of a document, which is kept in memory
 
 
 @command(

@@ -102,7 +102,7 @@ def train(
 
 
 def _learns_unlabeled(settings: UnlabeledSettings, unlabeled: tuple[str, ...]) -> bool:
-    """Whether unlabeled documents are learned from.
+    """Return whether unlabeled documents are used.
 
     raises  SettingsError: there are documents without a method, or a method without documents
     """
@@ -115,7 +115,7 @@ def _learns_unlabeled(settings: UnlabeledSettings, unlabeled: tuple[str, ...]) -
 
 @dataclass(frozen=True, slots=True)
 class _Training:
-    """The ways to a model from the sources of a command."""
+    """Trains a model on the sources of a command."""
 
     sources: tuple[str, ...]
     input_settings: InputSettings
@@ -204,7 +204,7 @@ class _Training:
                 raise SettingsError(f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled")
 
     def _search(self, searching: SearchSettings) -> tuple[FeatureSettings, ModelSettings]:
-        """The settings of the most accurate model; prints a table of the candidates."""
+        """Return the settings of the most accurate model, and print a table of the candidates."""
         from time import monotonic
 
         from nbtext.evaluation.search import list_candidates, search_settings

@@ -1,4 +1,4 @@
-"""The options of commands that train models, or count features: by the settings record that they set."""
+"""Options of commands that train models or count features, in one stage for each settings record."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def _parse_document_frequency(text: str) -> int | float:
     try:
         return int(text) if text.isdecimal() else float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is neither a number of documents nor a share such as 0.5") from None
+        raise ValueError(f"{text!r} is neither a number of documents nor a proportion such as 0.5") from None
 
 
 def _parse_number_or_auto(auto: str | None) -> Callable[[str], str | float | None]:
-    """Make a parser of a number, or of `auto`, which stands for the given value."""
+    """Make a parser of a number, or of `auto`, which becomes the given value."""
 
     def parse(text: str) -> str | float | None:
         try:
@@ -86,7 +86,7 @@ DOCUMENT_FREQUENCY = Parsed("N", _parse_document_frequency)
 
 
 def _build_features(values: Mapping[str, Any]) -> FeatureSettings:
-    """Feature settings; --weighting sets three of them, which --tf, --idf and --norm override."""
+    """Return the feature settings; --tf, --idf and --norm override the three that --weighting sets."""
     scheme = dict(zip(("tf", "idf", "norm"), WEIGHTINGS[values.get("weighting", "counts")], strict=True))
     return FeatureSettings(**scheme | {name: value for name, value in values.items() if name != "weighting"})
 
@@ -134,7 +134,7 @@ MODEL_STAGE = stage(
     Option("--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
     Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
            help="Naive Bayes: additive smoothing, the pseudo-count of each feature in each class. `auto` selects it "
-           "by leave-one-out; 0 is no smoothing. gaussian: this proportion of the largest variance is added to all "
+           "by leave-one-out; 0 is not a smoothing. gaussian: this proportion of the largest variance is added to all "
            "variances; `auto` is 1e-9."),
     Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
            default_help="empirical; uniform for complement",

@@ -89,7 +89,7 @@ class ArrowDocuments:
         Raises
         ------
         InputError
-            The columns are broken, or have a type that is no text.
+            The columns are broken, or have a type that is not text.
         """
         settings, origin = self.options.settings, origin_of(self.path)
         builder = BatchBuilder(settings)
@@ -147,7 +147,7 @@ class ArrowDocuments:
         return [text if isinstance(text, str) else None for text in texts]
 
     def _texts(self, name: str, builder: BatchBuilder) -> list[str | InputError | None]:
-        """Return a column as texts, numbers as they are written; an error for bytes that are no text."""
+        """Return a column as texts, numbers as they are written; an error for bytes that are not text."""
         import pyarrow as pa
 
         array = self.table.column(name)

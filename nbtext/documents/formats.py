@@ -79,7 +79,7 @@ class Format:
     writer: str = ""
 
     def begins(self, start: bytes) -> bool:
-        """Whether the first line of a text identifies this format."""
+        """Return whether the first line of a text identifies this format."""
         first_line = start.lstrip().partition(b"\n")[0]
         return self.beginning != b"" and re.match(self.beginning, first_line) is not None
 
@@ -168,7 +168,7 @@ def content_suffix(path: str) -> str:
 
 
 def begins_as_mail(start: bytes, least: int = LEAST_HEADERS) -> bool:
-    """Whether a text begins with the headers of a mail, at least so many of them with a usual name."""
+    """Return whether a text begins with the headers of a mail, at least so many of them with a usual name."""
     n_usual = 0
     lines = start.split(b"\n")
     for line in lines if len(start) < HEAD_BYTES else lines[:-1]:

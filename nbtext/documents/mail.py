@@ -290,7 +290,7 @@ def _read_mail_file(path: str, label: str | None, limit: int) -> Iterator[RawMai
 
 
 def is_separator(line: bytes) -> bool:
-    """Whether a line precedes a mail in an mbox."""
+    """Return whether a line precedes a mail in an mbox."""
     return _separator.match(line) is not None
 
 

@@ -104,7 +104,7 @@ class Matrix:
         return len(self.ids), self.n_features
 
     def csr(self) -> csr_array:
-        """The matrix as a SciPy array."""
+        """Return the matrix as a SciPy array."""
         from scipy.sparse import csr_array
 
         return csr_array((self.data, self.indices, self.indptr), shape=self.shape)

@@ -155,7 +155,7 @@ def is_like_results(content: bytes) -> bool:
 
 
 def is_own_output(path: str) -> bool:
-    """Whether a file was written by nbtext: a model, a matrix, a report, an exported model, or results.
+    """Return whether a file was written by nbtext: a model, a matrix, a report, an exported model, or results.
 
     Results are recognized if the first id names a file below one of the folders that contain the file.
     """
@@ -174,7 +174,7 @@ def is_own_output(path: str) -> bool:
 
 
 def _names_file_of(path: str, root: str) -> bool:
-    """Whether a path, without some of its first folders, leads from `root` to a file."""
+    """Return whether a path, without some of its first folders, leads from `root` to a file."""
     names = [name for name in path.split("/") if name]
     try:
         return any(os.path.isfile(os.path.join(root, *names[start:])) for start in range(len(names)))

@@ -34,7 +34,7 @@ class Column(NamedTuple):
         text, number or boolean; or what is nested: labels (a list), scores (probabilities by label) or contributions
         (features with log-odds).
     values : sequence
-        One for each row; None is no value.
+        One for each row; None is not a value.
     cells : callable
         Returns a value as text, for a format in which a value is a text.
     """

@@ -89,7 +89,7 @@ def detect_stream_format(stream: ByteStream, encoding: Encoding, settings: Input
 
 
 def _is_splittable(path: str, encoding: Encoding, settings: InputSettings) -> bool:
-    """Whether a byte range of the file can be read alone."""
+    """Return whether a byte range of the file can be read alone."""
     stream = open_stream(path)
     try:
         is_ranged = stream.compression is None and detect_stream_format(stream, encoding, settings).is_splittable

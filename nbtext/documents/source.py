@@ -263,7 +263,7 @@ def _list_directory(root: str, settings: InputSettings, skipped: Counter[str], o
 
 
 def _is_plain_text(path: str, settings: InputSettings) -> bool:
-    """Whether a file is plain text by its name and its first bytes."""
+    """Return whether a file is plain text by its name and its first bytes."""
     stream = open_stream(path)
     try:
         return detect_stream_format(stream, encoding_of(settings), settings).name == "lines"
@@ -361,7 +361,7 @@ def _check_joined(path: str, settings: InputSettings) -> None:
 
 
 def _is_directory(path: str) -> bool:
-    """Whether the path is a directory.
+    """Return whether the path is a directory.
 
     Raises
     ------

@@ -117,7 +117,7 @@ def open_stream(path: str, *, offset: int = 0) -> ByteStream:
 
 
 def is_regular(path: str) -> bool:
-    """Whether the path is a file that can be read more than once."""
+    """Return whether the path is a file that can be read more than once."""
     return path != STANDARD_INPUT and (is_url(path) or os.path.isfile(path))
 
 
@@ -133,7 +133,7 @@ def file_size(path: str) -> int | None:
 
 
 def is_matrix(path: str) -> bool:
-    """Whether the path (`-` is standard input) is a matrix file. Its first bytes can be read again.
+    """Return whether the path (`-` is standard input) is a matrix file. Its first bytes can be read again.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def is_matrix(path: str) -> bool:
 
 
 def is_model(path: str) -> bool:
-    """Whether the path is a model file: its first bytes are those of a pickle. They can be read again."""
+    """Return whether the path is a model file: its first bytes are those of a pickle. They can be read again."""
     return _begins(path, *PICKLE_MAGICS)
 
 
@@ -178,7 +178,7 @@ def unreadable(path: str, error: OSError) -> InputError:
 
 
 def is_broken_link(path: str) -> bool:
-    """Whether the path is a symbolic link to something that does not exist."""
+    """Return whether the path is a symbolic link to something that does not exist."""
     return os.path.islink(path) and not os.path.exists(path)
 
 

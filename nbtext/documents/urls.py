@@ -27,7 +27,7 @@ _credentials = re.compile(r"(?<=://)[^/\s@]*@|\?[^\s'\"]*")
 
 
 def is_url(path: str) -> bool:
-    """Whether a SOURCE is a URL."""
+    """Return whether a SOURCE is a URL."""
     return _scheme.match(path) is not None
 
 
@@ -101,7 +101,7 @@ def open_seekable(url: str) -> IO[bytes]:
 
 
 def has_ranges(url: str) -> bool:
-    """Whether the file at a URL can be read from any byte on; an HTTP server is asked."""
+    """Return whether the file at a URL can be read from any byte on; an HTTP server is asked."""
     system, path, is_http = resolve_url(url)
     if not is_http:
         return True
@@ -125,7 +125,7 @@ def remote_size(url: str) -> int | None:
 
 
 def is_folder(url: str) -> bool:
-    """Whether a URL names a folder; HTTP has no folders.
+    """Return whether a URL names a folder; HTTP has no folders.
 
     Raises
     ------

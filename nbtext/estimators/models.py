@@ -139,23 +139,23 @@ class CountingClassifier(NaiveBayes):
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X, y)
-        tally, known = self._counts, self.classes_
+        counts, known = self._counts, self.classes_
         sample, labels = self._count_samples(X, y, n_features=self.n_features_in_)
         self.classes_ = np.unique(np.concatenate((known, labels)))
         more = CorpusCounts(
-            (), None, count_classes(sample, self.n_features_in_, len(np.unique(labels))), sample, tally.sample_size
+            (), None, count_classes(sample, self.n_features_in_, len(np.unique(labels))), sample, counts.sample_size
         )
-        before, after = (self._renumber(*each) for each in ((tally, known), (more, np.unique(labels))))
+        before, after = (self._renumber(*each) for each in ((counts, known), (more, np.unique(labels))))
         if before[0].counts.dtype != after[0].counts.dtype:
             before, after = _weights(*before), _weights(*after)
         return self._learn(concatenate([before[0], after[0]]), before[1] + after[1])
 
-    def _renumber(self, tally: CorpusCounts, known: NDArray[Any]) -> tuple[DocumentCounts, ClassStatistics]:
+    def _renumber(self, counts: CorpusCounts, known: NDArray[Any]) -> tuple[DocumentCounts, ClassStatistics]:
         """Return the sample and the statistics over all classes."""
         columns = np.arange(self.n_features_in_, dtype=np.int32)
         numbers = np.searchsorted(self.classes_, known).astype(np.int32)
-        statistics = tally.statistics.align(columns, len(columns), classes=numbers, n_classes=len(self.classes_))
-        return tally.sample.renumber(columns, numbers), statistics
+        statistics = counts.statistics.align(columns, len(columns), classes=numbers, n_classes=len(self.classes_))
+        return counts.sample.renumber(columns, numbers), statistics
 
 
 def _weights(sample: DocumentCounts, statistics: ClassStatistics) -> tuple[DocumentCounts, ClassStatistics]:

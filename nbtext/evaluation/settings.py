@@ -44,7 +44,7 @@ class FoldSettings:
 
 
 def models_to_compare() -> tuple[str, ...]:
-    """The names of all models."""
+    """Return the names of all models."""
     (model,) = (field for field in fields(ModelSettings) if field.name == "model")
     return tuple(model.metadata["choices"])
 

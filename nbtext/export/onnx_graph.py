@@ -177,7 +177,7 @@ def _term_frequencies(graph: Graph, weighting: Weighting, counts: str, known: st
         operations,
         lambda number: graph.constant(np.float64(number), f"tf_{next(numbers)}"),
     )
-    return graph.add("Mul", weights, graph.with_constant("Min", counts, 1.0, name="presence"), name="frequencies")
+    return graph.add("Mul", weights, graph.with_constant("Min", counts, 1.0, name="binary"), name="frequencies")
 
 
 def _add_predictions(graph: Graph, model: FittedModel, scores: str, known: str) -> tuple[str, str]:

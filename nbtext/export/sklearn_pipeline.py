@@ -154,7 +154,7 @@ def _read_model_settings(estimator: Any, classes: NDArray[np.int64]) -> ModelSet
 
 
 def _counts_documents(estimator: Any, is_binary: bool) -> bool:
-    """Whether the counts of a BernoulliNB are document frequencies."""
+    """Return whether the counts of a BernoulliNB are document frequencies."""
     return bool(estimator.binarize == 0 or (estimator.binarize is None and is_binary))
 
 

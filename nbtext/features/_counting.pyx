@@ -169,7 +169,7 @@ cdef class Counter:
         """Add each document's counts to its class; return the rows of documents with a hash below `keep_below`."""
         self.begin_update()
         try:
-            return self.tally_rows(columns, classes, keep_below, groups)
+            return self.count_by_class(columns, classes, keep_below, groups)
         finally:
             self.is_busy = False
 
@@ -266,7 +266,7 @@ cdef class Counter:
         self.give_back(memory)
         return DocumentCounts.from_texts(indptr, indices, counts, n_tokens)
 
-    cdef tally_rows(self, columns, classes, keep_below, groups):
+    cdef count_by_class(self, columns, classes, keep_below, groups):
         cdef Analysis* a = &self.analysis
         cdef Texts texts = Texts(self, columns)
         cdef ThreadMemory memory = self.take_memory()

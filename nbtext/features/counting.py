@@ -60,7 +60,7 @@ class Counter(Protocol):
         """
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """The features so far, sorted, and the final column of each provisional one (-1 if it is removed).
+        """Return the features so far, sorted, and the final column of each provisional one (-1 if it is removed).
 
         Hashed features have no names: their vocabulary is empty, and their columns are final.
         """

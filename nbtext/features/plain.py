@@ -55,15 +55,15 @@ class PlainCounter:
         groups: NDArray[np.object_] | None = None,
     ) -> DocumentCounts:
         """Add documents to their classes, and return those with a hash below `keep_below`."""
-        labelled = np.flatnonzero(classes >= 0)
-        if len(labelled) < len(classes):
-            columns = [[texts[document] for document in labelled] for texts in columns]
+        labeled = np.flatnonzero(classes >= 0)
+        if len(labeled) < len(classes):
+            columns = [[texts[document] for document in labeled] for texts in columns]
         rows = self._rows(columns)
-        self._counts.add(rows, classes[labelled])
+        self._counts.add(rows, classes[labeled])
         hashes = document_hashes(rows, self._entry_hashes(rows))
         kept = np.flatnonzero(hashes <= np.uint64(keep_below - 1)) if keep_below else np.empty(0, dtype=np.int64)
-        groups = groups[labelled] if groups is not None else None
-        return replace(rows, classes=classes[labelled], hashes=hashes, groups=groups, n_tokens=None).take(kept)
+        groups = groups[labeled] if groups is not None else None
+        return replace(rows, classes=classes[labeled], hashes=hashes, groups=groups, n_tokens=None).take(kept)
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return the features so far, sorted, and the column of each provisional number."""

@@ -108,9 +108,9 @@ def _best(columns: NDArray[np.int64], scores: Floats, n_best: int) -> NDArray[np
 
 
 def mutual_information(counts: FeatureCounts, class_documents: NDArray[np.int64]) -> Floats:
-    """Return the mutual information of each feature's presence in a document and the label, in nats.
+    """Return the mutual information of each feature's binary count and the label, in nats.
 
-    I = Σ P(presence, class) · ln(P(presence, class) / (P(presence) P(class))), maximum-likelihood estimates.
+    I = Σ P(feature, class) · ln(P(feature, class) / (P(feature) P(class))), maximum-likelihood estimates.
 
     returns  (n_features,), each >= 0
     source   Manning, Raghavan, Schütze, Introduction to Information Retrieval, 2008, equation 13.17 (there in bits)
@@ -140,7 +140,7 @@ def chi_squared(counts: FeatureCounts, occurrences: NDArray[Any], class_document
 
     χ² = Σ (observed - expected)² / expected over the classes; a class without the feature adds the expected number.
 
-    occurrences  (n_entries,), counts (or presences, or weights >= 0) for each feature and class
+    occurrences  (n_entries,), counts, binary counts or weights >= 0 for each feature and class
     returns      (n_features,)
     source       scikit-learn 1.9, feature_selection.chi2
     """

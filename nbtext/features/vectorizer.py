@@ -173,9 +173,9 @@ class Vectorizer:
         """Return the selected features, and the rows in their columns."""
         if len(vocabulary) and not is_selective(self.settings):
             return vocabulary, rows.arrange(rank)
-        tally = ClassCounter()
-        tally.add(rows, classes)
-        counts = tally.class_counts(len(vocabulary), rank)
+        counter = ClassCounter()
+        counter.add(rows, classes)
+        counts = counter.class_counts(len(vocabulary), rank)
         columns = select_columns(counts, np.bincount(classes).astype(np.int64), self.settings)
         places = np.full(len(vocabulary), -1, dtype=np.int32)
         places[columns] = np.arange(len(columns), dtype=np.int32)

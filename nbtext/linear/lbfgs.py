@@ -25,7 +25,7 @@ GRADIENT_HISTORY = 20  # vectors that L-BFGS keeps
 
 
 class SolverSettings(NamedTuple):
-    """Which minimum to find, and when to stop.
+    """The regularization of a problem, and the limits of its solver.
 
     C          inverse regularization strength, > 0
     tolerance  relative duality gap at which the solver stops
@@ -110,7 +110,7 @@ def minimize_softmax(
 
 
 def _minimize(objective: Objective, start: Floats, curvature: Floats, settings: SolverSettings) -> tuple[Floats, bool]:
-    """The minimum of a convex objective, and whether L-BFGS converged.
+    """Return the minimum of a convex objective, and whether L-BFGS converged.
 
     curvature  an upper bound of the second derivatives by each parameter alone; it brings them to one scale
     """

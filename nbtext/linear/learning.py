@@ -21,9 +21,9 @@ from nbtext.linear.data import NEVER_HELD_OUT, TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.models import Problem
 
-DEFAULT_C = 1.0  # where there are too few documents to select it
+DEFAULT_C = 1.0  # if there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
-C_STEPS = (1.0, 0.5)  # of log10 C; each goes on around the best value of the one before
+C_STEPS = (1.0, 0.5)  # of log10 C; each is taken around the best value of the step before
 MIN_GAIN = 0.995  # a value of C must lower the loss to this share of the best one: larger values take longer
 # Fold models are solved roughly: what they tell of C and the temperature has a larger error than that.
 FOLD_TOLERANCE = 1e-3
@@ -49,7 +49,7 @@ def learn(
     ----------
     lengths : (n_documents,), known tokens of each document
     settings : of a `logistic` or `nbsvm` model
-    goals : what the decisions shall reach; None: `optimize` of the settings
+    goals : what the decisions have to achieve; None: `optimize` of the settings
 
     Raises
     ------
@@ -101,7 +101,7 @@ def learn(
 def stratified_folds(
     classes: NDArray[np.int32], n_folds: int, *, seed: int, hashes: NDArray[np.uint64] | None = None
 ) -> NDArray[np.int32]:
-    """The fold of each document, 0 to n_folds - 1, shuffled, and each class spread evenly.
+    """Return the fold of each document, 0 to n_folds - 1, shuffled, and each class spread evenly.
 
     Duplicates are held out together. A document that has no other one of its class, duplicates aside, is never held
     out, because the others know nothing of the class: -1.

@@ -91,7 +91,7 @@ class LogisticRegression:
         return scores - scores[:, :1] if data.n_classes == 2 else scores
 
     def _halve(self, solver: SolverSettings) -> SolverSettings:
-        """Of two classes, two vectors ±w/2 have half of the square of one vector w."""
+        """Return settings for two classes, in which two vectors ±w/2 have half of the square of one vector w."""
         return solver._replace(C=solver.C / 2) if self._data.n_classes == 2 else solver
 
 

@@ -104,7 +104,7 @@ class FoldSums(NamedTuple):
 
 
 def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Floats:
-    """How much each feature speaks for a class and against the rest.
+    """Return the log-count ratio of each feature: its evidence for a class and against the rest.
 
     r = log((p / |p|) / (q / |q|)) with p = own + pseudo_count, q = rest + pseudo_count, and |·| the sum over the
     features that occur. A feature that occurs in no document has ratio 0, and changes no other ratio.
@@ -162,7 +162,7 @@ class NbSvm:
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
         """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.
 
-        The models know nothing of the documents that they score: neither ratios nor weights are made of them. Those of
+        The documents that a model scores affect neither its ratios nor its weights. Those of
         the other documents' dual variables come from `start`, which saves passes.
         """
         scores, sums = np.zeros((len(self._data), self._data.n_classes)), self._sum_folds(folds)

@@ -92,7 +92,7 @@ def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> N
 
 
 def needs_all_documents(features: FeatureSettings, model_settings: ModelSettings) -> bool:
-    """Whether the model needs the counts of each document, because class statistics are not sufficient."""
+    """Return whether the model needs the counts of each document, because class statistics are not sufficient."""
     if model_settings.is_linear:
         return True
     event_model = model_settings.event_model

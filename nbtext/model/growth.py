@@ -236,7 +236,7 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
 
 
 def _share_smoothing(*names: str) -> bool:
-    """Whether smoothing and prior have the same meaning in these models."""
+    """Return whether smoothing and prior have the same meaning in these models."""
     return all(name in EVENT_MODELS and EVENT_MODELS[name].has_pseudo_counts for name in names)
 
 

@@ -304,13 +304,13 @@ def find_unpredicted(model: FittedModel, costs: Costs) -> list[Unpredicted]:
         others[own] = abstaining[0] if costs.has_abstention else np.inf
         if expected[0, own] <= others.min() + TIE:
             continue
-        rival = int(others.argmin())
+        best_other = int(others.argmin())
         rest = probabilities.copy()
         rest[own] = 0.0
         rest /= rest.sum()
         # the expected cost is linear between the sure label and the other labels as they are
         expected, abstaining = _expected_costs(np.stack((np.arange(len(labels)) == own, rest)) * 1.0, labels, costs)
-        sure, never = expected[:, own] - (abstaining if rival == own else expected[:, rival])
+        sure, never = expected[:, own] - (abstaining if best_other == own else expected[:, best_other])
         needed = float(never / (never - sure)) if sure < 0 else math.inf
         found.append(Unpredicted(predicted, needed, float(probabilities[own])))
     return found

@@ -31,7 +31,7 @@ MOST_FEATURES = 25  # of a document, if no number is given
 
 
 class Run(NamedTuple):
-    """A piece of text with one mark: from level 3, strongly for the label, to -3, strongly against it; 0 is no mark."""
+    """A piece of text with one mark: from level 3, strongly for the label, to -3, strongly against it; 0: none."""
 
     text: str
     level: int

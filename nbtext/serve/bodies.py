@@ -65,7 +65,7 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: InputSetting
     Raises
     ------
     HTTPException
-        400: the body is no JSON, or one object that is no document. 413: there are too many documents.
+        400: the body is not JSON, or one object that is not a document. 413: there are too many documents.
     """
     if kind == TEXT:
         return Documents(_parse_text(body, charset, settings), encode_object)
@@ -270,5 +270,5 @@ def _line_ends(data: bytes, limit: int) -> Iterator[int]:
 
 
 def parse_lines(block: LineBlock, settings: InputSettings) -> Batch:
-    """Return lines of JSON as documents; a line that is none becomes a problem of its row."""
+    """Return lines of JSON as documents; an invalid line becomes a problem of its row."""
     return LineDocuments(block, "", None, UTF8, settings, parse_jsonl).batch()

@@ -45,7 +45,7 @@ class Learner:
                 self.notify()
 
     async def _learn(self) -> Learned:
-        """Run the update. It is no child of the terminal's session, so that Ctrl-C does not cut it short."""
+        """Run the update. It is not a child of the terminal's session, so that Ctrl-C does not cut it short."""
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "nbtext.serve.learning", self._model, self._feedback,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,

@@ -51,7 +51,7 @@ class Learned:
     """What an update did.
 
     n_documents  documents that were learned
-    n_skipped    lines that are no labeled documents
+    n_skipped    lines that are not labeled documents
     has_more     whether there is more feedback to learn
     error        why nothing was learned
     """

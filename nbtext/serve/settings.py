@@ -101,7 +101,7 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
     Raises
     ------
     InputError
-        The file cannot be read, has no token, or a line is no token.
+        The file cannot be read, has no token, or a line is not a token.
     """
     hint = "write one on a line, of 8 or more letters, digits and punctuation marks, such as: openssl rand -hex 32"
     try:
@@ -114,7 +114,7 @@ def read_tokens(path: str) -> tuple[bytes, ...]:
     tokens = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     for number, line in tokens:
         if not TOKEN.fullmatch(line):
-            raise InputError("is no token", where=f"{path}:{number}", hint=hint)
+            raise InputError("is not a token", where=f"{path}:{number}", hint=hint)
     if not tokens:
         raise InputError("holds no token", where=path, hint=hint)
     return tuple(line.encode() for _, line in tokens)

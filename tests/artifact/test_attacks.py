@@ -81,7 +81,7 @@ def test_time_and_memory_are_bounded(outcomes: list[dict[str, Any]]) -> None:
 
 
 def test_the_live_attacks_are_live(folder: Path) -> None:
-    """Each live attack does make its canary where joblib loads it: they are no blanks."""
+    """Each live attack does make its canary where joblib loads it: they are not blanks."""
     names = live_attacks(folder)
     unsafe = [sys.executable, "-W", "ignore", "-c", UNSAFE, *(str(folder / f"{name}.joblib") for name in names)]
     subprocess.run(unsafe, check=True, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})

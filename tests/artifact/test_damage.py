@@ -102,7 +102,7 @@ def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
 
 
 def test_damage_with_a_right_checksum(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """Where the checksum is computed anew, the reader itself refuses what is no plain data, and never crashes."""
+    """Where the checksum is computed anew, the reader itself refuses what is not plain data, and never crashes."""
     chance = random.Random(2)
     for _ in range(2000):
         damaged = bytearray(honest[:-32])

@@ -39,7 +39,7 @@ def test_a_long_label_is_refused_by_the_library() -> None:
 
 
 def test_a_long_label_is_refused_in_a_model(tmp_path: Path) -> None:
-    """A stranger's model with a label of 10 MB is refused at once."""
+    """An untrusted model with a label of 10 MB is refused at once."""
     path = str(tmp_path / "m")
     save_model(TextClassifier().fit(["red", "green"], ["a", "b"]), path)
     blob = np.frombuffer(b"a" + b"b" * 10_000_000, dtype=np.uint8)

@@ -35,7 +35,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_round_trip(options: dict[str, Any], tmp_path: Path) -> None:
-    """A loaded model gives the same probabilities to the last bit, has the same tally, and saves as the same bytes."""
+    """A loaded model gives the same probabilities to the last bit, has the same counts, and saves as the same bytes."""
     classifier = TextClassifier(**options).fit(TEXTS, LABELS)
     first, second = str(tmp_path / "first.joblib"), str(tmp_path / "second.joblib")
     save_model(classifier, first)

@@ -1,4 +1,4 @@
-"""What is no model of ours is refused in one line that says what it is."""
+"""Files that are not models are refused in one line that says what they are."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("name", FOREIGN)
 def test_something_else_is_named(name: str, tmp_path: Path) -> None:
-    """A file that is no model is refused in a line that names what it looks like."""
+    """A file that is not a model is refused in a line that names what it looks like."""
     data, message = FOREIGN[name]
     path = tmp_path / "model.joblib"
     path.write_bytes(data)
@@ -70,7 +70,7 @@ def test_another_pickle_protocol_is_refused(protocol: int, tmp_path: Path) -> No
 
 
 def test_other_plain_data_is_named(tmp_path: Path) -> None:
-    """Plain data of another program is no model, nor is a list."""
+    """Plain data of another program is not a model, nor is a list."""
     for value in (
         {"a": 1},
         [1, 2],
@@ -102,7 +102,7 @@ def test_an_older_version_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [0, -1, True, "1", 1.0, None, [1], np.arange(2)])
 def test_no_version(version: Any, tmp_path: Path) -> None:
-    """What is no version number is not taken for one."""
+    """What is not a version number is not taken for one."""
     record = {"format": "nbtext model", "version": version}
     joblib.dump(record, tmp_path / "model", protocol=4)
     with pytest.raises(ArtifactError, match="does not state the version"):

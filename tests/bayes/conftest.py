@@ -1,4 +1,4 @@
-"""Makes this folder's own module importable: tests are no package."""
+"""Makes this folder's own module importable: tests are not a package."""
 
 import sys
 from pathlib import Path

@@ -40,7 +40,7 @@ def read_by(name: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_
 
 
 @st.composite
-def labelled_matrices(
+def labeled_matrices(
     draw: st.DrawFn, *, fewest_a_class: int = 1, fewest_classes: int = 1, most: int = 4
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Counts (n_documents, n_features), the class of each document, and the number of classes."""

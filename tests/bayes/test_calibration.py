@@ -72,7 +72,7 @@ def test_documents_of_one_length_say_nothing_of_others() -> None:
 
 
 def test_two_documents_do_not_make_certainty() -> None:
-    """Two documents that were told apart are no reason to believe anything with 99.9 %."""
+    """After two correct predictions, no probability is as high as 99.9 %."""
     found = fit_temperature(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2, 2]), np.array([1, 0], dtype=np.int32))
     assert np.exp(found.log_posterior(np.array([[0.0, 1.0]]), np.array([2])))[0, 1] < 0.999
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labelled_matrices, sample_of, statistics_of
+from corpora_by_hand import labeled_matrices, sample_of, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +21,7 @@ def assert_equal(a: ClassStatistics, b: ClassStatistics) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(corpus=labelled_matrices(), data=st.data())
+@given(corpus=labeled_matrices(), data=st.data())
 def test_sums_and_differences(corpus: Any, data: st.DataObject) -> None:
     """a + b is the statistics of both corpora, and a + b - b is a, to the last bit."""
     counts, classes, n_classes = corpus
@@ -35,7 +35,7 @@ def test_sums_and_differences(corpus: Any, data: st.DataObject) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(corpus=labelled_matrices(), data=st.data())
+@given(corpus=labeled_matrices(), data=st.data())
 def test_restriction(corpus: Any, data: st.DataObject) -> None:
     """ClassStatistics cut to some columns are those of the matrix cut to them; so is a sample."""
     counts, classes, n_classes = corpus

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import MODELS, labelled_matrices, read_by, sample_of
+from corpora_by_hand import MODELS, labeled_matrices, read_by, sample_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -
 @st.composite
 def corpora_with_duplicates(draw: st.DrawFn) -> Any:
     """Corpora in which some documents occur again, with the same or another label; each class has enough others."""
-    counts, classes, n_classes = draw(labelled_matrices(fewest_a_class=2, fewest_classes=2, most=3))
+    counts, classes, n_classes = draw(labeled_matrices(fewest_a_class=2, fewest_classes=2, most=3))
     again = draw(st.lists(st.tuples(st.integers(0, len(counts) - 1), st.integers(0, n_classes - 1)), max_size=6))
     rows = np.array([row for row, _ in again], dtype=np.int64)
     labels = np.array([label for _, label in again], dtype=np.int64)
@@ -118,7 +118,7 @@ def test_features_of_one_group_are_out_of_vocabulary(name: str, corpus: Any, smo
 
 @pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
 @settings(max_examples=30, deadline=None)
-@given(corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.1, 1.0]))
+@given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.1, 1.0]))
 def test_a_doubled_corpus_with_twice_the_smoothing(name: str, corpus: Any, smoothing: float) -> None:
     """Leave-one-out of X X at 2α is that of X at α."""
     counts, classes, n_classes = corpus

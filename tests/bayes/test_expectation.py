@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labelled_matrices, sample_of, statistics_of
+from corpora_by_hand import labeled_matrices, sample_of, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def unlabeled(model: str, counts: NDArray[np.int64]) -> DocumentCounts:
     return sample_of(as_read(model, counts), np.zeros(len(counts), dtype=np.int64))
 
 
-def labelled(model: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
+def count_labeled(model: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_classes: int) -> ClassStatistics:
     return statistics_of(as_read(model, counts), classes, n_classes)
 
 
@@ -61,10 +61,10 @@ class Dense:
 
     def log_posterior(self, prior: Floats, share: Floats, x: Floats, classes: Any, u: Floats) -> float:
         """l(θ)."""
-        belief = np.log(share).sum() + (np.log(1 - share).sum() if self.model == "bernoulli" else 0)
+        log_prior_density = np.log(share).sum() + (np.log(1 - share).sum() if self.model == "bernoulli" else 0)
         own = self.joint(prior, share, x)[np.arange(len(x)), classes].sum()
         others = np.logaddexp.reduce(self.joint(prior, share, u), axis=1).sum()
-        return float(own + self.weight * others + self.smoothing * belief)
+        return float(own + self.weight * others + self.smoothing * log_prior_density)
 
     def run(self, x: Floats, classes: Any, u: Floats, *, n_classes: int, steps: int) -> tuple[list[float], Floats]:
         """l(θ) before the first step and after each, and what the last model says of u."""
@@ -84,7 +84,7 @@ class Dense:
 @pytest.mark.parametrize("prior", PRIORS)
 @settings(max_examples=60, deadline=None)
 @given(
-    corpus=labelled_matrices(fewest_classes=2),
+    corpus=labeled_matrices(fewest_classes=2),
     smoothing=st.sampled_from([0.01, 0.3, 1.0]),
     weight=st.sampled_from([0.1, 0.7, 1.0]),
     data=st.data(),
@@ -97,7 +97,7 @@ def test_equals_its_definition_and_never_falls(
     row = st.lists(st.integers(0, 4), min_size=counts.shape[1], max_size=counts.shape[1])
     others = np.array(data.draw(st.lists(row, min_size=1, max_size=8)))
     trial = ExpectationMaximization(unlabeled(model, others), EVENT_MODELS[model], smoothing, prior, weight, 6)
-    found = trial.fit(labelled(model, counts, classes, n_classes))
+    found = trial.fit(count_labeled(model, counts, classes, n_classes))
     assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(found.log_likelihoods))
     steps = len(found.log_likelihoods) - 1
     dense = Dense(model, smoothing, prior, weight)
@@ -113,7 +113,7 @@ def test_equals_its_definition_and_never_falls(
 def test_by_hand() -> None:
     """One step, worked on paper.
 
-    Features a, b, c. Labelled: "a" of class 0, "b" of class 1. Unlabeled: "a c". α = 1, λ = 1/2, uniform prior.
+    Features a, b, c. Labeled: "a" of class 0, "b" of class 1. Unlabeled: "a c". α = 1, λ = 1/2, uniform prior.
     Before: θ_0 = (2, 1, 1)/4, θ_1 = (1, 2, 1)/4, so that P(u | 0) : P(u | 1) = 2·1 : 1·1, and r = (2/3, 1/3).
     Then class 0 has counts a 1 + 1/3, c 1/3, in all 5/3: θ_0 = (7/3, 1, 4/3) / (14/3) = (1/2, 3/14, 2/7); and class 1
     a 1/6, b 1, c 1/6, in all 4/3: θ_1 = (7/6, 2, 7/6) / (13/3) = (7/26, 6/13, 7/26).
@@ -136,7 +136,7 @@ def test_unwatched_is_the_same_model(model: str) -> None:
     random = np.random.default_rng(1)
     counts, others, classes = random.poisson(0.4, (12, 20)), random.poisson(0.4, (90, 20)), np.arange(12) % 3
     trial = ExpectationMaximization(unlabeled(model, others), EVENT_MODELS[model], 0.1, "empirical", 0.3, 4)
-    statistics = labelled(model, counts, classes, 3)
+    statistics = count_labeled(model, counts, classes, 3)
     watched, unwatched = trial.fit(statistics), trial.fit(statistics, is_watched=False)
     np.testing.assert_array_equal(watched.scorer.weights(), unwatched.scorer.weights())
     assert np.exp(watched.log_prior).sum() == pytest.approx(1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labelled_matrices, sample_of
+from corpora_by_hand import labeled_matrices, sample_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentCou
 
 @settings(max_examples=200, deadline=None)
 @given(
-    corpus=labelled_matrices(fewest_classes=2, most=9),
+    corpus=labeled_matrices(fewest_classes=2, most=9),
     smoothing=st.sampled_from([1e-9, 1e-3, 1.0]),
     data=st.data(),
 )
@@ -63,7 +63,7 @@ def test_counts_equal_scikit_learn(corpus: Any, smoothing: float, data: st.DataO
 
 @pytest.mark.parametrize("smoothing", [1e-9, 1e-3])
 def test_weights_equal_scikit_learn(smoothing: float) -> None:
-    """So it is of weights that are no whole numbers, most of them zero."""
+    """So it is of weights that are not whole numbers, most of them zero."""
     random = np.random.default_rng(1)
     weights = random.random((400, 60)) * (random.random((400, 60)) < 0.2)
     classes = random.integers(0, 4, 400)

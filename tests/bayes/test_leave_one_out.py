@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import MODELS, labelled_matrices, read_by, sample_of, statistics_of
+from corpora_by_hand import MODELS, labeled_matrices, read_by, sample_of, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ from nbtext.features.document_counts import DocumentCounts
 @pytest.mark.parametrize("prior", ["empirical", "uniform"])
 @settings(max_examples=40, deadline=None)
 @given(
-    corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2),
+    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2),
     smoothing=st.sampled_from([0.0, 0.001, 0.3, 1.0]),
 )
 def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> None:
@@ -48,7 +48,7 @@ def test_equals_refits(name: str, prior: str, corpus: Any, smoothing: float) -> 
 @pytest.mark.parametrize("name", ["multinomial", "complement", "normalized complement"])
 @settings(max_examples=30, deadline=None)
 @given(
-    corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.01, 1.0]), data=st.data()
+    corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.01, 1.0]), data=st.data()
 )
 def test_weights_equal_refits(name: str, corpus: Any, smoothing: float, data: st.DataObject) -> None:
     """Of documents whose counts are weighted, no whole numbers, it is refits too, to the rounding of sums."""
@@ -102,7 +102,7 @@ def test_complement_in_little_memory(kind: type) -> None:
 
 @pytest.mark.parametrize("name", ["multinomial", "bernoulli", "complement", "categorical"])
 @settings(max_examples=40, deadline=None)
-@given(corpus=labelled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.001, 0.3, 1.0]))
+@given(corpus=labeled_matrices(fewest_a_class=2, fewest_classes=2), smoothing=st.sampled_from([0.001, 0.3, 1.0]))
 def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, smoothing: float) -> None:
     """The scores that smoothing and calibration are chosen by are those of refits that ignore what they never saw."""
     counts, classes, n_classes = corpus

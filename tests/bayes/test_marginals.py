@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import labelled_matrices, statistics_of
+from corpora_by_hand import labeled_matrices, statistics_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
@@ -18,7 +18,7 @@ from nbtext.bayes.feature_marginals import FeatureMarginals, solve_marginals
 def test_two_classes_by_hand() -> None:
     """Worked on paper.
 
-    Each class has 16 labelled tokens; "a" is 12 of them in class 0 and 7 in class 1, all others are "b". Of 96 tokens
+    Each class has 16 labeled tokens; "a" is 12 of them in class 0 and 7 in class 1, all others are "b". Of 96 tokens
     in all, 36 are "a": P = 3/8. With ν = 1, q = θ (2 − θ) holds for θ = 1/2 (q = 3/4 = 12/16) and for θ = 1/4
     (q = 7/16), and 1/2 · 1/2 + 1/2 · 1/4 = 3/8. For "b" it is ν = −1 and the rest of these: the sums are 1 already.
     """
@@ -74,7 +74,7 @@ def test_the_paper_formula(counts: list[int], tokens: list[int], share: float) -
 
 
 @settings(max_examples=60, deadline=None)
-@given(corpus=labelled_matrices(fewest_classes=2), smoothing=st.sampled_from([0.01, 0.5]), data=st.data())
+@given(corpus=labeled_matrices(fewest_classes=2), smoothing=st.sampled_from([0.01, 0.5]), data=st.data())
 def test_it_keeps_what_it_promises(corpus: Any, smoothing: float, data: st.DataObject) -> None:
     """Shares are met, and each class's probabilities sum to one, whatever was counted."""
     counts, classes, n_classes = corpus

@@ -51,7 +51,7 @@ def test_coverage(share: float, sureness: float) -> None:
 
 
 def test_few_documents_promise_no_certainty() -> None:
-    """Of nine documents no tenth may be stranger with more than 90 %: at 95 % every label belongs."""
+    """With nine documents, no bound has more than 90 % coverage, so sets of 95 % have every label."""
     quantiles = Quantiles.of(np.arange(9.0))
     assert quantiles is not None
     assert quantiles.upper_bound(0.9) == 8.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora_by_hand import MODELS, labelled_matrices, sample_of
+from corpora_by_hand import MODELS, labeled_matrices, sample_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +26,7 @@ def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@given(matrix=labelled_matrices(), smoothing=st.sampled_from([0.01, 1.0]))
+@given(matrix=labeled_matrices(), smoothing=st.sampled_from([0.01, 1.0]))
 def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing: float) -> None:
     """Of every document, in every class, under every event model."""
     scorer, (counts, classes, n_classes) = scorer_of(model, matrix, smoothing), matrix
@@ -42,7 +42,7 @@ def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing
 
 
 @pytest.mark.parametrize("model", MODELS)
-@given(matrix=labelled_matrices())
+@given(matrix=labeled_matrices())
 def test_the_weight_of_a_feature_is_what_one_of_it_adds(model: str, matrix: Any) -> None:
     """Class by class, and all classes together."""
     scorer, (counts, _, n_classes) = scorer_of(model, matrix, 0.5), matrix

@@ -75,10 +75,10 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
             assert chosen == sorted(record["scores"].values(), reverse=True)[: len(chosen)]
     assert sizes[0] < sizes[1] < sizes[2]
     again = nbtext("predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share, "-j", "1")
-    twin = nbtext(
+    plain = nbtext(
         "predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share, NBTEXT_KERNEL="off"
     )
-    assert result.out == again.out == twin.out
+    assert result.out == again.out == plain.out
     rows = list(csv.reader(io.StringIO(
         nbtext("predict", str(letters / "test"), "-m", model, "--to", "csv", "--coverage", share).out
     )))  # fmt: skip

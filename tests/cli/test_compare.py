@@ -70,9 +70,9 @@ def test_mistyped_models_and_sizes(nbtext: Any, letters: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def rivals(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def candidates(nbtext: Any, letters: Path, model: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two models: a.joblib and b.joblib."""
-    folder: Path = tmp_path_factory.mktemp("rivals")
+    folder: Path = tmp_path_factory.mktemp("candidates")
     (folder / "a.joblib").write_bytes(Path(model).read_bytes())
     options = ("--model", "bernoulli", "--max-features", "80", "-q", "-o", "b.joblib")
     assert nbtext("train", str(letters / "train"), *options, cwd=folder).status == 0
@@ -86,18 +86,20 @@ def without_time(out: str) -> dict[str, Any]:
     return record
 
 
-def test_trained_models(nbtext: Any, letters: Path, rivals: Path) -> None:
+def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
     """Side by side in JSON: the same with any number of jobs, without the kernel, and by either spelling."""
     test = str(letters / "test")
     command = ("compare", test, "-m", "a.joblib", "-m", "b.joblib", "--to", "json")
-    results = [nbtext(*command, "-j", jobs, cwd=rivals) for jobs in ("1", "3")]
-    results.append(nbtext(*command, cwd=rivals, NBTEXT_KERNEL="off"))
-    results.append(nbtext("compare", "a.joblib", "b.joblib", "--test", test, "--to", "json", cwd=rivals))
+    results = [nbtext(*command, "-j", jobs, cwd=candidates) for jobs in ("1", "3")]
+    results.append(nbtext(*command, cwd=candidates, NBTEXT_KERNEL="off"))
+    results.append(nbtext("compare", "a.joblib", "b.joblib", "--test", test, "--to", "json", cwd=candidates))
     assert [(result.status, result.err) for result in results] == [(0, "")] * 4
     records = [without_time(result.out) for result in results]
     assert all(record == records[0] for record in records)
     (pair,), models = records[0]["pairs"], records[0]["models"]
-    assert [model["size"] for model in models] == [(rivals / name).stat().st_size for name in ("a.joblib", "b.joblib")]
+    assert [model["size"] for model in models] == [
+        (candidates / name).stat().st_size for name in ("a.joblib", "b.joblib")
+    ]
     assert pair["accuracy"]["value"] == pytest.approx(models[1]["accuracy"]["value"] - models[0]["accuracy"]["value"])
     assert pair["accuracy"]["high"] < 0
     assert pair["p_value"] < 0.01
@@ -105,10 +107,10 @@ def test_trained_models(nbtext: Any, letters: Path, rivals: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "tsv", "csv", "jsonl"])
-def test_forms_of_trained_models(nbtext: Any, letters: Path, rivals: Path, form: str) -> None:
+def test_forms_of_trained_models(nbtext: Any, letters: Path, candidates: Path, form: str) -> None:
     """Each names both models; the table fits the width, and says in words who is better."""
     command = ("compare", str(letters / "test"), "-m", "a.joblib", "-m", "b.joblib", "--to", form)
-    result = nbtext(*command, cwd=rivals, COLUMNS="80")
+    result = nbtext(*command, cwd=candidates, COLUMNS="80")
     assert (result.status, result.err) == (0, "")
     assert "a.joblib" in result.out and "b.joblib" in result.out
     assert "…" not in result.out.replace(" … ", "")
@@ -139,9 +141,9 @@ def test_forms_of_trained_models(nbtext: Any, letters: Path, rivals: Path, form:
         (["-m", "a.joblib", "-m", "b.joblib", "--test", "x"], "--test: the models are tested on SOURCE"),
     ],
 )
-def test_wrong_ways_to_compare(nbtext: Any, letters: Path, rivals: Path, options: list[str], said: str) -> None:
+def test_wrong_ways_to_compare(nbtext: Any, letters: Path, candidates: Path, options: list[str], said: str) -> None:
     """One line says what is wrong."""
-    result = nbtext("compare", str(letters / "test"), *options, cwd=rivals)
+    result = nbtext("compare", str(letters / "test"), *options, cwd=candidates)
     assert result.status in (1, 2)
     assert result.out == ""
     assert said in result.err
@@ -154,16 +156,16 @@ def test_wrong_ways_to_compare(nbtext: Any, letters: Path, rivals: Path, options
         (["b.joblib", "-m", "a.joblib"], "try: nbtext compare SOURCE -m a.joblib -m b.joblib"),
     ],
 )
-def test_a_model_in_the_place_of_texts(nbtext: Any, rivals: Path, arguments: list[str], hint: str) -> None:
+def test_a_model_in_the_place_of_texts(nbtext: Any, candidates: Path, arguments: list[str], hint: str) -> None:
     """Who forgets -m, or the texts, is told how the command is typed."""
-    result = nbtext("compare", *arguments, cwd=rivals)
+    result = nbtext("compare", *arguments, cwd=candidates)
     what = "b.joblib: this is a model; SOURCE must be documents"
     assert (result.status, result.err) == (2, f"nbtext: {what}; {hint}\n")
 
 
-def test_pages(nbtext: Any, letters: Path, rivals: Path, tmp_path: Path) -> None:
+def test_pages(nbtext: Any, letters: Path, candidates: Path, tmp_path: Path) -> None:
     """--report writes a page beside the result: of trained models, and of learning curves."""
-    models = ("-m", str(rivals / "a.joblib"), "-m", str(rivals / "b.joblib"))
+    models = ("-m", str(candidates / "a.joblib"), "-m", str(candidates / "b.joblib"))
     result = nbtext("compare", str(letters / "test"), *models, "--report", "page.html", cwd=tmp_path)
     assert (result.status, result.err) == (0, "")
     assert len(result.out.splitlines()) == 2

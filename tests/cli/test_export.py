@@ -18,7 +18,7 @@ def test_on_a_pipe_and_into_a_file(nbtext: Any, model: str, tmp_path: Path, form
     for target in ("one", "two"):
         assert nbtext("export", model, "--to", form, "-o", target, cwd=tmp_path).err == ""
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    if form != "onnx":  # which is no text
+    if form != "onnx":  # which is not text
         assert nbtext("export", model, "--to", form).out.encode() == (tmp_path / "one").read_bytes()
 
 
@@ -34,7 +34,7 @@ def test_what_is_written(nbtext: Any, model: str, tmp_path: Path) -> None:
 
 
 def test_errors(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """One line each, and no file: a format that is none, a model that none can hold, no place to write to."""
+    """One line each, and no file: an unknown format, a model that the format cannot hold, no place to write to."""
     hashed = str(tmp_path / "hashed.joblib")
     assert nbtext("train", str(letters / "train"), "--hash-bits", "12", "-q", "-o", hashed).status == 0
     result = nbtext("export", model, "--to", "pmml")

@@ -137,7 +137,7 @@ OTHER_KINDS = [
 
 @pytest.mark.parametrize(("command", "part"), OTHER_KINDS)
 def test_a_file_of_another_kind(nbtext: Any, folder: Path, command: str, part: str) -> None:
-    """Only --force replaces a file that is no model by a model, or a model by something else."""
+    """Only --force replaces a file that is not a model by a model, or a model by something else."""
     before = contents(folder)
     result = nbtext(*command.split(), cwd=folder)
     assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err

@@ -67,7 +67,7 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
         assert found["approximate"] == ("smoothing", "calibration", "outlier_threshold", "nonconformity")
         assert bytes(found["statistics"]["occurrences"]) == bytes(whole["statistics"]["occurrences"])
     calibrated = nbtext("calibrate", "u.joblib", str(letters), "--input-format", "dirs", cwd=tmp_path)
-    assert calibrated.status == 1  # the folders train and test are no labels of the model
+    assert calibrated.status == 1  # the folders train and test are not labels of the model
     assert "has no label" in calibrated.err
     calibrated = nbtext("calibrate", "u.joblib", str(letters / "train"), str(letters / "test"), cwd=tmp_path)
     assert calibrated.status == 0
@@ -88,8 +88,8 @@ def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
     assert (tmp_path / "m").read_bytes() == before
 
 
-def test_what_was_never_learned(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """Forgetting what was never learned is refused by one line, and the file stays as it is."""
+def test_forgetting_other_documents(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """Forgetting other documents than those of the training set is one line, and does not change the file."""
     path = tmp_path / "m.joblib"
     path.write_bytes(Path(model).read_bytes())
     for _ in range(2):

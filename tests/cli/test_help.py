@@ -158,7 +158,7 @@ def test_the_suffix_implies_the_format(nbtext: Any, model: str, tmp_path: Path, 
 
 
 def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A page is no result of evaluate, and export must know the format."""
+    """A page is not a result of evaluate, and export must know the format."""
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\n")
     for command, part in (
         (f"evaluate t.csv -m {model} -o x.html", "has no HTML output"),

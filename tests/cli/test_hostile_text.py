@@ -1,4 +1,4 @@
-"""Texts, labels and names from strangers, through the commands as typed."""
+"""Untrusted texts, labels and names, through the commands as typed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LINEAR = [
 
 @pytest.mark.parametrize("options", LINEAR, ids=" ".join)
 def test_train_and_evaluate(nbtext: Any, letters: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
-    """The model is the same for any number of threads, tells the letters apart, and is no worse than folds foretell."""
+    """The model is the same for any number of threads, is accurate, and not worse than its estimate."""
     models = [tmp_path / f"{jobs}.joblib" for jobs in (1, 3)]
     for jobs, model in zip(("1", "3"), models, strict=True):
         trained = nbtext("train", str(letters / "train"), "-o", str(model), "-j", jobs, "--model", *options)
@@ -129,7 +129,7 @@ def test_without_calibration_there_is_one_fit(nbtext: Any, letters: Path, tmp_pa
 @pytest.mark.parametrize("model", ["nbsvm", "logistic"])
 @pytest.mark.parametrize("idf", ["plain", "plus-one"])
 def test_words_of_all_documents(nbtext: Any, tmp_path: Path, model: str, idf: str) -> None:
-    """An idf of 0 or below is no reason for warnings, NaN, or a run that does not end."""
+    """An idf of 0 or below causes no warning, no NaN, and no endless run."""
     lines = "".join(json.dumps({"text": "one two two", "label": "ab"[i % 2]}) + "\n" for i in range(12))
     (tmp_path / "texts.jsonl").write_text(lines)
     result = nbtext("train", "texts.jsonl", "--model", model, "--idf", idf, "-o", "m", cwd=tmp_path)

@@ -150,8 +150,8 @@ def test_excluded_files(nbtext: Any, folder: Path) -> None:
         (MAIL.replace(b"\n", b"\r\n"), 1),
         (b"Received: from x\n\tby y\nDelivered-To: z\n\nFrom here on\n\n", 1),
         (b"From ada@example.org Thu Nov 21 03:37:00 2024\n" + MAIL, 1),
-        (b"Subject: one header is no mail\n\nfor a model of a table\n", 3),
-        (b"From: ada\nthis is no header\n\nbut text\n", 4),
+        (b"Subject: one header is not a mail\n\nfor a model of a table\n", 3),
+        (b"From: ada\nthis is not a header\n\nbut text\n", 4),
         (b"Note: a line\nTo: do\n\nlast\n", 4),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is said in vain is refused: an option that this very command line has no use for is no option to pass over."""
+"""An option without effect on this command line is refused."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("name", "answers", "message"), ANSWERS)
 def test_answers_that_cannot_be_judged(nbtext: Any, tmp_path: Path, name: str, answers: str, message: str) -> None:
-    """Of predictions that hold no label at all, nothing can be measured; other JSON is no prediction."""
+    """Of predictions that hold no label at all, nothing can be measured; other JSON is not a prediction."""
     (tmp_path / name).write_text(answers)
     (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "red", "label": "a"}\n')
     result = nbtext("evaluate", "one.jsonl", "--predictions", name, cwd=tmp_path)

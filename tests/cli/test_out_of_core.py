@@ -27,8 +27,8 @@ def peak(*arguments: str) -> int:
 def lines(tmp_path_factory: pytest.TempPathFactory, letters: Path) -> dict[int, Path]:
     """Files of 20 and 80 MB, of the letters over and over, by their megabytes."""
     folder = tmp_path_factory.mktemp("large")
-    labelled = [(path.parent.name, path.read_text()) for path in sorted((letters / "train").glob("*/*"))]
-    once = "".join(f"__label__{label} {' '.join(text.split())}\n" for label, text in labelled).encode()
+    labeled = [(path.parent.name, path.read_text()) for path in sorted((letters / "train").glob("*/*"))]
+    once = "".join(f"__label__{label} {' '.join(text.split())}\n" for label, text in labeled).encode()
     for size in (20, 80):
         (folder / f"{size}.txt").write_bytes(once * (size * 1_000_000 // len(once)))
     return {size: folder / f"{size}.txt" for size in (20, 80)}

@@ -14,7 +14,7 @@ ENGLISH = {"eng.txt", "pcm.txt", "sco.txt"}  # English, and two that are near to
 
 
 def test_strange_text_is_less_typical(nbtext: Any, model: str) -> None:
-    """Letters are typical, another language is an outlier, and the stranger of two has the lower score."""
+    """Letters are typical, another language is an outlier, and the less typical of two has the lower score."""
     lines = "the bins in our street were not emptied again this week\nder Hund bellt\nxq zzv qqj wwkx\n\n"
     out = nbtext("predict", "-", "-m", model, "--to", "jsonl", input=lines.encode()).out
     letter, german, noise, nothing = (json.loads(line) for line in out.splitlines())

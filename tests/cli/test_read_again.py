@@ -65,7 +65,7 @@ def test_what_is_carried_over_is_said(nbtext: Any, letters: Path, tmp_path: Path
 
 
 def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A model that is not named stays; a prior goes along; a share of variance is no sighting."""
+    """A model that is not named stays; a prior goes along; a share of the variance is not a pseudo-count."""
     train, prior = str(letters / "train"), ["--prior", "1,2,3,4,5,6"]
     nbtext("train", train, "--model", "bernoulli", *prior, "--smoothing", "2", "-o", "a", cwd=tmp_path)
     again = nbtext("train", "a", "--smoothing", "0.5", "-o", "b", cwd=tmp_path)

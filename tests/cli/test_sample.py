@@ -75,7 +75,7 @@ def test_wrong_things(nbtext: Any, model: str, arguments: list[str], status: int
 
 
 def test_no_story(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A complement model has no story to tell, and the line says which have."""
+    """A complement model cannot generate documents, and the line says which models can."""
     assert nbtext("train", str(letters / "train"), "--model", "complement", "-o", "m", cwd=tmp_path).status == 0
     result = nbtext("sample", "-m", "m", cwd=tmp_path)
     assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)

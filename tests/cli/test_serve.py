@@ -23,7 +23,7 @@ from nbtext.cli.serve import serve
         ("-m -", 2, "'-' names no file; write MODEL or NAME=MODEL"),
         ("-m MODEL -m MODEL", 2, "-m: two models have the name "),
         ("-m MODEL --host 0.0.0.0", 2, "--host: 0.0.0.0 is not local, so requests need a token; give --token-file"),
-        ("-m MODEL --host 0.0.0.0 --token-file t.csv", 1, "t.csv:1: is no token; write one on a line"),
+        ("-m MODEL --host 0.0.0.0 --token-file t.csv", 1, "t.csv:1: is not a token; write one on a line"),
         ("-m MODEL --token-file nothing", 1, "nothing: cannot be read: No such file"),
         ("-m MODEL --host no.such.host.invalid --insecure", 1, "no.such.host.invalid:8000: cannot listen: "),
         ("-m MODEL --port 99999", 2, "'--port': 99999 is not in the range"),

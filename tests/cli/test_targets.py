@@ -183,7 +183,7 @@ def test_optimize_says_what_it_gained(nbtext: Any, mails: Path) -> None:
 
 
 def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
-    """A model file whose targets do not fit its labels or its estimate is no model."""
+    """A model file whose targets do not fit its labels or its estimate is not a model."""
     from dataclasses import replace
 
     from nbtext.artifact.model import load_model, save_model

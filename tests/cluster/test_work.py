@@ -32,7 +32,7 @@ from nbtext.model.source_counting import CountingTask
 PLAIN = (bool, int, str, bytes, type(None), np.ndarray)
 
 
-def tally_of_texts(*texts: str, **settings: Any) -> CorpusCounts:
+def corpus_of_texts(*texts: str, **settings: Any) -> CorpusCounts:
     builder = CorpusCounter(FeatureSettings(**settings), sample_size=2)
     builder.add(Batch(list(texts), (list(texts),), ["ä", "b"][: len(texts)]))
     return builder.finish()
@@ -48,19 +48,19 @@ def leaves(data: Any) -> Any:
 
 
 @pytest.mark.parametrize("settings", [{}, {"hash_bits": 5}], ids=str)
-def test_tallies_travel_as_plain_data(settings: dict[str, Any]) -> None:
-    """Numbers, texts and arrays of numbers, from which the same tally is made; one without documents too."""
-    for tally in (tally_of_texts("one two two", "é", **settings), tally_of_texts(**settings)):
-        record = plain_counts(tally)
+def test_counts_are_sent_as_plain_data(settings: dict[str, Any]) -> None:
+    """Numbers, texts and arrays of numbers, from which the same counts is made; one without documents too."""
+    for corpus in (corpus_of_texts("one two two", "é", **settings), corpus_of_texts(**settings)):
+        record = plain_counts(corpus)
         assert all(isinstance(each, PLAIN) for each in leaves(record))
         assert not any(each.dtype.hasobject for each in leaves(record) if isinstance(each, np.ndarray))
         again = counts_of(pickle.loads(pickle.dumps(record)))
-        assert (again.labels, again.vocabulary, again.sample_size) == (tally.labels, tally.vocabulary, 2)
-        for mine, theirs in zip(again.statistics.entries, tally.statistics.entries, strict=True):
+        assert (again.labels, again.vocabulary, again.sample_size) == (corpus.labels, corpus.vocabulary, 2)
+        for mine, theirs in zip(again.statistics.entries, corpus.statistics.entries, strict=True):
             assert mine.dtype == theirs.dtype
             np.testing.assert_array_equal(mine, theirs)
         for name in ("indptr", "indices", "counts", "classes", "hashes"):
-            mine, theirs = getattr(again.sample, name), getattr(tally.sample, name)
+            mine, theirs = getattr(again.sample, name), getattr(corpus.sample, name)
             assert mine.dtype == theirs.dtype
             np.testing.assert_array_equal(mine, theirs)
 
@@ -75,7 +75,7 @@ def test_a_problem_is_no_failure(tmp_path: Path) -> None:
     error = error_of(report_of(record["report"]).problem)  # type: ignore[arg-type]
     assert isinstance(error, InputError)
     assert str(error).startswith(f"{tmp_path}/x.txt:1: the document has no label; ")
-    assert add_counts([record, {"counts": plain_counts(tally_of_texts("a"))}]) == {"counts": None}
+    assert add_counts([record, {"counts": plain_counts(corpus_of_texts("a"))}]) == {"counts": None}
 
 
 def test_a_worker_of_another_version(tmp_path: Path) -> None:

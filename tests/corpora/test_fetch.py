@@ -185,7 +185,7 @@ def test_missing_archive(store: Path, archives: Path) -> None:
     assert brought.startswith("rt-2k: now in ")
     nowhere = run("rt-s", into=store, archives=archives / "nowhere")
     assert nowhere.returncode == 1
-    assert "which is no folder; name the folder that holds the archives" in nowhere.stderr
+    assert "which is not a folder; name the folder that holds the archives" in nowhere.stderr
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive at all", b"\xfd7zXZ\x00 cut short"])

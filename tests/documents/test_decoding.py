@@ -33,7 +33,7 @@ TEXT = "label,text\nspam,“free” Ω ß ✓\nham,noon\n"
 )
 @pytest.mark.parametrize("name", ["x.csv", "tree"])
 def test_a_byte_order_mark_wins(read: Callable[..., Any], tmp_path: Path, mark: bytes, codec: str, name: str) -> None:
-    """A file with a byte order mark is read as it says, whatever --encoding says, and the mark is no text."""
+    """A file with a byte order mark is read as it says, whatever --encoding says, and the mark is not text."""
     content = mark + TEXT.encode(codec)
     if name == "tree":
         (tmp_path / name).mkdir()
@@ -64,7 +64,7 @@ def test_any_encoding_may_be_named(read: Callable[..., Any], tmp_path: Path, nam
 
 @pytest.mark.parametrize("name", ["klingon", "hex", "rot13", "idna", "undefined", "utf-8\0", "", "unicode_escape"])
 def test_an_unknown_encoding_is_refused(opened: Callable[..., Any], tmp_path: Path, name: str) -> None:
-    """What is no encoding of text is wrong usage, said before anything is read."""
+    """What is not an encoding of text is wrong usage, said before anything is read."""
     (tmp_path / "x.txt").write_text("a")
     with pytest.raises(SettingsError) as caught:
         opened(tmp_path / "x.txt", encoding=name)

@@ -74,7 +74,7 @@ def test_the_order_is_that_of_the_names(tmp_path_factory: pytest.TempPathFactory
 
 
 def test_what_is_passed_over_is_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """Hidden files and folders, sockets, pipes, and links to nowhere are no documents; each kind is counted."""
+    """Hidden files and folders, sockets, pipes, and links to nowhere are not documents; each kind is counted."""
     plant(tmp_path, "a/1", "a/.hidden", ".git/config", "a/.cache/x")
     os.mkfifo(tmp_path / "a" / "fifo")
     (tmp_path / "a" / "broken").symlink_to("nowhere")
@@ -177,7 +177,7 @@ def test_names_that_are_no_text_are_kept(read: Callable[..., Any], tmp_path: Pat
 
 @pytest.mark.parametrize("read_files", [read_files, read_files_plainly], ids=["installed", "plain"])
 def test_reading_files_gives_content_or_the_error(read_files: Callable[..., Any], tmp_path: Path) -> None:
-    """The one function that reads files, and its plain twin: bytes, or the system's number; a pipe blocks neither."""
+    """The one function that reads files, and its plain version: bytes, or an error number; a pipe blocks neither."""
     (tmp_path / "file").write_bytes(b"12345")
     (tmp_path / "empty").touch()
     os.mkfifo(tmp_path / "fifo")

@@ -63,7 +63,7 @@ def test_a_broken_array_is_said(read: Callable[..., Any], tmp_path: Path, conten
 
 
 def test_a_wrong_item_is_a_problem(problems: Callable[..., Any], tmp_path: Path) -> None:
-    """An item that is no object, has no text, or is too long, does not touch the others."""
+    """An item that is not an object, has no text, or is too long, does not touch the others."""
     (tmp_path / "x.json").write_text('[{"text": "a"}, 12, {"txt": "b"}]')
     assert [said.partition(": ")[2][:30] for said in problems(tmp_path / "x.json")] == [
         "expected an object, found a te",

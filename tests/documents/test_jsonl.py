@@ -211,7 +211,7 @@ def test_what_json_writes_is_read_back(
     ],
 )
 def test_what_is_wrong_is_said(problems: Callable[..., Any], tmp_path: Path, line: str, says: str) -> None:
-    """A line that is no document is named by file and line, counting blank lines, with what would help."""
+    """A line that is not a document is named by file and line, counting blank lines, with what would help."""
     (tmp_path / "x.jsonl").write_text('{"text": "fine"}\n\n' + line + "\n")
     (said,) = problems(tmp_path / "x.jsonl")
     assert said.startswith(f"{tmp_path}/x.jsonl:3: {says}")
@@ -232,7 +232,7 @@ def test_a_pretty_printed_file_gets_a_hint(problems: Callable[..., Any], tmp_pat
 
 
 def test_numbers_and_truth_values_are_labels(read: Callable[..., Any], tmp_path: Path) -> None:
-    """Labels and ids that are no texts become their JSON spelling."""
+    """Labels and ids that are not texts become their JSON spelling."""
     (tmp_path / "x.jsonl").write_text(
         '{"text": "a", "label": 1, "id": 7}\n{"text": "b", "label": true, "id": 1.50}\n{"text": "c", "label": false}\n'
     )
@@ -267,6 +267,6 @@ def test_invalid_bytes_in_json_are_repaired(opened: Callable[..., Any], tmp_path
 
 
 def test_depth_is_counted_outside_of_strings() -> None:
-    """Brackets within strings are no depth."""
+    """Brackets within strings are not depth."""
     assert jsonl._depth('[{"a": "[[[[\\"[["}, [1]]') == 2
     assert jsonl._depth('"unclosed [[[') == 0

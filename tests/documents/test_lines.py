@@ -101,7 +101,7 @@ def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: P
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
 def test_every_line_is_a_document(read: Callable[..., Any], tmp_path: Path, ending: str) -> None:
-    """Empty lines too, so that answers and lines correspond; a last line without line feed too; \\r is no text."""
+    """Empty lines too, so that answers and lines correspond; a last line without line feed too; \\r is not text."""
     (tmp_path / "x.txt").write_text(f"one\r\n\n  three{ending}", newline="")
     assert [(texts[0], identity) for identity, texts, _ in read(tmp_path / "x.txt")] == [
         ("one", f"{tmp_path}/x.txt:1"),

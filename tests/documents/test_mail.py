@@ -58,7 +58,7 @@ def test_of_alternatives_the_plain_one_is_read() -> None:
 
 
 def test_attachments_are_left_out() -> None:
-    """Files that hang on a mail are no text of it, text files and mails included; a forwarded mail inline is."""
+    """Files that hang on a mail are not text of it, text files and mails included; a forwarded mail inline is."""
     mail = message("body")
     mail.add_attachment("attached notes", filename="notes.txt")
     mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="x.png")

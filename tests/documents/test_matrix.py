@@ -1,4 +1,4 @@
-"""The matrix file: read back as written, opened by SciPy, and not believed."""
+"""The matrix file: read back as written, opened by SciPy, and checked."""
 
 from __future__ import annotations
 
@@ -211,17 +211,17 @@ EDITS: list[tuple[str, Callable[[dict[str, bytes]], Any], str]] = [
     ("no array", put("data", b"text"), "data is not a plain array"),
     ("code in a header", put("data", (b"(4,)", b"exit")), "data is not a plain array"),
     ("truth that is neither", put("has_label", npy(np.full(3, 2, np.uint8)).replace(b"|u1", b"|b1")), "has_label"),
-    ("ids that are no UTF-8", put("document_ids", (b"\xed\xb3\xbf", b"\xff\xff\xff")), "ids are not valid UTF-8"),
+    ("ids that are not UTF-8", put("document_ids", (b"\xed\xb3\xbf", b"\xff\xff\xff")), "ids are not valid UTF-8"),
     ("another format", put("format", npy(np.array(b"csc"))), "not sparse by rows"),
     ("another kind of file", put("nbtext", about(format="x")), "not written by nbtext"),
     ("a newer version", put("nbtext", about(version=2)), "version 2, this nbtext reads up to 1; upgrade nbtext"),
-    ("settings that are none", put("nbtext", about(settings=[])), "lacks valid settings"),
+    ("settings that are a list", put("nbtext", about(settings=[])), "lacks valid settings"),
     ("settings too deep", put("nbtext", npy(np.frombuffer(b"[" * 100_000, np.uint8))), "lacks valid settings"),
 ]
 
 
 @pytest.mark.parametrize(("edit", "says"), [edit[1:] for edit in EDITS], ids=[edit[0] for edit in EDITS])
-def test_members_are_not_believed(tmp_path: Path, edit: Callable[[dict[str, bytes]], Any], says: str) -> None:
+def test_invalid_members_are_refused(tmp_path: Path, edit: Callable[[dict[str, bytes]], Any], says: str) -> None:
     """Pickles, lying headers, and members of other kinds are refused before anything is made of them."""
     (tmp_path / "x.npz").write_bytes(rezipped(edit))
     with pytest.raises(InputError, match=says):

@@ -159,7 +159,7 @@ def test_json_round_trip(
 
 
 def test_what_a_line_may_look_like(tmp_path: Path) -> None:
-    """Blanks, empty objects, bytes that are no UTF-8, and a key that is spelled otherwise."""
+    """Blanks, empty objects, bytes that are not UTF-8, and a key that is spelled otherwise."""
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'\n  {"text": "\xff", "a": [1, {"label": 2}] }  \r\n\n{"text":1.50,"A":1e400}\n{}\n')
     assert add(path) == (

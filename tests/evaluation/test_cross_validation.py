@@ -22,7 +22,7 @@ TEXTS = [" ".join([*random.choice(WORDS[label * 4 :], 6), "all", f"n{n}"]) for n
 LABELS = [f"label {label}" for label in [0, 1] * 20]
 
 
-def tally_of(texts: list[str], labels: list[str], features: FeatureSettings) -> CorpusCounts:
+def corpus_of(texts: list[str], labels: list[str], features: FeatureSettings) -> CorpusCounts:
     builder = CorpusCounter(features, sample_size=None)
     builder.add(Batch([""] * len(texts), (texts,), list(labels)))
     return builder.finish()
@@ -62,14 +62,14 @@ def test_more_folds_than_documents() -> None:
 def test_equals_refits(options: dict) -> None:
     """Each fold's predictions are those of a classifier trained on the texts of the other folds."""
     classifier = TextClassifier(**options)
-    tally = tally_of(TEXTS, LABELS, classifier.feature_settings)
-    folds = stratified_folds(tally.sample.classes, 4, seed=3)
+    corpus = corpus_of(TEXTS, LABELS, classifier.feature_settings)
+    folds = stratified_folds(corpus.sample.classes, 4, seed=3)
     # a document is found again in the sample by the one word that only it has
-    assert tally.vocabulary is not None
-    columns = {j: int(term[1:]) for j, term in enumerate(tally.vocabulary) if term.startswith("n")}
-    numbers = [columns[j] for j in tally.sample.indices.tolist() if j in columns]
+    assert corpus.vocabulary is not None
+    columns = {j: int(term[1:]) for j, term in enumerate(corpus.vocabulary) if term.startswith("n")}
+    numbers = [columns[j] for j in corpus.sample.indices.tolist() if j in columns]
     found = list(
-        cross_validate(tally, folds, features=classifier.feature_settings, model_settings=classifier.model_settings)
+        cross_validate(corpus, folds, features=classifier.feature_settings, model_settings=classifier.model_settings)
     )
     for fold, predictions in enumerate(found):
         training = [numbers[i] for i in np.flatnonzero(folds != fold)]
@@ -84,9 +84,9 @@ def test_equals_refits(options: dict) -> None:
 def test_a_label_that_is_only_in_one_fold() -> None:
     """Where it is held out, the models do not know it, and its document is simply wrong."""
     texts, labels = [*TEXTS, "unique words here"], [*LABELS, "lonely"]
-    tally = tally_of(texts, labels, FeatureSettings())
-    folds = stratified_folds(tally.sample.classes, 4, seed=1)
-    found = list(cross_validate(tally, folds, features=FeatureSettings(), model_settings=ModelSettings()))
+    corpus = corpus_of(texts, labels, FeatureSettings())
+    folds = stratified_folds(corpus.sample.classes, 4, seed=1)
+    found = list(cross_validate(corpus, folds, features=FeatureSettings(), model_settings=ModelSettings()))
     (without,) = [predictions for predictions in found if "lonely" in predictions.true_labels]
     assert "lonely" not in without.classes
     assert all("lonely" in predictions.classes for predictions in found if predictions is not without)

@@ -131,7 +131,7 @@ def test_without_a_model() -> None:
 
 
 def test_confused_labels_stand_order_by_confusion() -> None:
-    """Two groups of labels that are confused among themselves only, dealt out in turn, are put together again."""
+    """Two groups of labels that are confused among themselves only, in alternating order, are put together again."""
     labels = tuple("abcdef")
     cells = [((one, other), 50 if one == other else 5) for group in ("ace", "bdf") for one in group for other in group]
     order = "".join(labels[place] for place in order_by_confusion(labels, cells))

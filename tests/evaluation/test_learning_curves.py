@@ -35,7 +35,7 @@ def texts_of(n: int) -> tuple[list[str], list[str]]:
     return texts, labels
 
 
-def tally_of_texts(texts: list[str], labels: list[str], features: FeatureSettings) -> CorpusCounts:
+def corpus_of_texts(texts: list[str], labels: list[str], features: FeatureSettings) -> CorpusCounts:
     builder = CorpusCounter(features, sample_size=None)
     builder.add(Batch([str(i) for i in range(len(texts))], (texts,), list(labels)))
     return builder.finish()
@@ -59,7 +59,7 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
     """The same scorer, choice and features as if no other document had been read."""
     texts, labels = texts_of(40)
     features, model_settings = FeatureSettings(**options), ModelSettings(model=model)  # type: ignore[arg-type]
-    everything = tally_of_texts(texts, labels, features)
+    everything = corpus_of_texts(texts, labels, features)
     documents = np.arange(0, 40, 2)
     part, _ = part_of(everything, documents, has_own_vocabulary=everything.vocabulary is not None)
     if everything.vocabulary is not None:
@@ -69,7 +69,7 @@ def test_a_part_is_what_training_on_it_alone_gives(model: str, options: dict[str
         rows = {
             hash_: i
             for i in range(40)
-            for hash_ in tally_of_texts(texts[i : i + 1], labels[i : i + 1], features).sample.hashes
+            for hash_ in corpus_of_texts(texts[i : i + 1], labels[i : i + 1], features).sample.hashes
         }
         chosen = [rows[hash_] for hash_ in part.sample.hashes]
     assert len(chosen) == 20
@@ -109,11 +109,11 @@ def test_any_number_of_threads() -> None:
     """Gives the same curves, in the order of sizes and models."""
     texts, labels = texts_of(60)
     features = FeatureSettings()
-    tally = tally_of_texts(texts, labels, features)
+    corpus = corpus_of_texts(texts, labels, features)
     curves = CurveSettings(models=("bernoulli", "multinomial"), sizes=(30, 10), seeds=3)
     model_settings = [ModelSettings(model=name) for name in curves.models]
     found = [
-        compute_learning_curves(tally, curves, features=features, model_settings=model_settings, jobs=jobs)
+        compute_learning_curves(corpus, curves, features=features, model_settings=model_settings, jobs=jobs)
         for jobs in (1, 3)
     ]
     assert found[0] == found[1]
@@ -130,10 +130,10 @@ def test_settings_that_make_no_sense() -> None:
     with pytest.raises(SettingsError, match="once"):
         CurveSettings(models=("bernoulli", "bernoulli"))
     texts, labels = texts_of(10)
-    tally = tally_of_texts(texts, labels, FeatureSettings())
+    corpus = corpus_of_texts(texts, labels, FeatureSettings())
     with pytest.raises(SettingsError, match="10 of 10 documents are too many"):
         compute_learning_curves(
-            tally,
+            corpus,
             CurveSettings(models=("multinomial",), sizes=(10,)),
             features=FeatureSettings(),
             model_settings=[ModelSettings()],
@@ -144,9 +144,9 @@ def test_settings_that_make_no_sense() -> None:
 def test_every_form(form: str) -> None:
     """Has every point, also where there is but one size and one seed."""
     texts, labels = texts_of(30)
-    tally = tally_of_texts(texts, labels, FeatureSettings())
+    corpus = corpus_of_texts(texts, labels, FeatureSettings())
     curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
-    found = compute_learning_curves(tally, curves, features=FeatureSettings(), model_settings=[ModelSettings()])
+    found = compute_learning_curves(corpus, curves, features=FeatureSettings(), model_settings=[ModelSettings()])
     text = format_learning_curves(found, output_format=form)
     assert "multinomial" in text
     assert "20" in text

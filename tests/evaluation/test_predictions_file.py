@@ -1,4 +1,4 @@
-"""Predictions are read back as they were written, and what is none is named by its line."""
+"""Predictions are read back as they were written, and an invalid line is named."""
 
 from __future__ import annotations
 

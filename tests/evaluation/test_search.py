@@ -62,7 +62,7 @@ def test_what_is_given_is_kept(features: FeatureSettings, given: set[str]) -> No
 
 
 def test_words_are_picked_out_of_pairs() -> None:
-    """One reading of the text serves both: the words' tally is the one that counting words alone gives."""
+    """One reading of the text serves both: the word counts equal those of counting words only."""
     listed = list_candidates(*USUAL, given=(), with_linear=False)
     words = _Corpora(listed, counted).get(listed[0].features)
     alone = counted(FeatureSettings())
@@ -76,9 +76,9 @@ def test_words_are_picked_out_of_pairs() -> None:
 def test_a_sample_stands_for_a_large_corpus() -> None:
     """Trials look at its documents alone."""
     listed = list_candidates(*USUAL, given=(), with_linear=False)
-    tally = _Corpora(listed, lambda features: counted(features, sample_size=12)).get(listed[-1].features)
-    assert tally.statistics.n_documents == len(tally.sample) == 12
-    assert (np.diff(tally.statistics.indptr) > 0).all()
+    corpus = _Corpora(listed, lambda features: counted(features, sample_size=12)).get(listed[-1].features)
+    assert corpus.statistics.n_documents == len(corpus.sample) == 12
+    assert (np.diff(corpus.statistics.indptr) > 0).all()
 
 
 def test_all_candidates_are_estimated_alike() -> None:

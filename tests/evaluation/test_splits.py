@@ -95,13 +95,15 @@ def test_equals_refits(is_forward: bool) -> None:
     builder = CorpusCounter(TextClassifier().feature_settings, sample_size=None)
     for half in (slice(0, 31), slice(31, None)):
         builder.add(Batch([""] * len(texts[half]), (texts[half],), list(labels[half]), groups=groups[half]))
-    tally = builder.finish()
-    assert tally.sample.groups is not None
-    deal = time_series_folds(tally.sample.groups, 4) if is_forward else grouped_folds(tally.sample.groups, None, seed=1)
+    corpus = builder.finish()
+    assert corpus.sample.groups is not None
+    deal = (
+        time_series_folds(corpus.sample.groups, 4) if is_forward else grouped_folds(corpus.sample.groups, None, seed=1)
+    )
     classifier = TextClassifier()
     found = list(
         cross_validate(
-            tally,
+            corpus,
             deal,
             features=classifier.feature_settings,
             model_settings=classifier.model_settings,
@@ -109,10 +111,10 @@ def test_equals_refits(is_forward: bool) -> None:
         )
     )
     number_of = {text: n for n, text in enumerate(texts)}
-    assert tally.vocabulary is not None
-    only = {j: int(term[1:]) for j, term in enumerate(tally.vocabulary) if term.startswith("n")}
-    order = [only[j] for j in tally.sample.indices.tolist() if j in only]
-    assert [groups[n] for n in order] == tally.sample.groups.tolist()
+    assert corpus.vocabulary is not None
+    only = {j: int(term[1:]) for j, term in enumerate(corpus.vocabulary) if term.startswith("n")}
+    order = [only[j] for j in corpus.sample.indices.tolist() if j in only]
+    assert [groups[n] for n in order] == corpus.sample.groups.tolist()
     assert len(number_of) == 60
     for fold, predictions in zip(range(is_forward, deal.max() + 1), found, strict=True):
         learned = [order[i] for i in np.flatnonzero(deal < fold if is_forward else deal != fold)]

@@ -43,7 +43,7 @@ def test_where_it_cannot_be_had() -> None:
 
 
 def test_what_cannot_be_answered_counts_as_unanswered() -> None:
-    """A document that holds no word is no answer at any threshold."""
+    """A document that holds no word is not an answer at any threshold."""
     outcomes = outcomes_of(100, 3)
     is_answerable = np.arange(100) % 2 == 0
     parts = TradeOff.of(replace(outcomes, is_answerable=is_answerable)).parts(500)

@@ -11,7 +11,7 @@ import pytest
 
 from nbtext.text_classifier import TextClassifier
 
-sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are no package
+sys.path.insert(0, str(Path(__file__).parent))  # for this folder's own module: tests are not a package
 from demo_models import KINDS, ODD_TEXTS, documents
 
 

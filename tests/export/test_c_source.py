@@ -81,7 +81,7 @@ def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
-    """Models of any options, of short texts of characters that are read in many ways, and of bytes that are no text."""
+    """Models of any options, of short texts of unusual characters, and of bytes that are not text."""
     random = Random(seed)
     texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
     options: dict[str, Any] = {
@@ -148,7 +148,7 @@ def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: byte
 
 
 def test_a_stop_word_with_a_nul(cc: str, tmp_path: Path) -> None:
-    """It is no word of any text, and what is before its NUL is none of the stop words."""
+    """It is not a word of any text, and what is before its NUL is none of the stop words."""
     classifier = TextClassifier(stop_words=("one\0", "two")).fit(["one two", "three"], ["a", "b"])
     labels, _ = asked(cc, classifier, [b"one", b"two", b"one\0"], tmp_path)
     assert labels == [0, -1, 0]

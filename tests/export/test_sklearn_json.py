@@ -71,12 +71,12 @@ def test_long_texts(options: dict[str, Any], texts: list[str], tmp_path: Path, l
 
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
 def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loader: dict[str, Any]) -> None:
-    """What is exported is the prior that the model scores by, not the share of the labelled documents."""
+    """What is exported is the prior that the model scores by, not the share of the labeled documents."""
     corpus, labels = documents("train")
     classifier = TextClassifier(model=model).fit(corpus, labels)
-    reading, tally, moved = classifier.fitted_, classifier.counts_, np.log(np.arange(1.0, 7.0) / 21)
+    reading, corpus_counts, moved = classifier.fitted_, classifier.counts_, np.log(np.arange(1.0, 7.0) / 21)
     scorer = reading.scorer.with_prior(moved - classifier.class_log_prior_)
     reading = replace(
         reading, scorer=scorer, log_prior=moved, unlabeled=Unlabeled("em", 1, 1.0, tuple(moved.tolist()), ())
     )
-    check(TextClassifier.from_model(make_trained_model(reading, tally)), corpus, tmp_path / "m", loader)
+    check(TextClassifier.from_model(make_trained_model(reading, corpus_counts)), corpus, tmp_path / "m", loader)

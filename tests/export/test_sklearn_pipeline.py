@@ -20,14 +20,14 @@ from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 VECTORIZERS: dict[str, Any] = {
     "counts": CountVectorizer(),
-    "presence": CountVectorizer(binary=True, min_df=2),
+    "binary": CountVectorizer(binary=True, min_df=2),
     "pairs": CountVectorizer(ngram_range=(1, 2), stop_words="english", token_pattern=r"(?u)\b\w+\b"),
     "characters": CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False, strip_accents="unicode"),
     "given": CountVectorizer(vocabulary=["trash", "water", "bins", "parking", "noise"]),
     "tfidf": TfidfVectorizer(),
     "sublinear": TfidfVectorizer(sublinear_tf=True, norm="l1", max_features=300),
     "no idf": TfidfVectorizer(use_idf=False, norm=None),
-    "of presence": TfidfVectorizer(binary=True, norm=None),
+    "of binary counts": TfidfVectorizer(binary=True, norm=None),
 }
 MODELS: dict[str, Any] = {
     "multinomial": MultinomialNB(alpha=0.1),
@@ -86,7 +86,7 @@ def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial"])
-def test_presence_adds_up(model: str, texts: list[str]) -> None:
+def test_binary_counts_add_up(model: str, texts: list[str]) -> None:
     """A model that has counted documents goes on learning as scikit-learn's does, and can forget that again."""
     pipeline = fitted(CountVectorizer(binary=True), MODELS[model])
     corpus, labels = documents("test")
@@ -97,7 +97,7 @@ def test_presence_adds_up(model: str, texts: list[str]) -> None:
 
 
 def test_what_was_not_counted(texts: list[str]) -> None:
-    """A model of occurrences is no Bernoulli model, and cannot be updated; it is a complement model all the same."""
+    """A model of occurrences is not a Bernoulli model, and cannot be updated; it is a complement model all the same."""
     classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
     with pytest.raises(ModelError, match="lacks the document frequencies"):
         refit(classifier.model_, {"model": "bernoulli"})
@@ -138,7 +138,7 @@ def test_what_is_no_fitted_pipeline() -> None:
 
 
 def test_sample_weights() -> None:
-    """Documents that count for parts of one are no documents."""
+    """Documents that count for parts of one are not documents."""
     corpus, labels = documents("train")
     weights = np.linspace(0.1, 1, len(labels))
     pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(
@@ -148,8 +148,8 @@ def test_sample_weights() -> None:
         TextClassifier.from_sklearn(pipeline)
 
 
-def test_presence_is_all_that_a_bernoulli_model_counts(texts: list[str]) -> None:
-    """Also over a vectorizer of counts or weights: read again, it is a model of presence."""
+def test_a_bernoulli_model_uses_binary_counts(texts: list[str]) -> None:
+    """Also over a vectorizer of counts or weights: read again, it is a model of binary counts."""
     expected = fitted(CountVectorizer(binary=True), MultinomialNB())
     for vectorizer in (CountVectorizer(), TfidfVectorizer()):
         classifier = TextClassifier.from_sklearn(fitted(vectorizer, BernoulliNB()))

@@ -99,7 +99,7 @@ def vars_of(settings: FeatureSettings) -> dict[str, object]:
 
 
 @given(data=st.data(), texts=TEXTS, settings=SETTINGS, bits=st.sampled_from([None, 2, 7]))
-def test_a_tally_adds_up_documents_by_class(
+def test_a_corpus_adds_up_documents_by_class(
     counting_kernel: str, data: st.DataObject, texts: list[str], settings: FeatureSettings, bits: int | None
 ) -> None:
     """Documents and occurrences of each feature and class; a document of class -1 leaves no trace."""
@@ -147,7 +147,7 @@ def test_a_document_hash_depends_on_its_counts_alone(
 
 
 @pytest.mark.parametrize("bits", [None, 10])
-def test_a_tally_keeps_the_documents_below_the_bound(counting_kernel: str, bits: int | None) -> None:
+def test_a_corpus_keeps_the_documents_below_the_bound(counting_kernel: str, bits: int | None) -> None:
     """All below 2**64, none below 0, and no others in between; their rows are theirs."""
     texts = [f"word{i} call me {i}" for i in range(50)]
     settings = FeatureSettings(hash_bits=bits)

@@ -1,4 +1,4 @@
-"""Rows of counts, and the tally of them by class."""
+"""Rows of counts, and the counts of them by class."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ def test_no_rows_join_to_none() -> None:
 
 
 @pytest.mark.parametrize("block", [1, 7, 1_000_000])
-def test_a_tally_is_the_sum_by_feature_and_class(block: int) -> None:
+def test_a_corpus_is_the_sum_by_feature_and_class(block: int) -> None:
     """However often it folds in between."""
 
     @given(DOCUMENTS, st.randoms(use_true_random=False))
     def check(documents: list[dict[int, int]], random: st.random.Random) -> None:
         classes = [random.randrange(3) for _ in documents]
-        tally = ClassCounter()
+        corpus = ClassCounter()
         for document, label in zip(documents, classes, strict=True):
-            tally.add(rows_of([document]), np.array([label], dtype=np.int32))
+            corpus.add(rows_of([document]), np.array([label], dtype=np.int32))
         rank = np.array(random.sample(range(10), 10), dtype=np.int32)
-        counts = tally.class_counts(10, rank)
+        counts = corpus.class_counts(10, rank)
         expected: dict[tuple[int, int], list[int]] = {}
         for document, label in zip(documents, classes, strict=True):
             for feature, count in document.items():

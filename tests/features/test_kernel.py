@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is switched o
 
 ALL = 2**64
 SPECIAL = ["\u03a3", "\u0130"]  # characters whose lower case depends on their neighbors, or is two characters
-# letters with every trait that matters: of one to four bytes, in upper case, digits and marks that are no letters,
+# letters with every trait that matters: of one to four bytes, in upper case, digits and marks that are not letters,
 # lower cases longer and shorter than they, white space of all kinds, lone surrogates
 TRICKY = "aAbB_1 .\t\x00\x1c\x85\xa0\xad²ªßéÉÿŸıſΣσςİ\u0307ȺⱥKÅẞﬁ٣中あ\u2028\ud800\udfff𝟙𐐀𐐨😀"
 ANY_CHARACTER = st.characters(exclude_categories=())
@@ -61,7 +61,7 @@ SETTINGS = st.one_of(
 
 
 def both(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> tuple[Any, PlainCounter]:
-    """The compiled counter for these settings, and its twin."""
+    """The compiled counter for these settings, and the plain one."""
     compiled = best_counter(settings, vocabulary)
     assert isinstance(compiled, kernel.Counter)
     return compiled, PlainCounter(settings, vocabulary)
@@ -157,7 +157,7 @@ def test_rows_are_those_of_the_reference(texts: list[str], more: list[str], sett
     settings=SETTINGS,
     keep_below=st.sampled_from([0, 2**62, 2**63, ALL]),
 )
-def test_tallies_are_those_of_the_reference(
+def test_counts_equal_those_of_the_plain_version(
     texts: list[str], classes: list[int], settings: FeatureSettings, keep_below: int
 ) -> None:
     """Class counts and kept documents, over two batches."""

@@ -24,7 +24,7 @@ CHARACTERS = ["a", "B", "é", "ß", "中", "𝟙", "\ud800é"]
 def test_the_longest_token(counting_kernel: str, character: str, excess: int) -> None:
     """A token of 65,535 bytes in UTF-8 is counted, a longer one is left out and told; the words around it stay."""
     width = len(character.lower().encode("utf-8", "surrogatepass"))
-    lone = character.startswith("\ud800")  # which is no letter, and ends a word
+    lone = character.startswith("\ud800")  # which is not a letter, and ends a word
     token = character * (max(0, LONGEST_TOKEN + excess) // width)
     text = f"one {token} two {token}"
     expected = [word for word in ("one", token.lower(), "two", token.lower()) if not lone or word in ("one", "two")]

@@ -40,7 +40,7 @@ def test_the_same_features_as_the_analyzer(options: dict[str, object], text: str
 
 
 def test_a_token_that_is_too_long_has_no_place() -> None:
-    """What the analyzer leaves out is no neighbor of others either."""
+    """What the analyzer leaves out is not a neighbor of others either."""
     settings, text = FeatureSettings(ngrams=(1, 2)), f"red {'a' * 70_000} round"
     assert [occurrence.feature for occurrence in Locator(settings)(text)] == Analyzer(settings)(text)
 

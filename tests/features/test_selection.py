@@ -40,7 +40,7 @@ def counted(counts: np.ndarray, classes: np.ndarray) -> tuple[ClassCounts, np.nd
 
 @given(counts=COUNTS, data=st.data())
 def test_mutual_information_is_that_of_scikit_learn(counts: np.ndarray, data: st.DataObject) -> None:
-    """Of presence and label, in nats."""
+    """Of binary counts and the label, in nats."""
     classes = data.draw(arrays(np.int64, len(counts), elements=st.integers(0, 2)))
     classes[0] = 0
     sums, class_documents = counted(counts, classes)
@@ -50,7 +50,7 @@ def test_mutual_information_is_that_of_scikit_learn(counts: np.ndarray, data: st
 
 @given(counts=COUNTS, data=st.data(), is_binary=st.booleans())
 def test_chi_squared_is_that_of_scikit_learn(counts: np.ndarray, data: st.DataObject, is_binary: bool) -> None:
-    """On occurrences, or on presences."""
+    """On occurrences, or on binary counts."""
     classes = data.draw(arrays(np.int64, len(counts), elements=st.integers(0, 2)))
     classes[:2] = 0, 1
     counts = counts[:, (counts > 0).any(axis=0)]

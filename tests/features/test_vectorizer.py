@@ -234,7 +234,7 @@ def test_batches_give_what_their_texts_give(counting_kernel: str) -> None:
 
 
 def test_a_document_that_cannot_be_read_is_an_error(counting_kernel: str) -> None:
-    """The first problem of a batch is raised, what is no text is named by its type, nothing is learned of nothing."""
+    """The first problem of a batch is raised, what is not text is named by its type, nothing is learned of nothing."""
     problem = InputError("no JSON", where="mail.jsonl:2")
     with pytest.raises(InputError, match=r"mail\.jsonl:2: no JSON"):
         Vectorizer().fit([Batch(["1", "2"], (["a", ""],), [None, None], {1: problem})])

@@ -1,6 +1,6 @@
 """What is fuzzed: functions of bytes, in which any exception but an NbtextError is a crash.
 
-Each but the first two takes its first bytes as settings, and the rest as what a stranger wrote.
+Each but the first two takes its first bytes as settings, and the rest as untrusted input.
 """
 
 from __future__ import annotations

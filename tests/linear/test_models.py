@@ -206,7 +206,7 @@ def test_documents_learned_twice_are_not_estimated_better(model: str) -> None:
 
 @MODELS
 def test_held_out_documents_are_not_learned_from(model: str) -> None:
-    """Random labels are learned by heart, but not foretold: held-out accuracy stays near chance."""
+    """Random labels are fitted exactly, but not predicted: held-out accuracy stays near chance."""
     random = np.random.default_rng(5)
     data = training_data((random.random((80, 200)) < 0.2).astype(float), random.permutation(np.arange(80) % 2))
     learned = learn(data, np.ones(80), ModelSettings(model=model, C=100.0))
@@ -229,7 +229,7 @@ def test_the_strength_is_chosen_by_held_out_loss(model: str) -> None:
 
 @MODELS
 def test_too_few_documents_are_learned_without_calibration(model: str) -> None:
-    """One class, or fewer documents than folds: there is a scorer, and nothing is foretold."""
+    """One class, or fewer documents than folds: there is a scorer, and no estimate."""
     for matrix, classes in (([[1.0, 0], [1, 1]], [0, 0]), ([[1.0, 0], [0, 1]], [0, 1])):
         learned = learn(training_data(matrix, classes), np.ones(2), ModelSettings(model=model, C="auto"))
         selection = learned.selection

@@ -132,7 +132,7 @@ def lanes(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
 @needs_kernel
 @LOSSES
 def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
-    """A solver that stops early is no farther from the minimum than its gap says."""
+    """A solver that stops early is not farther from the minimum than its gap says."""
     from nbtext.linear._solvers import fit_lanes
 
     random = np.random.default_rng(3)

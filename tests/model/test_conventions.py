@@ -90,7 +90,7 @@ def test_parameters_that_make_no_sense(options: dict[str, Any], says: str) -> No
     ],
 )
 def test_what_are_no_labels(labels: Any, says: str) -> None:
-    """Columns of tables, tuples and the like are no labels; one line says so."""
+    """Columns of tables, tuples and the like are not labels; one line says so."""
     with pytest.raises(InputError) as caught:
         TextClassifier().fit(TEXTS, labels)
     assert str(caught.value).startswith(says)
@@ -102,7 +102,7 @@ def test_how_it_looks() -> None:
 
 
 def test_a_score_needs_pairs() -> None:
-    """Texts and labels in different numbers, or none of them, are no score."""
+    """Texts and labels in different numbers, or none of them, are not score."""
     classifier = TextClassifier().fit(TEXTS, LABELS)
     for texts, labels in ((TEXTS, LABELS[:2]), ([], [])):
         with pytest.raises(InputError):

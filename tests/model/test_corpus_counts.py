@@ -1,4 +1,4 @@
-"""Tallies of parts add up to the tally of the whole, in any order and any number of parts."""
+"""The counts of parts add up to the counts of the whole, in any order and any number of parts."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "İx", "x1
 DOCUMENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["b", "a", "ä", "c\n"])), min_size=1, max_size=12)
 
 
-def tally_of(
+def corpus_of(
     documents: list[tuple[str, str]], features: FeatureSettings = PLAIN, *, sample_size: int | None = None
 ) -> CorpusCounts:
-    """The tally of some documents, added one by one."""
+    """The counts of some documents, added one by one."""
     builder = CorpusCounter(features, sample_size=sample_size)
     for text, label in documents:
         builder.add(Batch(["id"], ([text],), [label]))
@@ -51,10 +51,10 @@ def assert_equal(a: CorpusCounts, b: CorpusCounts) -> None:
 def test_a_sum_is_the_whole(
     first: list[tuple[str, str]], second: list[tuple[str, str]], size: int | None, ngrams: tuple[int, int]
 ) -> None:
-    """tally(a) + tally(b) is tally(a and b), the sample included, whichever comes first."""
+    """counts(a) + counts(b) is counts(a and b), the sample included, whichever comes first."""
     features = FeatureSettings(ngrams=ngrams)
-    whole = tally_of(first + second, features, sample_size=size)
-    a, b = (tally_of(part, features, sample_size=size) for part in (first, second))
+    whole = corpus_of(first + second, features, sample_size=size)
+    a, b = (corpus_of(part, features, sample_size=size) for part in (first, second))
     assert_equal(a + b, whole)
     assert_equal(b + a, whole)
 
@@ -71,7 +71,7 @@ def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size
     for text, label, builder in documents:
         builders[builder].add(Batch(["id"], ([text],), [label]))
     assert_equal(
-        reduce(add, (each.finish() for each in builders)), tally_of([d[:2] for d in documents], sample_size=size)
+        reduce(add, (each.finish() for each in builders)), corpus_of([d[:2] for d in documents], sample_size=size)
     )
 
 
@@ -87,35 +87,35 @@ def test_a_shared_bound_keeps_little() -> None:
 @settings(max_examples=40, deadline=None)
 @given(documents=DOCUMENTS, seed=st.randoms(use_true_random=False), size=st.sampled_from([None, 2]))
 def test_order_is_irrelevant(documents: list[tuple[str, str]], seed: object, size: int | None) -> None:
-    """The same documents in another order give the same tally."""
+    """The same documents in another order give the same counts."""
     shuffled = list(documents)
     seed.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert_equal(tally_of(documents, sample_size=size), tally_of(shuffled, sample_size=size))
+    assert_equal(corpus_of(documents, sample_size=size), corpus_of(shuffled, sample_size=size))
 
 
 def test_hashed_features_add_up() -> None:
     """Hashed corpora have no vocabulary and still add up."""
     features = FeatureSettings(hash_bits=4)
     documents = [("apple pear", "a"), ("pear plum plum", "b"), ("fig", "a")]
-    whole = tally_of(documents, features)
+    whole = corpus_of(documents, features)
     assert whole.vocabulary is None
     assert whole.statistics.n_features == 16
-    assert_equal(tally_of(documents[:1], features) + tally_of(documents[1:], features), whole)
+    assert_equal(corpus_of(documents[:1], features) + corpus_of(documents[1:], features), whole)
 
 
 def test_a_sample_of_equal_documents_stays_small() -> None:
     """A thousand equal documents fill a sample no further than its size, by label."""
-    tally = tally_of([("", "b")] * 500 + [("", "a")] * 500, sample_size=10)
-    assert len(tally.sample) == 10
-    assert tally.labels[tally.sample.classes[0]] == "a"
-    assert tally.statistics.class_documents.tolist() == [500, 500]
+    corpus = corpus_of([("", "b")] * 500 + [("", "a")] * 500, sample_size=10)
+    assert len(corpus.sample) == 10
+    assert corpus.labels[corpus.sample.classes[0]] == "a"
+    assert corpus.statistics.class_documents.tolist() == [500, 500]
 
 
 @settings(max_examples=40, deadline=None)
 @given(documents=DOCUMENTS, data=st.data())
 def test_documents_can_be_taken_out(documents: list[tuple[str, str]], data: st.DataObject) -> None:
-    """A tally without some documents counts as the tally of the others does."""
-    whole = tally_of(documents)
+    """A counts without some documents counts as the counts of the others does."""
+    whole = corpus_of(documents)
     size = len(documents)
     out = np.array(
         data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(lambda flags: not all(flags)))
@@ -143,7 +143,7 @@ def test_a_document_that_cannot_be_read() -> None:
 
 @pytest.mark.parametrize("n_bytes", [200, 5000, 10**6])
 def test_shards_add_up_to_what_threads_count(n_bytes: int, tmp_path: Path) -> None:
-    """A shard's tally by itself, added up in any tree, is the tally of the source in threads; the sample too."""
+    """A shard's counts by itself, added up in any tree, is the counts of the source in threads; the sample too."""
     lines = [json.dumps({"text": f"w{n % 97} w{n * n % 101}", "label": "ab"[n % 2]}) for n in range(500)]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     source = open_source([str(tmp_path / "x.jsonl")], InputSettings())

@@ -67,13 +67,13 @@ def test_each_document_weighs_by_its_age(first: Documents, updates: Any, half_li
             for place, word in enumerate(WORDS):
                 expected["occurrences"][labels.index(label), place] += weight * text.split().count(word)
                 expected["documents"][labels.index(label), place] += weight * (word in text.split())
-    tally = classifier.counts_
-    assert tally.vocabulary is not None
-    np.testing.assert_allclose(tally.statistics.class_documents, of_class, rtol=1e-12)
+    corpus = classifier.counts_
+    assert corpus.vocabulary is not None
+    np.testing.assert_allclose(corpus.statistics.class_documents, of_class, rtol=1e-12)
     for name, sums in expected.items():
         found = np.zeros_like(sums)
-        places = np.array([WORDS.index(term) for term in tally.vocabulary.terms])
-        found[tally.statistics.classes, places[tally.statistics.entry_features]] = getattr(tally.statistics, name)
+        places = np.array([WORDS.index(term) for term in corpus.vocabulary.terms])
+        found[corpus.statistics.classes, places[corpus.statistics.entry_features]] = getattr(corpus.statistics, name)
         np.testing.assert_allclose(found, sums, rtol=1e-12)
 
 

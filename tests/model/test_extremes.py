@@ -113,18 +113,20 @@ def test_numbers_beyond_are_refused(option: str, value: Any) -> None:
 def test_counts_of_a_quadrillion(model: str) -> None:
     """10^15 occurrences and documents are added up exactly, and read as a model."""
     classifier = TextClassifier(model=model, smoothing=1.0).fit(["red round", "green red", "green"], ["a", "b", "b"])
-    tally = classifier.counts_
+    corpus_counts = classifier.counts_
     large = 10**15 + 1
     statistics = replace(
-        tally.statistics,
-        class_documents=tally.statistics.class_documents * large,
-        documents=tally.statistics.documents * large,
-        occurrences=tally.statistics.occurrences * large,
+        corpus_counts.statistics,
+        class_documents=corpus_counts.statistics.class_documents * large,
+        documents=corpus_counts.statistics.documents * large,
+        occurrences=corpus_counts.statistics.occurrences * large,
     )
     doubled = statistics + statistics
-    assert doubled.occurrences.tolist() == [2 * n * large for n in tally.statistics.occurrences.tolist()]
-    assert doubled.class_occurrences.tolist() == [2 * n * large for n in tally.statistics.class_occurrences.tolist()]
-    assert_sane(classifier.fit_counts(replace(tally, statistics=doubled)))
+    assert doubled.occurrences.tolist() == [2 * n * large for n in corpus_counts.statistics.occurrences.tolist()]
+    assert doubled.class_occurrences.tolist() == [
+        2 * n * large for n in corpus_counts.statistics.class_occurrences.tolist()
+    ]
+    assert_sane(classifier.fit_counts(replace(corpus_counts, statistics=doubled)))
 
 
 def test_counts_beyond_int64_are_refused() -> None:

@@ -20,7 +20,7 @@ from nbtext.text_classifier import TextClassifier
 LATIN_1 = InputSettings(encoding="latin-1")
 SMOOTHINGS = (1.0, 0.1, 0.01, 0.001)
 # scikit-learn 1.9.1, by-date split, headers kept, default tokens; one for each smoothing. 0.80815 is 6,087 of 7,532
-# documents, as scikit-learn has it too (noted elsewhere as 0.80819, which is no whole number of documents).
+# documents, as scikit-learn has it too (noted elsewhere as 0.80819, which is not a whole number of documents).
 FIGURES = {
     ("multinomial", "count"): (0.77284, 0.80616, 0.80390, 0.80072),
     ("complement", "count"): (0.82674, 0.81824, 0.80005, 0.78266),
@@ -31,25 +31,27 @@ LECTURE = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian")
 
 
 @pytest.fixture(scope="module")
-def tally(corpora: Callable[[str], Path]) -> CorpusCounts:
+def corpus(corpora: Callable[[str], Path]) -> CorpusCounts:
     """The training half, counted once for all models."""
     source = open_source([str(corpora("20news") / "train")], LATIN_1)
     return count_source(source, FeatureSettings(), jobs=2, sample_size=100)
 
 
 @pytest.mark.parametrize(("model", "tf"), FIGURES, ids=str)
-def test_accuracy_of_each_event_model(tally: CorpusCounts, corpora: Callable[[str], Path], model: str, tf: str) -> None:
+def test_accuracy_of_each_event_model(
+    corpus: CorpusCounts, corpora: Callable[[str], Path], model: str, tf: str
+) -> None:
     """Test accuracy over all twenty groups is scikit-learn's, at four smoothings."""
     found = []
     for smoothing in SMOOTHINGS:
-        classifier = TextClassifier(model=model, tf=tf, smoothing=smoothing, calibrate=False).fit_counts(tally)
+        classifier = TextClassifier(model=model, tf=tf, smoothing=smoothing, calibrate=False).fit_counts(corpus)
         evaluator = Evaluator()
         source = open_source([str(corpora("20news") / "test")], LATIN_1)
         for predictions in predict_source(classifier.fitted_, source, jobs=2):
             evaluator.add(predictions)
         found.append(round(evaluator.evaluation().metrics["accuracy"], 5))
     assert tuple(found) == FIGURES[model, tf]
-    assert len(tally.vocabulary or ()) == 130_107
+    assert len(corpus.vocabulary or ()) == 130_107
 
 
 @pytest.fixture(scope="module")

@@ -35,10 +35,10 @@ def trained_again(classifier: TextClassifier, **options: Any) -> TextClassifier:
 
 def dense(classifier: TextClassifier, values: NDArray[Any]) -> NDArray[Any]:
     """One value an entry of the statistics as a matrix (n_classes, n_features), over the classifier's vocabulary."""
-    tally = classifier.counts_
-    matrix = np.zeros((len(tally.labels), tally.statistics.n_features))
-    matrix[tally.statistics.classes, tally.statistics.entry_features] = values
-    columns = {term: j for j, term in enumerate(tally.vocabulary or ())}
+    corpus = classifier.counts_
+    matrix = np.zeros((len(corpus.labels), corpus.statistics.n_features))
+    matrix[corpus.statistics.classes, corpus.statistics.entry_features] = values
+    columns = {term: j for j, term in enumerate(corpus.vocabulary or ())}
     return np.stack(
         [
             matrix[:, columns[term]] if term in columns else matrix[:, 0] * 0
@@ -137,7 +137,7 @@ def test_fields_apart() -> None:
     ids=str,
 )
 def test_no_story(options: dict[str, Any], reason: str) -> None:
-    """A model that is no story of how a text comes about is refused, and the line says why."""
+    """A model that is not generative is refused, and the line says why."""
     classifier = TextClassifier(**options).fit(TEXTS, LABELS)
     with pytest.raises(ModelError, match=reason):
         sampled(classifier, 1)

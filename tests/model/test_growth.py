@@ -106,9 +106,9 @@ def test_difference(first: Documents, second: Documents, options: dict[str, Any]
 def test_a_sample_that_lost_documents(first: Documents, second: Documents, third: Documents, keep: int) -> None:
     """After forgetting, a sample has the documents with the smallest hashes of what is left, none skipped; it says
     whether it is as large as it should be; and as it learns more, it becomes whole again."""
-    corpora = [tally_of(documents, keep) for documents in (first + second, second, first, third)]
+    corpora = [corpus_of(documents, keep) for documents in (first + second, second, first, third)]
     whole, gone, rest, more = corpora
-    gone = tally_of(second, None)
+    gone = corpus_of(second, None)
     for found, expected in ((whole - gone, rest), (whole - gone + more, rest + more)):
         n = len(found.sample)
         np.testing.assert_array_equal(found.sample.hashes, expected.sample.hashes[:n])
@@ -117,7 +117,7 @@ def test_a_sample_that_lost_documents(first: Documents, second: Documents, third
         assert found.below != ALL_HASHES or n == len(expected.sample)
 
 
-def tally_of(documents: Documents, size: int | None) -> CorpusCounts:
+def corpus_of(documents: Documents, size: int | None) -> CorpusCounts:
     builder = CorpusCounter(FeatureSettings(), sample_size=size)
     builder.add(Batch(["1"] * len(documents), ([text for text, _ in documents],), [label for _, label in documents]))
     return builder.finish()
@@ -146,7 +146,7 @@ FRUIT: Documents = [("red round", "apple"), ("green round", "apple"), ("yellow l
 
 
 @pytest.mark.parametrize(
-    "stranger",
+    "unknown",
     [
         ("purple round", "apple"),  # an unknown word
         ("red round", "pear"),  # an unknown label
@@ -158,12 +158,12 @@ FRUIT: Documents = [("red round", "apple"), ("green round", "apple"), ("yellow l
     ids=str,
 )
 @pytest.mark.parametrize("keep", [None, 2, 100])
-def test_what_was_never_learned(stranger: tuple[str, str], keep: int | None) -> None:
+def test_documents_that_are_not_in_the_training_set(unknown: tuple[str, str], keep: int | None) -> None:
     """Forgetting what the counts cannot hold is refused, and changes nothing."""
     classifier = loaded(trained(FRUIT, {"keep_sample": keep}))
     before = saved(classifier)
     with pytest.raises(ModelError, match="was not trained on some of these documents"):
-        classifier.forget([FRUIT[0][0], stranger[0]], [FRUIT[0][1], stranger[1]])
+        classifier.forget([FRUIT[0][0], unknown[0]], [FRUIT[0][1], unknown[1]])
     assert saved(classifier) == before
 
 
@@ -219,7 +219,7 @@ def test_calibrate(fresh: Documents) -> None:
     """Smoothing and calibration are fitted to other texts or to the same, which are left out; the counts stay."""
     classifier = trained(FRUIT * 3, {})
     before = classifier.counts_
-    calibrated = calibrate(classifier.model_, tally_of(fresh, None))
+    calibrated = calibrate(classifier.model_, corpus_of(fresh, None))
     assert calibrated.counts is before
     assert calibrated.fitted.estimate is not None
     assert calibrated.fitted.estimate.documents == len(fresh)
@@ -239,7 +239,7 @@ def test_calibrate_on_what_was_learned() -> None:
 def test_calibrate_with_a_label_that_is_unknown() -> None:
     """A label that the model does not know is refused."""
     with pytest.raises(ModelError, match="has no label fig"):
-        calibrate(trained(FRUIT, {}).model_, tally_of([("red", "fig")], None))
+        calibrate(trained(FRUIT, {}).model_, corpus_of([("red", "fig")], None))
 
 
 NEWSGROUPS: list[dict[str, Any]] = [
@@ -269,9 +269,9 @@ def test_newsgroups(news: Documents, seed: int) -> None:
     a_bytes = saved(a)
     again = loaded(a)
     assert saved(TextClassifier.from_model(merge([loaded(a).model_, b.model_]))) == expected
-    updated = update(again.model_, tally_of_news(news, options, second, options["keep_sample"]))
+    updated = update(again.model_, corpus_of_news(news, options, second, options["keep_sample"]))
     assert saved(TextClassifier.from_model(updated)) == expected
-    rest = TextClassifier.from_model(forget(loaded(whole).model_, tally_of_news(news, options, second, None)))
+    rest = TextClassifier.from_model(forget(loaded(whole).model_, corpus_of_news(news, options, second, None)))
     if rest.counts_.has_own_sample:
         assert saved(rest) == a_bytes
     np.testing.assert_array_equal(rest.counts_.statistics.occurrences, a.counts_.statistics.occurrences)
@@ -281,10 +281,10 @@ def test_newsgroups(news: Documents, seed: int) -> None:
 def counted(news: Documents, options: dict[str, Any], rows: Sequence[int]) -> TextClassifier:
     classifier = TextClassifier(**options)
     size = sample_size(classifier.feature_settings, classifier.model_settings)
-    return classifier.fit_counts(tally_of_news(news, options, rows, size))
+    return classifier.fit_counts(corpus_of_news(news, options, rows, size))
 
 
-def tally_of_news(news: Documents, options: dict[str, Any], rows: Sequence[int], size: int | None) -> CorpusCounts:
+def corpus_of_news(news: Documents, options: dict[str, Any], rows: Sequence[int], size: int | None) -> CorpusCounts:
     builder = CorpusCounter(TextClassifier(**options).feature_settings, sample_size=size)
     for start in range(0, len(rows), 1000):
         some = [news[row] for row in rows[start : start + 1000]]

@@ -90,7 +90,7 @@ def test_names_are_shown_and_not_run(visit: Callable[..., Any], pages: dict[str,
 
 
 def test_what_the_tests_say(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
-    """Each pair of models with its interval, its numbers and McNemar's p, and the verdict in words."""
+    """Each pair of models with its interval, its numbers and McNemar's p, and the result as a sentence."""
     shown = visit(pages["models"]).page
     cells = shown.locator("#differences .scrolls.tall tbody tr").nth(1).locator("th, td").all_inner_texts()
     assert cells[0] == "c.joblib minus a.joblib"

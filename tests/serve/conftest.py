@@ -35,7 +35,7 @@ class Answer:
     @property
     def value(self) -> Any:
         """The JSON of the body."""
-        return json.loads(self.body, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+        return json.loads(self.body, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
     @property
     def lines(self) -> list[Any]:

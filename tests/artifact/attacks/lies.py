@@ -87,7 +87,7 @@ def _arrays() -> Iterator[Attack]:
 
 
 def _dtypes() -> Iterator[Attack]:
-    """Arrays whose items are no numbers, or lie about what they are."""
+    """Arrays whose items are not numbers, or lie about what they are."""
     for dtype in ("U3", "S3", "V3", "M8[s]", "m8[s]", "c16", "f2", "i4,i4", ">i4", ">f8"):
         yield Attack(f"dtype-{dtype}", dumped(np.zeros(2, dtype=dtype)))
     for label, dtype in {
