@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.cli.command import Deferred, Option, command, refuse
 from nbtext.cli.files import MODEL, SOURCE
-from nbtext.cli.options import DEBUG, INPUT_STAGE, REPORT, RUN_STAGE, SOURCES, VERBOSE, RunSettings, result_options
+from nbtext.cli.options import INPUT_STAGE, REPORT, RUN_PARTS, SOURCES, RunSettings, result_options
 from nbtext.cli.running import check_report, is_matrix_alone, open_documents, result_format, screen, write_result
 from nbtext.cli.training_options import CURVE_STAGE, FEATURE_STAGE, MODEL_STAGE, refuse_for_matrix
 from nbtext.documents.streams import STANDARD_INPUT, is_model
@@ -40,9 +40,7 @@ MODELS = MODEL_STAGE.without("model", "keep_sample")
     INPUT_STAGE,
     FEATURE_STAGE,
     MODELS,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     deferred=(MODELS,),
     common="-m --models --sizes --seeds --test --report -o --to --text-field --label-field",
     example="nbtext compare corpora/letters/test -m letters.joblib -m bernoulli.joblib",

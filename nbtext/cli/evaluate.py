@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from nbtext.cli.command import Deferred, Option, command, refuse, typed_options
 from nbtext.cli.files import INPUT, MODEL, SOURCE
 from nbtext.cli.options import (
-    DEBUG,
     DECISION_STAGE,
     LABELED_INPUT_STAGE,
     REPORT,
-    RUN_STAGE,
+    RUN_PARTS,
     SOURCES,
-    VERBOSE,
     Parsed,
     RunSettings,
     result_options,
@@ -65,9 +63,7 @@ MODELS = MODEL_STAGE.without("keep_sample")
     LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     MODELS,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     deferred=(FEATURE_STAGE, MODELS),
     common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
     example="nbtext evaluate corpora/letters/test -m letters.joblib --fail-under accuracy=0.8",

@@ -9,15 +9,13 @@ import click
 from nbtext.cli.command import command
 from nbtext.cli.files import REWRITTEN_MODEL
 from nbtext.cli.options import (
-    DEBUG,
     DECAY_STAGE,
     LABELED_INPUT_STAGE,
     NEW_MODEL,
     REWRITTEN_MODEL_PARTS,
     REWRITTEN_OUTPUT,
-    RUN_STAGE,
+    RUN_PARTS,
     SOURCES,
-    VERBOSE,
     RunSettings,
 )
 from nbtext.cli.running import model_output, rewrite_model, save
@@ -26,16 +24,14 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.model.settings import DecaySettings
 
+MODEL_AND_SOURCES = (*REWRITTEN_MODEL_PARTS, SOURCES, REWRITTEN_OUTPUT)
+
 
 @command(
-    *REWRITTEN_MODEL_PARTS,
-    SOURCES,
-    REWRITTEN_OUTPUT,
+    *MODEL_AND_SOURCES,
     DECAY_STAGE,
     LABELED_INPUT_STAGE,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     common="-m -o --half-life --elapsed --input-format --text-field --label-field",
     example="nbtext update letters.joblib corpora/letters/test",
     notes="The result has the same bytes as a model that is trained on all documents at once, if the model was "
@@ -67,13 +63,9 @@ def update(
 
 
 @command(
-    *REWRITTEN_MODEL_PARTS,
-    SOURCES,
-    REWRITTEN_OUTPUT,
+    *MODEL_AND_SOURCES,
     LABELED_INPUT_STAGE,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     common="-m -o --input-format --text-field --label-field",
     example="nbtext forget letters.joblib withdrawn.jsonl",
     notes="The result has the same bytes as a model that is trained on the other documents only, if the model was "
@@ -101,9 +93,7 @@ def forget(
 @command(
     click.Argument(["models"], metavar="MODEL...", nargs=-1, required=True, type=REWRITTEN_MODEL),
     NEW_MODEL,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     common="-o -j -q",
     example="nbtext merge north.joblib south.joblib -o both.joblib",
     notes="The result has the same bytes as a model that is trained on all their documents at once, if the models were "
@@ -125,13 +115,9 @@ def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None
 
 
 @command(
-    *REWRITTEN_MODEL_PARTS,
-    SOURCES,
-    REWRITTEN_OUTPUT,
+    *MODEL_AND_SOURCES,
     LABELED_INPUT_STAGE,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     common="-m -o --input-format --text-field --label-field",
     example="nbtext calibrate letters.joblib corpora/letters/test",
     notes="Smoothing and calibration that were set at training by --smoothing N and --no-calibrate do not change.\n\n"

@@ -185,6 +185,7 @@ RUN_STAGE = stage(
 VERBOSE = Option("-v", "--verbose", is_flag=True, expose_value=False, callback=_log_details, title="Running",
                  help="Log details, such as whether the compiled kernel is used.")  # fmt: skip
 DEBUG = Option("--debug", is_flag=True, expose_value=False, title="Running", help="Show the traceback of an error.")
+RUN_PARTS = (RUN_STAGE, VERBOSE, DEBUG)
 
 SOURCES = click.Argument(["sources"], metavar="SOURCE...", nargs=-1, required=True, type=SOURCE)
 MODEL_FILE = Option("-m", "--model-file", "model", type=MODEL, required=True,

@@ -11,13 +11,11 @@ import click
 from nbtext.cli.command import Option, command, stage, typed_options
 from nbtext.cli.options import (
     CLUSTER_STAGE,
-    DEBUG,
     DECISION_STAGE,
     INPUT_STAGE,
     MODEL_FILE,
-    RUN_STAGE,
+    RUN_PARTS,
     SOURCES,
-    VERBOSE,
     Parsed,
     RunSettings,
     parse_names,
@@ -63,9 +61,7 @@ COLUMN_STAGE = stage(
     DECISION_STAGE,
     INPUT_STAGE,
     CLUSTER_STAGE,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     common="-m -o --to --add-columns --resume --min-probability --coverage --top-k --explain --input-format "
     "--text-field -j",
     example="nbtext predict corpora/letters/test -m letters.joblib --to jsonl",

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli.command import Deferred, Option, command, refuse
 from nbtext.cli.files import SOURCE
-from nbtext.cli.options import (
-    CLUSTER_STAGE,
-    DEBUG,
-    LABELED_INPUT_STAGE,
-    NEW_MODEL,
-    RUN_STAGE,
-    SOURCES,
-    VERBOSE,
-    RunSettings,
-)
+from nbtext.cli.options import CLUSTER_STAGE, LABELED_INPUT_STAGE, NEW_MODEL, RUN_PARTS, SOURCES, RunSettings
 from nbtext.cli.running import (
     is_matrix_alone,
     is_model_alone,
@@ -61,9 +52,7 @@ if TYPE_CHECKING:
            help="Documents to train on without their labels; may be repeated. Needs --em or --marginals."),
     UNLABELED_STAGE,
     CLUSTER_STAGE,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     deferred=(SEARCHED_MODEL_STAGE, FEATURE_STAGE),
     common="-o --input-format --text-field --label-field --ngrams --stop-words --weighting --model --smoothing",
     example="nbtext train corpora/letters/train -o letters.joblib",

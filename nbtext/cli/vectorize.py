@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.cli.command import Option, command
-from nbtext.cli.options import BINARY_OUTPUT, DEBUG, LABELED_INPUT_STAGE, RUN_STAGE, SOURCES, VERBOSE, RunSettings
+from nbtext.cli.options import BINARY_OUTPUT, LABELED_INPUT_STAGE, RUN_PARTS, SOURCES, RunSettings
 from nbtext.cli.running import binary_output, format_of, open_documents
 from nbtext.cli.training_options import FEATURE_STAGE
 
@@ -26,9 +26,7 @@ MATRIX_FORMATS = ("npz", "svmlight", "mtx")
            "numbers only; a label is its position in sorted order. The suffix of -o implies the format."),
     LABELED_INPUT_STAGE,
     FEATURE_STAGE,
-    RUN_STAGE,
-    VERBOSE,
-    DEBUG,
+    *RUN_PARTS,
     common="-o --to --text-field --label-field --weighting --ngrams --stop-words --min-df --max-features",
     example="nbtext vectorize corpora/letters/train --weighting tfidf -o letters.npz",
     notes="Memory holds the matrix: about 12 bytes for each distinct word of each document.",
