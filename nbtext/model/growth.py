@@ -214,7 +214,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
-    fitted = _mark_approximate(fitted, _parts_fitted_to_documents(settings))
+    fitted = replace(fitted, approximate=_parts_fitted_to_documents(settings))
     return make_trained_model(_keep_input(fitted, model.fitted), counts)
 
 
@@ -337,7 +337,7 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
     selection = _transfer_selection(earlier.fitted, counts.labels) if approximate and is_too_small else None
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
-    return make_trained_model(_keep_input(_mark_approximate(fitted, approximate), model.fitted), counts)
+    return make_trained_model(_keep_input(replace(fitted, approximate=approximate), model.fitted), counts)
 
 
 def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
@@ -347,10 +347,6 @@ def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
     """
     label_type = earlier.label_type if are_labels_of(earlier.label_type, fitted.labels) else "str"
     return replace(fitted, label_type=label_type, input=earlier.input)
-
-
-def _mark_approximate(fitted: FittedModel, approximate: tuple[str, ...]) -> FittedModel:
-    return replace(fitted, approximate=approximate)
 
 
 def _parts_fitted_to_documents(settings: ModelSettings) -> tuple[str, ...]:
