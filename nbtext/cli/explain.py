@@ -11,7 +11,7 @@ from nbtext.cli import completion
 from nbtext.cli.command import Option, command
 from nbtext.cli.files import OUTPUT
 from nbtext.cli.options import INPUT_STAGE, MODEL_FILE, RUN_PARTS, SOURCES, RunSettings, result_options
-from nbtext.cli.running import is_watched, open_documents, result_file, result_format, screen
+from nbtext.cli.running import is_watched, open_documents, refuse_compression, result_file, result_format, screen
 from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS
 
@@ -71,6 +71,7 @@ def explain(
     if chosen == "html":
         from nbtext.report.page.rendering import check_page
 
+        refuse_compression(output, "-o" if html is None else "--html")
         check_page("--html", output)
     fitted = load_model(model).fitted
     run = replace(run, no_progress=run.no_progress or is_watched(output))

@@ -21,7 +21,15 @@ from nbtext.cli.options import (
     parse_names,
     result_options,
 )
-from nbtext.cli.running import is_watched, open_documents, open_workers, result_file, result_format, warn_of_costs
+from nbtext.cli.running import (
+    is_watched,
+    open_documents,
+    open_workers,
+    refuse_compression,
+    result_file,
+    result_format,
+    warn_of_costs,
+)
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS
@@ -231,6 +239,7 @@ def _predict_on_cluster(
 
     if output_format not in ("jsonl", "tsv"):
         raise SettingsError("--cluster writes only jsonl and tsv", where="--to", hint="add --to jsonl")
+    refuse_compression(output)
     task = prediction_task(model, decisions, output_format)
     trained_on = load_model(model).fitted.input
     paths = (*sources, model, output) if output != "-" else (*sources, model)

@@ -134,6 +134,7 @@ def binary_output(output: str | None) -> str:
     raises  OutputError: the file cannot be written; this is checked before the work
     """
     if output is not None:
+        refuse_compression(output)
         check_output(output)
         return output
     if sys.stdout.isatty():
@@ -141,6 +142,14 @@ def binary_output(output: str | None) -> str:
             "the result is binary, and standard output is a terminal", where="-o", hint="name a file with -o"
         )
     return "-"
+
+
+def refuse_compression(output: str, where: str = "-o") -> None:
+    """Raise SettingsError if the suffix of an output that is not compressed is that of a compression."""
+    name, compression = suffix_compression(output)
+    if compression is not None:
+        hint = f"leave out {output[len(name) :]}, and compress the file afterwards"
+        raise SettingsError(f"{output}: this output is not compressed", where=where, hint=hint)
 
 
 @contextmanager
@@ -288,4 +297,5 @@ def check_report(path: str | None) -> None:
         raise SettingsError(
             "the page and the result cannot both go to standard output", where="--report", hint="name a file"
         )
+    refuse_compression(path, "--report")
     check_page("--report", path)

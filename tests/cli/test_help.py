@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -145,6 +146,9 @@ def test_a_model_is_an_argument_or_an_option(nbtext: Any, model: str, tmp_path: 
         ("export m -o x.mjs", b"export"),
         ("export m -o x.c", b"/*"),
         ("export m -o x.csv", b"kind,feature"),
+        ("predict t.csv -m m -o x.jsonl.gz", b"\x1f\x8b"),
+        ("inspect m -o x.json.bz2", b"BZh"),
+        ("sample m -o x.csv.xz", b"\xfd7zXZ"),
     ],
 )
 def test_the_suffix_implies_the_format(nbtext: Any, model: str, tmp_path: Path, command: str, start: bytes) -> None:
@@ -167,6 +171,61 @@ def test_no_format_for_the_suffix(nbtext: Any, model: str, tmp_path: Path) -> No
         result = nbtext(*command.split(), cwd=tmp_path)
         assert (result.status, result.err.count("\n")) == (2, 1)
         assert part in result.err
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "suffix"),
+    [
+        ("train t.csv -o x.joblib.gz", "-o", ".gz"),
+        ("update m t.csv -o x.xz", "-o", ".xz"),
+        ("merge m m -o x.gz", "-o", ".gz"),
+        ("vectorize t.csv -o x.npz.gz", "-o", ".gz"),
+        ("export m --to c -o x.c.zst", "-o", ".zst"),
+        ("explain t.csv -m m -o x.html.gz", "-o", ".gz"),
+        ("explain t.csv -m m --html x.html.bz2", "--html", ".bz2"),
+        ("evaluate t.csv -m m --report x.html.gz", "--report", ".gz"),
+        ("predict t.csv -m m --cluster local -o x.jsonl.gz", "-o", ".gz"),
+    ],
+)
+def test_an_output_is_never_plain_under_the_name_of_a_compression(
+    nbtext: Any, model: str, tmp_path: Path, command: str, option: str, suffix: str
+) -> None:
+    """Results are compressed; models, matrices, pages and exported models are not, so the name is refused."""
+    (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
+    (tmp_path / "m").write_bytes(Path(model).read_bytes())
+    result = nbtext(*command.split(), cwd=tmp_path)
+    assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    assert result.err.startswith(f"nbtext: {option}: x")
+    assert f"this output is not compressed; leave out {suffix}" in result.err
+    assert list(tmp_path.glob("x*")) == []
+
+
+NAIVE_BAYES = ("multinomial", "bernoulli", "complement", "categorical", "gaussian")
+
+
+@pytest.mark.parametrize("model", [*NAIVE_BAYES, "logistic", "nbsvm"])
+def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model: str) -> None:
+    """The help of an option that only some models take names them, and each other model refuses it."""
+    options = {
+        "--C": ("1e3", ("logistic", "nbsvm")),
+        "--loss": ("logistic", ("nbsvm",)),
+        "--interpolation": ("0.5", ("nbsvm",)),
+        "--ratio-smoothing": ("0.5", ("nbsvm",)),
+        "--normalize-weights": (None, ("complement",)),
+        "--values": ("3", ("categorical",)),
+        "--smoothing": ("0.5", NAIVE_BAYES),
+        "--prior": ("uniform", NAIVE_BAYES),
+    }
+    shown = " ".join(nbtext("train", "--help", COLUMNS="300").out.split())
+    (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
+    for option, (value, takers) in options.items():
+        named = "Naive Bayes" if takers == NAIVE_BAYES else ", ".join(takers)
+        assert re.search(rf"{option}\b.{{0,60}}? {named}: ", shown), option
+        if model not in takers:
+            given = [option, value] if value is not None else [option]
+            result = nbtext("train", "t.csv", "--model", model, *given, "-o", "x", cwd=tmp_path)
+            assert (result.status, result.out) == (2, "")
+            assert result.err == f"nbtext: {option}: {model} does not use this option; leave it out\n"
 
 
 def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:
