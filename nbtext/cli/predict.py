@@ -32,7 +32,7 @@ from nbtext.cli.running import (
 )
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
-from nbtext.report.records import OUTPUT_FORMATS
+from nbtext.report.records import HEADER, OUTPUT_FORMATS
 from nbtext.report.settings import FIELDS, ColumnSettings
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ COLUMN_STAGE = stage(
 @command(
     SOURCES,
     MODEL_FILE,
-    *result_options(OUTPUT_FORMATS),
+    *result_options((*OUTPUT_FORMATS, HEADER)),
     Option("--resume", is_flag=True,
            help="Write records as they come, and continue the file of an interrupted run (tsv or jsonl). Its records "
            "are first checked to be predictions of the same model, documents and options. Until the run ends, a "
@@ -104,9 +104,8 @@ def predict(
         _check_columns(output_format, resume=resume, rank=rank, cluster=cluster)
         _add_columns(sources, model, output, columns, decisions, input_settings, run)
         return
-    chosen = result_format(output_format, output, OUTPUT_FORMATS)
-    if decisions.explain is not None and chosen not in ("json", "jsonl"):
-        raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")
+    chosen = result_format(output_format, output, (*OUTPUT_FORMATS, HEADER))
+    _check_format(chosen, decisions)
     if resume and rank is not None:
         raise SettingsError(
             "cannot be combined with --rank, which writes all records at the end", where="--resume", hint="leave it out"
@@ -135,6 +134,15 @@ def predict(
         if rank is not None:
             predictions = _rank(predictions)
         write_predictions(predictions, file, output_format=chosen, decisions=decisions)
+
+
+def _check_format(output_format: str, decisions: DecisionSettings) -> None:
+    """Raise SettingsError if an output format has no room for what the options add to a record."""
+    if output_format == HEADER and (decisions.coverage is not None or decisions.top_k is not None):
+        where = "--coverage" if decisions.coverage is not None else "--top-k"
+        raise SettingsError("a mail header has one label", where=where, hint="leave it out, or add --to jsonl")
+    if decisions.explain is not None and output_format not in ("json", "jsonl"):
+        raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")
 
 
 def _check_columns(output_format: str | None, *, resume: bool, rank: str | None, cluster: ClusterSettings) -> None:

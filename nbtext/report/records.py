@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nbtext.model.settings import DecisionSettings
 
 OUTPUT_FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
+HEADER = "header"  # of a mail, only for predictions
 DIGITS = 6  # decimals of a number in a field
 TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 TSV_SPECIAL = re.compile(r"[\\\t\n\r]")
@@ -165,6 +166,11 @@ def write_predictions(
     decisions : DecisionSettings, optional
         Prediction sets are one more column, and each of the most probable labels is two.
     """
+    if output_format == HEADER:
+        from nbtext.report.mail_header import format_headers
+
+        write_text(map(format_headers, predictions), file)
+        return
     with_sets = decisions is not None and decisions.coverage is not None
     top_k = decisions.top_k if decisions is not None else None
     columns = ("id", "label", "probability", *(["labels"] if with_sets else []), *top_columns(top_k))

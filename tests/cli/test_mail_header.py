@@ -1,0 +1,61 @@
+"""`predict --to header`: a header line that no label and no text of a mail can break out of."""
+
+from __future__ import annotations
+
+import re
+from email import message_from_string, policy
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.model.predictor import Predictions
+from nbtext.report.mail_header import format_headers
+
+
+def predictions(label: str | None, reason: str | None = None) -> Predictions:
+    known, unknown = np.ones(1), [None]
+    return Predictions(["1"], [label], ("a", "b"), np.array([[0.25, 0.75]]), known, [None], [reason], unknown)
+
+
+@given(label=st.text(min_size=1, max_size=40), reason=st.text(max_size=2000))
+def test_one_line_of_printable_ascii(label: str, reason: str) -> None:
+    """Whatever the label is, the header is one line, and gives the label back."""
+    for line in (format_headers(predictions(label)), format_headers(predictions(None, reason))):
+        assert re.fullmatch(r"X-Nbtext-Label: [ -~]*\n", line)
+        assert len(line) < 2000
+        message = message_from_string(f"Subject: x\n{line}\nbody\n", policy=policy.compat32)
+        assert message.keys() == ["Subject", "X-Nbtext-Label"]
+        assert message.get_payload() == "body\n"
+    value, *parameters = format_headers(predictions(label)).removeprefix("X-Nbtext-Label:").strip().split(";")
+    if label.strip(" "):
+        assert unquote(value, errors="surrogatepass") == label.strip(" ")
+        assert parameters == [" probability=0.750000"]
+
+
+@pytest.mark.parametrize("label", ["spam\r\nX-Evil: 1", "a;probability=1", "größe", "100%", 'say "hi"', "\ud800"])
+def test_labels_that_would_break_out(label: str) -> None:
+    line = format_headers(predictions(label))
+    assert line.count("\n") == 1
+    assert line.count(";") == 1
+    assert line.isascii()
+
+
+def test_header_as_typed(nbtext: Any, tmp_path: Path) -> None:
+    """A mail on standard input gives one line; a mail without a label a line with the reason."""
+    (tmp_path / "a.csv").write_text("label,text\nham,lunch meeting\nspam,win prize\nham,lunch\nspam,prize\n")
+    assert nbtext("train", "a.csv", "-o", "m", cwd=tmp_path).status == 0
+    mail = b"From: a@example.org\nSubject: win\nX-Nbtext-Label: ham\n\na prize\n"
+    out = nbtext("predict", "-", "-m", "m", "--to", "header", input=mail, cwd=tmp_path).out
+    assert re.fullmatch(r"X-Nbtext-Label: spam; probability=0\.\d{6}\n", out)
+    empty = b"From: a@example.org\nTo: b\n\n\n"
+    out = nbtext("predict", "-", "-m", "m", "--to", "header", input=empty, cwd=tmp_path).out
+    assert re.fullmatch(r'X-Nbtext-Label: ; reason="[^"\n]*token[^"\n]*"\n', out)
+    for option in (("--coverage", "0.9"), ("--top-k", "2")):
+        ran = nbtext("predict", "-", "-m", "m", "--to", "header", *option, input=mail, cwd=tmp_path)
+        assert (ran.status, ran.out) == (2, "")
+        assert f"{option[0]}: a mail header has one label" in ran.err
