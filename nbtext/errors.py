@@ -15,7 +15,13 @@ The message of each is one line: the place, what is wrong, and what to do.
 
 from __future__ import annotations
 
-from typing import Self
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
+
+T = TypeVar("T", bound=type)
+_option = re.compile(r"(?<!pip install )--(?P<negation>no-)?(?P<name>[A-Za-z][a-z-]*[a-z]|C\b)")
 
 
 def printable(text: str) -> str:
@@ -43,6 +49,7 @@ class NbtextError(Exception):
     """
 
     exit_code = 1
+    names_parameters = False  # whether the message names parameters of the library in place of options
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
@@ -57,7 +64,40 @@ class NbtextError(Exception):
 
     def __str__(self) -> str:
         located = f"{self.where}: {self.what}" if self.where else self.what
-        return printable(f"{located}; {self.hint}" if self.hint else located)
+        message = f"{located}; {self.hint}" if self.hint else located
+        return printable(name_parameters(message) if self.names_parameters else message)
+
+
+def name_parameters(text: str) -> str:
+    """Return the text with the parameters of the library in place of options: `min_df` for `--min-df`."""
+
+    def rename(found: re.Match[str]) -> str:
+        name = found["name"].replace("-", "_")
+        return f"{name}=False" if found["negation"] else name
+
+    return _option.sub(rename, text)
+
+
+def in_python_terms(kind: T) -> T:
+    """Decorate a class so that errors of its public methods name parameters, not options of the command line."""
+    for name, method in list(vars(kind).items()):
+        function = method.__func__ if isinstance(method, classmethod) else method
+        if callable(function) and (not name.startswith("_") or name == "__init__"):
+            wrapped = _rename_options(function)
+            setattr(kind, name, classmethod(wrapped) if isinstance(method, classmethod) else wrapped)
+    return kind
+
+
+def _rename_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except NbtextError as error:
+            error.names_parameters = True
+            raise
+
+    return cast("Callable[..., Any]", call)
 
 
 class InputError(NbtextError):

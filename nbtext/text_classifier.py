@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import InputError
-from nbtext.features.settings import FeatureSettings, convert_parameters
+from nbtext.errors import InputError, in_python_terms
+from nbtext.features.settings import FeatureSettings
 from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import check_hashing, sample_size, train_on_counts, train_on_source
+from nbtext.model.left_out import leave_one_out_probabilities
 from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import (
+    change_parameters,
     check_paired,
     classifier_tags,
     count_texts,
+    list_parameters,
     list_texts,
     refuse_unfitted,
+    spread_rows,
     text_batch,
 )
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 
+@in_python_terms
 class TextClassifier:
     """A classifier of texts, by Naive Bayes or a linear model.
 
@@ -56,7 +61,7 @@ class TextClassifier:
     stem : str, optional
         Stem words by Snowball's algorithm for this language.
     fields : tuple of str
-        The names of text fields whose words are different features; `fit_source` sets it.
+        Text fields whose words are different features. `fit_source` sets it.
     min_df, max_df : int or float
         Leave out features in fewer, or more, documents: an int is a number of documents, a float a share of them.
     max_features : int, optional
@@ -67,18 +72,17 @@ class TextClassifier:
         Hash features into 2^hash_bits columns; no vocabulary is kept.
     select : (str, int), optional
         ("mi", n) or ("chi2", n): keep the n features with the highest mutual information or chi-squared statistic.
-    tf : {"count", "binary", "relative", "log"}
-        Term-frequency scaling.
-    idf : {"none", "plain", "plus-one", "smooth"}
-        Inverse-document-frequency variant.
-    norm : {"none", "l1", "l2"}
-        Scale each document to length 1.
+    tf, idf, norm : str
+        Term-frequency scaling: "count", "binary", "relative" or "log"; inverse-document-frequency variant: "none",
+        "plain", "plus-one" or "smooth"; norm to which each document is scaled: "none", "l1" or "l2".
     model : str
         "multinomial", "bernoulli", "complement", "categorical", "gaussian", "logistic" or "nbsvm".
     smoothing : float, optional
         Additive smoothing of an event model; None selects it by leave-one-out.
     prior : "empirical", "uniform" or tuple of float, optional
         Class priors, or a weight for each label in sorted order; None is "uniform" for complement, else "empirical".
+    class_weight : "balanced" or dict of label to float, optional
+        Event models: each document of a label counts as so many in the class prior. "balanced": uniform priors.
     calibrate : bool
         Calibrate probabilities with leave-one-out scores.
     optimize : {"accuracy", "macro_f1", "log_loss"}, optional
@@ -109,6 +113,9 @@ class TextClassifier:
         The labels, sorted.
     class_log_prior_ : (n_classes,)
         Natural logarithm of each class's prior probability.
+    leave_one_out_predict_proba_ : (n_documents, n_classes)
+        After `fit`: the probabilities of each text under the model of all others, which make the estimate. NaN for
+        texts that were not left out: the only one of a label, and all but 16,384 of many.
     model_ : TrainedModel
         The fitted model (`fitted_`) and the counts that it was fitted to (`counts_`), as plain data.
 
@@ -123,6 +130,8 @@ class TextClassifier:
     model_settings: ModelSettings
     _model: TrainedModel | None = None
     _predictor: Predictor | None = None
+    _rows: NDArray[np.int64] | None = None  # the text of each document of the retained sample
+    _n_fitted: int = 0
 
     def __init__(  # noqa: PLR0913 - scikit-learn reads the parameters from here
         self,
@@ -147,6 +156,7 @@ class TextClassifier:
         model: str = "multinomial",
         smoothing: float | str | None = None,
         prior: str | Iterable[float] | None = None,
+        class_weight: str | Mapping[Any, float] | Iterable[tuple[Any, float]] | None = None,
         calibrate: bool = True,
         optimize: str | None = None,
         min_recall: Mapping[Any, float] | Iterable[tuple[Any, float]] = (),
@@ -201,11 +211,7 @@ class TextClassifier:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters by name."""
-        return {
-            field.name: getattr(settings, field.name)
-            for settings in (self.feature_settings, self.model_settings)
-            for field in fields(settings)
-        }
+        return list_parameters(self.feature_settings, self.model_settings)
 
     def set_params(self, **parameters: Any) -> TextClassifier:
         """Change parameters by name; they take effect at the next `fit`.
@@ -215,16 +221,8 @@ class TextClassifier:
         ValueError
             There is no such parameter, or a value is invalid. Then nothing changes.
         """
-        known = self.get_params()
-        for name in parameters:
-            if name not in known:
-                raise ValueError(f"Invalid parameter {name!r} for estimator TextClassifier")
-        names = {field.name for field in fields(FeatureSettings)}
-        of_features = {name: value for name, value in parameters.items() if name in names}
-        of_model = {name: value for name, value in parameters.items() if name not in names}
-        features = replace(self.feature_settings, **convert_parameters(FeatureSettings, of_features))
-        model_settings = replace(self.model_settings, **convert_parameters(ModelSettings, of_model))
-        self.feature_settings, self.model_settings = features, model_settings
+        changed = change_parameters(parameters, self.feature_settings, self.model_settings)
+        self.feature_settings, self.model_settings = changed
         return self
 
     def __repr__(self) -> str:
@@ -233,16 +231,12 @@ class TextClassifier:
         return f"TextClassifier({', '.join(given)})"
 
     def fit(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
-        """Fit to texts X and their labels y.
-
-        Raises
-        ------
-        InputError
-            X does not hold texts, y does not hold labels, or their lengths differ.
-        """
+        """Fit to texts X and labels y; InputError if they are not texts and labels, or their lengths differ."""
         check_hashing(self.feature_settings, self.model_settings)
-        counts, label_type = self._count(X, y, sample_size(self.feature_settings, self.model_settings))
-        return self.fit_counts(counts, label_type=label_type)
+        counts, label_type, rows = self._count(X, y, sample_size(self.feature_settings, self.model_settings))
+        self.fit_counts(counts, label_type=label_type)
+        self._rows, self._n_fitted = rows, counts.statistics.n_documents
+        return self
 
     def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
         """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number."""
@@ -268,7 +262,7 @@ class TextClassifier:
         if self._model is None:
             return self.fit(X, y)
         growth.check_growth(self._model)
-        counts, _ = self._count(X, y, growth.growth_sample_size(self._model), self._model.fitted)
+        counts, _, _ = self._count(X, y, growth.growth_sample_size(self._model), self._model.fitted)
         return self._become(growth.update(self._model, counts))
 
     def forget(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
@@ -276,7 +270,7 @@ class TextClassifier:
 
         ModelError, and no change, if the counts show that the model was not trained on them.
         """
-        counts, _ = self._count(X, y, None, self.model_.fitted)
+        counts, _, _ = self._count(X, y, None, self.model_.fitted)
         return self._become(growth.forget(self.model_, counts))
 
     def merge(self, *others: TextClassifier) -> TextClassifier:
@@ -341,6 +335,13 @@ class TextClassifier:
         return self.model_.counts
 
     @property
+    def leave_one_out_predict_proba_(self) -> NDArray[np.float64]:
+        if self._rows is None:
+            raise AttributeError("leave_one_out_predict_proba_ is there after fit only, not after load or partial_fit")
+        rows, found = leave_one_out_probabilities(self.model_)
+        return spread_rows(found[:, self._order], self._rows[rows], self._n_fitted)
+
+    @property
     def classes_(self) -> NDArray[Any]:
         return np.asarray(self._label_values[self._order])
 
@@ -358,13 +359,13 @@ class TextClassifier:
         return np.argsort(self._label_values, kind="stable")
 
     def _become(self, model: TrainedModel) -> TextClassifier:
-        self._model, self._predictor = model, None
+        self._model, self._predictor, self._rows = model, None, None
         return self
 
     def _count(
         self, X: Iterable[str], y: Sequence[Any], size: int | None, fitted: FittedModel | None = None
-    ) -> tuple[CorpusCounts, str]:
-        """Return the counts of texts and labels, and the type of the labels; `fitted` is the model they are for."""
+    ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
+        """Return the counts of texts for a model, the type of the labels, and which texts are retained."""
         settings, label_type = (
             (self.feature_settings, None) if fitted is None else (fitted.feature_settings, fitted.label_type)
         )

@@ -252,18 +252,21 @@ def _read_fitted_model(
         raise audit.invalid_value("estimate.optimized", "should be there only if a metric is optimized")
     return FittedModel(
         labels, features, model_settings, selected, None, weighting, scorer,
-        _read_log_prior(record, model_settings, unlabeled),
+        _read_log_prior(record, model_settings, labels, unlabeled),
         hyperparameters, calibration, estimate, unlabeled, approximate, label_type,
         read_input(record),
     )  # fmt: skip
 
 
-def _read_log_prior(record: Record, model_settings: ModelSettings, unlabeled: Unlabeled | None) -> NDArray[np.float64]:
+def _read_log_prior(
+    record: Record, model_settings: ModelSettings, labels: tuple[str, ...], unlabeled: Unlabeled | None
+) -> NDArray[np.float64]:
     """Return the class log priors that follow from the settings and the documents of each class."""
     if unlabeled is not None:
         return np.array(unlabeled.log_prior)
     try:
-        return log_prior(_read_counts(record, "class_documents"), model_settings.effective_prior)
+        class_documents = _read_counts(record, "class_documents")
+        return log_prior(class_documents, model_settings.prior_of(labels, class_documents))
     except NbtextError as error:
         raise audit.invalid_value("class_documents", f"and the settings do not fit together: {error}") from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nbtext.bayes.event_model import EventModel
 
 LOSSES = ("squared-hinge", "logistic")
@@ -61,6 +63,7 @@ class ModelSettings(LinearSettings):
     model: str = field(default="multinomial", metadata={"choices": (*EVENT_MODELS, *LINEAR_MODELS)})
     smoothing: float | None = None
     prior: str | tuple[float, ...] | None = None
+    class_weight: str | tuple[tuple[str, float], ...] | None = None  # no option: --prior sets the priors
     calibrate: bool = True
     optimize: str | None = field(default=None, metadata={"choices": METRICS})
     min_recall: tuple[tuple[str, float], ...] = ()
@@ -86,7 +89,22 @@ class ModelSettings(LinearSettings):
             raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="values")
         is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
         _require(is_sound, self.keep_sample, f"from 1 to {MOST_KEPT:,}", "keep_sample")
+        self._check_class_weight()
         self._check_targets()
+
+    def _check_class_weight(self) -> None:
+        if self.class_weight is None:
+            return
+        if isinstance(self.class_weight, str):
+            _require(
+                self.class_weight == "balanced", self.class_weight, "balanced or a weight for labels", "class_weight"
+            )
+        else:
+            for label, weight in self.class_weight:
+                _require(SMALLEST <= weight <= LARGEST, f"{label}: {weight:g}", "a weight above 0", "class_weight")
+        if self.is_linear or self.prior is not None:
+            why = f"{self.model} has no class priors to weight" if self.is_linear else "prior sets the class priors"
+            raise SettingsError(why, where="class_weight", hint="leave it out")
 
     def _check_targets(self) -> None:
         for name in ("min_recall", "min_precision"):
@@ -134,6 +152,24 @@ class ModelSettings(LinearSettings):
         if self.prior is not None:
             return self.prior
         return "empirical" if self.is_linear else self._record.prior
+
+    def prior_of(self, labels: Sequence[str], class_documents: NDArray[Any]) -> str | tuple[float, ...]:
+        """Return the prior of a model of these labels: a name, or a weight for each label.
+
+        With class weights, a label with n documents of weight w has the prior of n · w documents. "balanced" weights
+        all labels alike. A label that is not listed has weight 1.
+
+        raises  SettingsError: a weight is for a label that does not exist
+        """
+        if self.class_weight is None:
+            return self.effective_prior
+        if isinstance(self.class_weight, str):
+            return "uniform"
+        weights = dict(self.class_weight)
+        if unknown := sorted(weights.keys() - set(labels)):
+            hint = f"there are {', '.join(labels[:10])}"
+            raise SettingsError(f"there is no label {unknown[0]}", where="class_weight", hint=hint)
+        return tuple(float(n * weights.get(label, 1.0)) for label, n in zip(labels, class_documents, strict=True))
 
 
 def _require(is_sound: bool, value: object, wanted: str, option: str) -> None:

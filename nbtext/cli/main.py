@@ -190,6 +190,7 @@ def run(arguments: list[str]) -> int:
 def _describe(error: Exception) -> tuple[str, int]:
     """Return the message of an error, and the exit status."""
     if isinstance(error, NbtextError):
+        error.names_parameters = False
         return str(error), error.exit_code
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
+from nbtext.errors import in_python_terms
 from nbtext.estimators.validation import validate_labels, validate_matrix
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.hashing import bucket_hashes, count_matrix
@@ -25,6 +26,7 @@ HASHED = FeatureSettings(hash_bits=1)  # features are columns without names
 LARGEST_COUNT = np.iinfo(np.int32).max
 
 
+@in_python_terms
 @dataclass(eq=False, kw_only=True)
 class MatrixClassifier:
     """A scikit-learn model over a matrix (n_samples, n_features), dense or sparse.
@@ -129,6 +131,7 @@ class NaiveBayes(MatrixClassifier):
     optimize: str | None = None
 
 
+@in_python_terms
 class CountingClassifier(NaiveBayes):
     """An event model of additive counts, which can be trained on more samples."""
 

@@ -167,7 +167,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)
     if isinstance(value, dict):
-        value = [(str(name), number) for name, number in value.items()]
+        value = [(str(name), _real(_plain(number))) for name, number in value.items()]
     return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.documents.batch import Batch
-from nbtext.errors import InputError, ModelError
+from nbtext.errors import InputError, ModelError, in_python_terms
 from nbtext.features.counting import Counter, counter
 from nbtext.features.document_counts import DocumentCounts, concatenate
 from nbtext.features.formulas import TERM_FREQUENCIES
@@ -28,6 +28,7 @@ Documents = Iterable[str] | Iterable[Sequence[str]] | Iterable[Batch]
 AT_ONCE = 1024  # texts that are counted together
 
 
+@in_python_terms
 class Vectorizer:
     """Fits the features to a corpus, and transforms documents to a sparse matrix.
 

@@ -128,11 +128,11 @@ def fit_model(
     weighting = _weighting(counts, features, event_model)
     if weighting is not counts.weighting:
         _check_signs(event_model, model_settings, weighting)
-        statistics, sample = _weight_counts(statistics, sample, weighting)
+        statistics, sample = weight_counts(statistics, sample, weighting)
     if event_model.sufficient_statistics is not None:
         _check_complete(statistics, sample)
         statistics = event_model.sufficient_statistics(statistics, sample, n_values=model_settings.values)
-    prior = model_settings.effective_prior
+    prior = model_settings.prior_of(counts.labels, statistics.class_documents)
     if selection is None:
         left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
         goals = find_goals(model_settings, counts.labels)
@@ -254,7 +254,7 @@ def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None
         )
 
 
-def _weight_counts(
+def weight_counts(
     statistics: ClassStatistics, sample: DocumentCounts, weighting: Weighting
 ) -> tuple[ClassStatistics, DocumentCounts]:
     """Return the class statistics and the sample of the weighted counts."""

@@ -64,6 +64,8 @@ def check_semi_supervised(
         raise SettingsError(
             f"{model_settings.model} cannot be trained on unlabeled documents by this method", where=where, hint=hint
         )
+    if model_settings.class_weight is not None:
+        raise SettingsError("it fits the class priors itself", where="class_weight", hint="leave it out")
     if model_settings.has_targets:
         hint = "leave out min_recall and min_precision"
         raise SettingsError("it has no leave-one-out scores to meet targets by", where=where, hint=hint)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import fields, replace
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, NbtextError, number_of
-from nbtext.features.settings import FeatureSettings
+from nbtext.features.settings import FeatureSettings, convert_parameters
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 
 MISSING = ("nan", "<NA>", "NaT")  # missing values of tables
@@ -90,6 +93,38 @@ def check_paired(n_texts: int, n_labels: int) -> None:
         raise InputError(f"{number_of(n_texts, 'text')} and {number_of(n_labels, 'label')} differ in number")
 
 
+def list_parameters(features: FeatureSettings, model_settings: ModelSettings) -> dict[str, Any]:
+    """Return all settings by name."""
+    return {field.name: getattr(each, field.name) for each in (features, model_settings) for field in fields(each)}
+
+
+def change_parameters(
+    parameters: dict[str, Any], features: FeatureSettings, model_settings: ModelSettings
+) -> tuple[FeatureSettings, ModelSettings]:
+    """Return the settings with other values of some parameters.
+
+    raises  ValueError: there is no such parameter, or a value is invalid
+    """
+    known = list_parameters(features, model_settings)
+    for name in parameters:
+        if name not in known:
+            raise ValueError(f"Invalid parameter {name!r} for estimator TextClassifier")
+    names = {field.name for field in fields(FeatureSettings)}
+    of_features = {name: value for name, value in parameters.items() if name in names}
+    of_model = {name: value for name, value in parameters.items() if name not in names}
+    return (
+        replace(features, **convert_parameters(FeatureSettings, of_features)),
+        replace(model_settings, **convert_parameters(ModelSettings, of_model)),
+    )
+
+
+def spread_rows(values: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int) -> NDArray[np.float64]:
+    """Return an array of n_rows rows with these values in some of the rows, and NaN in the others."""
+    spread = np.full((n_rows, values.shape[1]), np.nan)
+    spread[rows] = values
+    return spread
+
+
 def text_batch(texts: list[str], labels: list[str | None] | None = None) -> Batch:
     """Return a batch of texts, numbered from 1."""
     return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), labels or [None] * len(texts))
@@ -97,8 +132,8 @@ def text_batch(texts: list[str], labels: list[str | None] | None = None) -> Batc
 
 def count_texts(
     X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, label_type: str | None
-) -> tuple[CorpusCounts, str]:
-    """Return the counts of texts and labels, and the type of the labels.
+) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
+    """Return the counts of texts and labels, the type of the labels, and the text of each retained document.
 
     sample_size  how many documents the counts retain; None: all
     label_type   the type that labels must have; None: any
@@ -110,8 +145,12 @@ def count_texts(
     if label_type is not None and labels and found != label_type:
         raise InputError(f"the labels are {found}, and those of the model are {label_type}")
     corpus_counter = CorpusCounter(settings, sample_size=sample_size)
-    corpus_counter.add(text_batch(texts, list(labels)))
-    return corpus_counter.finish(), found
+    batch = text_batch(texts, list(labels))
+    batch.groups = list(map(str, range(len(texts))))  # which text each document of the sample is
+    corpus_counter.add(batch)
+    counts = corpus_counter.finish()
+    rows = np.array(counts.sample.groups if counts.sample.groups is not None else [], dtype=np.int64)
+    return replace(counts, sample=replace(counts.sample, groups=None)), found, rows
 
 
 def classifier_tags(

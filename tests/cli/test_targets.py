@@ -202,3 +202,11 @@ def test_damaged_targets_are_refused(nbtext: Any, mails: Path) -> None:
         save_model(replace(model, fitted=fitted), mails / "damaged")
         with pytest.raises(ArtifactError):
             load_model(mails / "damaged")
+
+
+def test_the_command_line_names_options(nbtext: Any, tmp_path: Path) -> None:
+    """Python names parameters in the same errors."""
+    (tmp_path / "d.csv").write_text("text,label\nred,a\nblue,b\n")
+    for command in (["train", "-o", "m"], ["vectorize", "-o", "m.npz"]):
+        ran = nbtext(*command, "d.csv", "--min-df", "100", cwd=tmp_path)
+        assert "--min-df" in ran.err

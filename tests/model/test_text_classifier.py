@@ -117,7 +117,7 @@ def test_nothing_to_learn_from() -> None:
     """No document and no feature are errors that say so."""
     with pytest.raises(ModelError, match="no document"):
         TextClassifier().fit([], [])
-    with pytest.raises(ModelError, match="no feature"):
+    with pytest.raises(ModelError, match="contains a feature"):
         TextClassifier().fit(["?", "!"], ["a", "b"])
 
 

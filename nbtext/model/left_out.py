@@ -1,0 +1,54 @@
+"""Leave-one-out probabilities of the documents that a model was fitted to: what its estimate is made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
+from nbtext.bayes.scorer import Floats
+from nbtext.errors import ModelError
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitting import align_to_vocabulary, select_features, weight_counts
+
+
+def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
+    """Return the rows of retained documents that can be left out, and their probabilities, (n_rows, n_classes).
+
+    A document is scored by a model of all others; duplicates are left out together. The smoothing and the calibration
+    are those of the model. A document that is the only one of its label cannot be left out.
+
+    Raises
+    ------
+    ModelError : the model is not an event model
+    """
+    fitted, counts = model.fitted, model.counts
+    features, settings = fitted.feature_settings, fitted.model_settings
+    if settings.is_linear or fitted.unlabeled is not None:
+        hint = "use cross-validation"
+        raise ModelError(
+            f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}", hint=hint
+        )
+    rows = np.arange(len(counts.sample)).astype(object)
+    counts = replace(counts, sample=replace(counts.sample, groups=rows))
+    counts, _ = select_features(align_to_vocabulary(counts, features), features)
+    statistics, sample, event_model = counts.statistics, counts.sample, settings.event_model
+    has_vocabulary = counts.vocabulary is not None and counts.weighting is None and features.vocabulary is None
+    n_hapax = count_hapaxes(statistics, sample) if has_vocabulary else None
+    if fitted.weighting is not counts.weighting:
+        statistics, sample = weight_counts(statistics, sample, fitted.weighting)
+    if event_model.sufficient_statistics is not None:
+        statistics = event_model.sufficient_statistics(statistics, sample, n_values=settings.values)
+    prior = settings.prior_of(counts.labels, statistics.class_documents)
+    judged = LeaveOneOut(statistics, sample, n_hapax, event_model, prior).complete().drop_single_documents()
+    smoothing = fitted.hyperparameters.smoothing
+    if not len(judged.documents):
+        return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))
+    (scores,) = judged.scores(smoothing)
+    lengths = judged.n_known if judged.documents.has_lengths else None
+    log_posterior = fitted.calibration.log_posterior(judged.ignore_hapaxes(scores, smoothing), lengths)
+    groups = judged.documents.groups
+    assert groups is not None  # set above
+    return groups.astype(np.int64), np.exp(log_posterior)

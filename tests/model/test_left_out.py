@@ -1,0 +1,162 @@
+"""`leave_one_out_predict_proba_`, `class_weight`, and errors that name parameters, not options."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext import TextClassifier, Vectorizer
+from nbtext.errors import InputError, MissingExtra, ModelError, NbtextError, SettingsError, name_parameters
+from nbtext.estimators import MultinomialNB
+
+TEXTS = ["red apple", "green apple", "yellow banana", "a long banana", "red plum", "apple", "apple", "banana red"]
+LABELS = ["a", "a", "b", "b", "p", "a", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"model": "bernoulli", "smoothing": 0.5},
+        {"model": "complement", "smoothing": 1.0},
+        {"model": "multinomial", "idf": "smooth", "smoothing": 1.0},
+        {"min_df": 2, "smoothing": 1.0},
+    ],
+    ids=str,
+)
+def test_left_out_probabilities_make_the_estimate(options: dict[str, Any]) -> None:
+    """They have the order of the texts and of `classes_`; accuracy and log-loss over them are those of the estimate."""
+    order = np.random.default_rng(0).permutation(len(TEXTS))
+    texts, labels = [TEXTS[i] for i in order], [LABELS[i] for i in order]
+    classifier = TextClassifier(**options).fit(texts, labels)
+    found, estimate = classifier.leave_one_out_predict_proba_, classifier.fitted_.estimate
+    assert estimate is not None
+    assert found.shape == (len(texts), 3)
+    is_judged = ~np.isnan(found[:, 0])
+    assert [label for label, is_in in zip(labels, is_judged, strict=True) if not is_in] == ["p"]
+    np.testing.assert_allclose(found[is_judged].sum(axis=1), 1)
+    own = [
+        math.log(row[classifier.classes_.tolist().index(label)])
+        for row, label, is_in in zip(found, labels, is_judged, strict=True)
+        if is_in
+    ]
+    assert -np.mean(own) == pytest.approx(estimate.log_loss)
+    predicted = classifier.classes_[found[is_judged].argmax(axis=1)]
+    assert (predicted == np.array(labels)[is_judged]).mean() == pytest.approx(estimate.accuracy)
+
+
+def test_left_out_probabilities_are_those_of_the_others() -> None:
+    """Each row is what a classifier of the other texts gives, its duplicates left out too."""
+    fixed: dict[str, Any] = {"smoothing": 1.0, "calibrate": False, "vocabulary": ("apple", "banana", "green", "red")}
+    found = TextClassifier(**fixed).fit(TEXTS, LABELS).leave_one_out_predict_proba_
+    for row, text in enumerate(TEXTS):
+        others = [k for k in range(len(TEXTS)) if TEXTS[k] != text]
+        if LABELS[row] == "p":
+            continue
+        refit = TextClassifier(**fixed).fit([TEXTS[k] for k in others], [LABELS[k] for k in others])
+        np.testing.assert_allclose(found[row], refit.predict_proba([text])[0], atol=1e-9)
+
+
+def test_they_belong_to_a_fit(tmp_path: Path) -> None:
+    """A loaded or grown classifier does not have them, and hasattr says so; integer labels have their order."""
+    classifier = TextClassifier().fit(TEXTS, [{"a": 10, "b": 9, "p": 100}[label] for label in LABELS])
+    found = classifier.leave_one_out_predict_proba_
+    assert classifier.classes_.tolist() == [9, 10, 100]
+    assert classifier.classes_[np.nanargmax(found[0])] == 10
+    classifier.save(tmp_path / "m")
+    assert not hasattr(TextClassifier.load(tmp_path / "m"), "leave_one_out_predict_proba_")
+    assert not hasattr(classifier.partial_fit(["red"], [10]), "leave_one_out_predict_proba_")
+    with pytest.raises(ModelError, match="leave-one-out needs a Naive Bayes model"):
+        _ = TextClassifier(model="logistic").fit(TEXTS, LABELS).leave_one_out_predict_proba_
+
+
+def test_the_rows_leave_no_trace(tmp_path: Path) -> None:
+    """Models have the same bytes as those of the command line."""
+    (tmp_path / "d.csv").write_text("text,label\n" + "".join(f"{t},{y}\n" for t, y in zip(TEXTS, LABELS, strict=True)))
+    from nbtext.documents.settings import InputSettings
+    from nbtext.documents.source import open_source
+
+    source = open_source([str(tmp_path / "d.csv")], InputSettings())
+    TextClassifier(keep_sample=9).fit_source(source).save(tmp_path / "a")
+    one = TextClassifier.load(tmp_path / "a")
+    two = TextClassifier(keep_sample=9).fit(TEXTS, LABELS)
+    for name in ("indptr", "indices", "counts", "classes", "hashes"):
+        np.testing.assert_array_equal(getattr(one.counts_.sample, name), getattr(two.counts_.sample, name))
+
+
+def test_class_weight() -> None:
+    """It multiplies the documents of a class in its prior; "balanced" is uniform; it is saved, and survives growth."""
+    weighted = TextClassifier(class_weight={"a": 3.0, "p": 0.5}, smoothing=1.0).fit(TEXTS, LABELS)
+    expected = np.array([4 * 3.0, 3, 0.5])
+    np.testing.assert_allclose(np.exp(weighted.class_log_prior_), expected / expected.sum())
+    balanced = TextClassifier(class_weight="balanced").fit(TEXTS, LABELS)
+    np.testing.assert_allclose(np.exp(balanced.class_log_prior_), 1 / 3)
+    grown = weighted.partial_fit(["banana"] * 5, ["b"] * 5)
+    expected = np.array([12, 8, 0.5])
+    np.testing.assert_allclose(np.exp(grown.class_log_prior_), expected / expected.sum())
+    numbers = TextClassifier(class_weight={0: 2, 1: 1}).fit(TEXTS, [0, 0, 1, 1, 1, 0, 0, 1])
+    np.testing.assert_allclose(np.exp(numbers.class_log_prior_), [2 / 3, 1 / 3])
+
+
+def test_class_weight_is_saved(tmp_path: Path) -> None:
+    classifier = TextClassifier(class_weight={"a": 3.0}).fit(TEXTS, LABELS)
+    classifier.save(tmp_path / "m")
+    loaded = TextClassifier.load(tmp_path / "m")
+    assert loaded.get_params()["class_weight"] == (("a", 3.0),)
+    np.testing.assert_array_equal(loaded.class_log_prior_, classifier.class_log_prior_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"class_weight": "heavy"}, "class_weight: heavy is not balanced or a weight"),
+        ({"class_weight": {"a": -1.0}}, "class_weight: a: -1 is not a weight above 0"),
+        ({"class_weight": {"x": 1.0}}, "class_weight: there is no label x"),
+        ({"class_weight": "balanced", "prior": "uniform"}, "class_weight: prior sets the class priors"),
+        ({"class_weight": "balanced", "model": "nbsvm"}, "class_weight: nbsvm has no class priors"),
+        ({"min_df": 100}, "min_df"),
+        ({"min_df": 3, "max_df": 1}, "max_df 1 is less than min_df 3"),
+        ({"idf": "plus-one", "token_pattern": "apple|b"}, ""),
+        ({"token_pattern": "x{9}"}, "see token_pattern"),
+        ({"min_recall": {"a": 0.999}}, "min_recall: recall 0.999 of a"),
+        ({"hash_bits": 30, "model": "categorical"}, "hash_bits: 30"),
+        ({"model": "gaussian", "keep_sample": None, "select": ("mi", 0)}, "select"),
+        ({"stem": "klingon"}, "stem"),
+    ],
+    ids=str,
+)
+def test_errors_name_parameters(options: dict[str, Any], message: str) -> None:
+    """In Python there are no options."""
+    with pytest.raises((ValueError, NbtextError)) as caught:
+        TextClassifier(**options).fit([*TEXTS, *TEXTS], [*LABELS, *LABELS])
+        raise SettingsError("")  # nothing to say
+    assert message in str(caught.value)
+    assert "--" not in str(caught.value).replace("pip install --", "")
+
+
+def test_errors_of_other_classes_name_parameters() -> None:
+    with pytest.raises(InputError) as caught:
+        Vectorizer(select=("mi", 1)).fit(TEXTS)
+    assert "--" not in str(caught.value)
+    with pytest.raises((ValueError, NbtextError)) as other:
+        MultinomialNB(smoothing=-1.0).fit([[1, 2]], [0])
+    assert "--" not in str(other.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lower --min-df or raise --max-df", "lower min_df or raise max_df"),
+        ("use --no-calibrate", "use calibrate=False"),
+        ("a smaller --C", "a smaller C"),
+        ("pip install --upgrade nbtext", "pip install --upgrade nbtext"),
+        ("a -- b", "a -- b"),
+    ],
+)
+def test_names_of_parameters(text: str, expected: str) -> None:
+    assert name_parameters(text) == expected
+    assert issubclass(MissingExtra, NbtextError)
