@@ -17,7 +17,7 @@ from nbtext.documents.batch import Block
 from nbtext.documents.decompression import compress, suffix_compression
 from nbtext.documents.source import Source, open_source
 from nbtext.documents.streams import STANDARD_INPUT, is_matrix, is_model
-from nbtext.errors import InputError, SettingsError, number_of, printable
+from nbtext.errors import InputError, NbtextError, SettingsError, number_of, printable
 from nbtext.output import STANDARD_OUTPUT, atomic_output, check_output, escape_formulas, lock_file
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nbtext.model.source_counting import OnBatch
     from nbtext.report.terminal import Screen
 
+MOST_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
 SUFFIXES = {  # the format of an output file, by its suffix
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".md": "markdown",
     ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx",
@@ -242,31 +243,50 @@ def open_documents(
     from nbtext.report.terminal import progress
 
     source = open_source(sources, _read_as_trained(settings, trained_on), outputs=named_outputs())
-    repaired_documents = repaired_bytes = n_unread = 0
+    repaired_documents = repaired_bytes = n_characters = n_unread = 0
     first_unread: InputError | None = None
     with progress(source.size, unit=source.unit, is_wanted=not (run.quiet or run.no_progress)) as advance:
 
         def on_batch(block: Block, batch: Batch) -> None:
-            nonlocal repaired_documents, repaired_bytes, n_unread, first_unread
+            nonlocal repaired_documents, repaired_bytes, n_characters, n_unread, first_unread
             advance(block.size)
             source.skipped.update(batch.notes)
             repaired_documents += batch.repaired_documents
             repaired_bytes += batch.repaired_bytes
+            n_characters += sum(sum(map(len, column)) for column in batch.columns)
             if batch.problems:
                 n_unread += len(batch.problems)
                 first_unread = first_unread or batch.problems[min(batch.problems)]
 
-        yield source, on_batch
+        def report_repairs(least: float = 0.0) -> None:
+            share = repaired_bytes / max(1, n_characters)
+            if share > least:
+                documents = number_of(repaired_documents, "document")
+                advice = _advise_encoding(sources, settings, share)
+                say(f"replaced {number_of(repaired_bytes, 'invalid byte')} in {documents}; {advice}", quiet=run.quiet)
+
+        try:
+            yield source, on_batch
+        except NbtextError:
+            report_repairs(least=MOST_INVALID)  # which may be the reason
+            raise
     for reason, number in sorted(source.skipped.items()):
         say(f"skipped: {reason}: {number:,}", quiet=run.quiet)
     if first_unread is not None:
         say(f"{number_of(n_unread, 'document')} could not be read; the first is {first_unread}", quiet=run.quiet)
-    if repaired_documents:
-        say(
-            f"replaced {number_of(repaired_bytes, 'invalid byte')} in {number_of(repaired_documents, 'document')}; "
-            "give the right --encoding (such as cp1252), or reject such documents with --encoding-errors strict",
-            quiet=run.quiet,
-        )
+    report_repairs()
+
+
+def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: float) -> str:
+    """Return what to do about invalid bytes; if they are more than 1 % of the text, with the encoding that fits."""
+    if share <= MOST_INVALID or "--encoding" in typed_options():
+        return "give the right --encoding (such as cp1252), or reject such documents with --encoding-errors strict"
+    from nbtext.documents.encoding_guess import guess_encoding
+
+    guessed = guess_encoding(sources)
+    if guessed is None:
+        return f"they are {share:.0%} of the text; give the right --encoding, such as gb18030, shift_jis or cp1251"
+    return f"they are {share:.0%} of the text, which seems to be {guessed}; try --encoding {guessed}"
 
 
 @contextmanager

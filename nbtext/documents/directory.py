@@ -32,6 +32,7 @@ from nbtext.documents.recognition import (
     HEAD_BYTES,
     UNUSUAL_BEGINNINGS,
     is_like_results,
+    name_binary,
     recognize,
     recognize_output,
 )
@@ -162,6 +163,8 @@ class FileDocuments:
             return None
         if kind is None and not is_url(self.root):
             kind = recognize_output(unpacked_content, self.root)
+        if kind is BINARY:
+            kind = name_binary(unpacked_content[:HEAD_BYTES])
         return kind.describe() if kind is not None else None
 
 
@@ -287,10 +290,8 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
 
     Parameters
     ----------
-    outputs : Sequence[str]
-        Files that this run writes: they are skipped.
-    exclude : Sequence[str]
-        Patterns of names, or of paths below the directory, of files and folders to skip. `*` matches any characters.
+    outputs, exclude : Sequence[str]
+        Files that this run writes, and patterns of names, or of paths below the directory: they are skipped.
 
     Raises
     ------

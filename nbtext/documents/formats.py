@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.recognition import BINARY, HEAD_BYTES, MATRIX, MODEL, recognize
+from nbtext.documents.recognition import HEAD_BYTES, MATRIX, MODEL, name_binary, recognize
 from nbtext.errors import InputError
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone.
@@ -215,7 +215,7 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     if kind is MODEL:
         raise InputError("is a model, not text", where=path, hint=MODEL_HINT)
     if kind is None and suffix != TEXT_SUFFIX and "\0" in text:
-        kind = BINARY._replace(hint="--input-format lines reads it as text all the same")
+        kind = name_binary(head, "--input-format lines reads it as text all the same")
     if kind is not None:
         raise kind.refuse(path)
     start = text.encode("utf-8", "surrogatepass")

@@ -117,6 +117,22 @@ def recognize(head: bytes) -> Kind | None:
     return next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), None)
 
 
+def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
+    """Return the kind of a file that begins with these bytes, one of which is NUL.
+
+    Parameters
+    ----------
+    hint : str
+        What to do, unless the bytes are UTF-16 without a byte order mark, for which the encoding is named.
+    """
+    from nbtext.documents.encoding_guess import utf_16_codec
+
+    codec = utf_16_codec(head)
+    if codec is None:
+        return BINARY._replace(hint=hint)
+    return BINARY._replace(hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}")
+
+
 def recognize_output(content: bytes, root: str) -> Kind | None:
     """Return which output of nbtext a text file in a directory is; None if it is not an output.
 

@@ -18,7 +18,7 @@ from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.directory import list_tree, read_file_documents
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
-from nbtext.documents.recognition import BINARY, recognize, recognize_output
+from nbtext.documents.recognition import name_binary, recognize, recognize_output
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
@@ -343,7 +343,7 @@ def _reason_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> str 
         return None
     kind = recognize(head)
     if kind is None and encoding.width == 1 and "\0" in encoding.decode_leniently(head):
-        kind = BINARY
+        kind = name_binary(head)
     if kind is None and not is_url(root):
         kind = recognize_output(head, root)
     return kind.describe() if kind is not None else None
