@@ -231,7 +231,7 @@ def find_words(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
 def test_words_of_the_glossary_are_used() -> None:
     """Each thing has one term in code, messages and documentation; the value in FORBIDDEN is the term to use."""
     tops = (PACKAGE, TOP / "tests", TOP / ".github")
-    paths = [TOP / "README.md", TOP / "Makefile", TOP / "pyproject.toml"]
+    paths = [path for path in map(TOP.joinpath, ("README.md", "Makefile", "pyproject.toml")) if path.is_file()]
     for suffix in ("py", "pyx", "pxd", "pyi", "md", "yml"):
         paths += [path for top in tops for path in sorted(top.rglob(f"*.{suffix}")) if path != Path(__file__)]
     words = re.compile(rf"(?<![a-z])(?:{'|'.join(FORBIDDEN)})(?![a-z])", re.IGNORECASE)
