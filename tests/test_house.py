@@ -214,11 +214,6 @@ def format_sizes() -> str:
     return "\n".join(f"{name:<16}" + "".join(f"{figure:>{17}}" for figure in figures) for name, *figures in rows)
 
 
-if __name__ == "__main__":
-    sys.stdout.write(f"{format_sizes()}\n")
-    PAGE.write_text(TABLE.sub(lambda _: format_table(), PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-
-
 def find_words(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
     """Return the place of each line that contains the pattern."""
     found = []
@@ -245,3 +240,8 @@ def test_sentences_say_what_a_thing_is_not() -> None:
         for line in find_words(RIDDLE, list_code(".py"))
         if "test_house.py" not in line and not re.search(r"[Tt]here (is|are) no ", line)
     ] == []
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{format_sizes()}\n")
+    PAGE.write_text(TABLE.sub(lambda _: format_table(), PAGE.read_text(encoding="utf-8")), encoding="utf-8")
