@@ -19,7 +19,7 @@ from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.linear.data import NEVER_HELD_OUT, TrainingData
 from nbtext.linear.lbfgs import SolverSettings
-from nbtext.linear.models import Problem
+from nbtext.linear.models import LinearModel, Problem
 
 DEFAULT_C = 1.0  # if there are too few documents to select it
 C_DECADES = (-3.0, 3.0)  # log10 of the values that are searched
@@ -68,7 +68,8 @@ def learn(
     if not has_folds:
         refuse_targets(goals.targets)
     has_folds = has_folds and (is_selecting or settings.calibrate or goals != Goals())
-    problem: Problem = LINEAR_MODELS[settings.model].problem(data, settings, jobs=jobs)
+    model: LinearModel = LINEAR_MODELS[settings.model]
+    problem = model.problem(data, settings, jobs=jobs)
     scores, start = None, None
     C = DEFAULT_C if isinstance(settings.C, str) else settings.C
     if has_folds and is_selecting:
@@ -78,7 +79,7 @@ def learn(
     if not solution.is_converged:
         what = f"{settings.model} did not converge: the solver stopped after its maximum of passes"
         warnings.warn(f"{what}; scale large values down, or use a smaller C", ConvergenceWarning, stacklevel=2)
-    smoothing = settings.ratio_smoothing if settings.model == "nbsvm" else 0.0
+    smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
     if not has_folds:
         return Learned(scorer, selection)
