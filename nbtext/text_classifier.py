@@ -76,6 +76,7 @@ class TextClassifier:
         Term-frequency scaling: "count", "binary", "relative" or "log"; inverse-document-frequency variant: "none",
         "plain", "plus-one" or "smooth"; norm to which each document is scaled: "none", "l1" or "l2".
     model : str
+        "auto" selects multinomial or complement, on counts or binary counts, by leave-one-out accuracy. Others:
         "multinomial", "bernoulli", "complement", "categorical", "gaussian", "logistic" or "nbsvm".
     smoothing : float, optional
         Additive smoothing of an event model; None selects it by leave-one-out.
@@ -153,7 +154,7 @@ class TextClassifier:
         tf: str = "count",
         idf: str = "none",
         norm: str = "none",
-        model: str = "multinomial",
+        model: str = "auto",
         smoothing: float | str | None = None,
         prior: str | Iterable[float] | None = None,
         class_weight: str | Mapping[Any, float] | Iterable[tuple[Any, float]] | None = None,
@@ -186,7 +187,7 @@ class TextClassifier:
     @classmethod
     def from_model(cls, model: TrainedModel) -> TextClassifier:
         """Return a classifier that predicts with a trained model."""
-        classifier = cls.from_settings(model.fitted.feature_settings, model.fitted.model_settings)
+        classifier = cls.from_settings(*model.fitted.requested_settings)
         return classifier._become(model)
 
     @classmethod
@@ -241,7 +242,7 @@ class TextClassifier:
     def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
         """Fit to all documents of a source, in `jobs` threads; the result does not depend on their number."""
         model = train_on_source(source, self.feature_settings, self.model_settings, jobs=jobs)
-        self.feature_settings = model.fitted.feature_settings
+        self.feature_settings, _ = model.fitted.requested_settings
         return self._become(model)
 
     def fit_matrix(self, matrix: Matrix) -> TextClassifier:
@@ -249,7 +250,7 @@ class TextClassifier:
         from nbtext.model.matrices import train_on_matrix
 
         model = train_on_matrix(matrix, self.model_settings)
-        self.feature_settings = model.fitted.feature_settings
+        self.feature_settings, _ = model.fitted.requested_settings
         return self._become(model)
 
     def fit_counts(self, counts: CorpusCounts, *, label_type: str = "str") -> TextClassifier:

@@ -27,7 +27,7 @@ from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
 from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics, log_prior
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.scorer import LinearScorer
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import SELECTABLE_MODELS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.errors import NbtextError, SettingsError
 from nbtext.features.document_counts import concatenate
@@ -44,8 +44,8 @@ Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
 KEYS = (
     "format", "version", "nbtext", "features", "given", "model", "labels", "label_type", "class_documents",
     "vocabulary", "statistics", "selected", "weighting", "scorer",
-    "hyperparameters", "calibration", "estimate", "approximate", "sample",
-    "unlabeled", "input",
+    "hyperparameters", "calibration", "estimate", "approximate", "is_model_selected", "is_binary_selected",
+    "sample", "unlabeled", "input",
 )  # fmt: skip
 
 
@@ -98,6 +98,8 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "calibration": asdict(fitted.calibration),
             "estimate": None if fitted.estimate is None else asdict(fitted.estimate),
             "approximate": fitted.approximate,
+            "is_model_selected": fitted.is_model_selected,
+            "is_binary_selected": fitted.is_binary_selected,
             "sample": write_sample(counts, model.fitted.model_settings.keep_sample),
             "unlabeled": write_unlabeled(fitted.unlabeled),
             "input": asdict(fitted.input),
@@ -253,8 +255,8 @@ def _read_fitted_model(
     return FittedModel(
         labels, features, model_settings, selected, None, weighting, scorer,
         _read_log_prior(record, model_settings, labels, unlabeled),
-        hyperparameters, calibration, estimate, unlabeled, approximate, label_type,
-        read_input(record),
+        hyperparameters, calibration, estimate, unlabeled, approximate,
+        *_read_event_model_selection(record, features, model_settings), label_type, read_input(record),
     )  # fmt: skip
 
 
@@ -269,6 +271,19 @@ def _read_log_prior(
         return log_prior(class_documents, model_settings.prior_of(labels, class_documents))
     except NbtextError as error:
         raise audit.invalid_value("class_documents", f"and the settings do not fit together: {error}") from error
+
+
+def _read_event_model_selection(
+    record: Record, features: FeatureSettings, model_settings: ModelSettings
+) -> tuple[bool, bool]:
+    """Return whether leave-one-out selected the event model, and binary counts."""
+    is_model = audit.read_value(record, "is_model_selected", bool)
+    if is_model and model_settings.model not in SELECTABLE_MODELS:
+        raise audit.invalid_value("is_model_selected", f"is true for a {model_settings.model} model")
+    is_binary = audit.read_value(record, "is_binary_selected", bool)
+    if is_binary and not (is_model and features.tf == "binary"):
+        raise audit.invalid_value("is_binary_selected", "is true without such a selection")
+    return is_model, is_binary
 
 
 def _read_weighting(record: Record, n_features: int) -> Weighting:

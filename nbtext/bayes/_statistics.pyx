@@ -193,3 +193,97 @@ def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothi
     if not is_part:
         raise ValueError("a document is not part of the corpus")
     return gains
+
+
+cdef inline double log_ratio(const Logarithms* logs, int64_t count, size_t a) noexcept nogil:
+    """Return log(1 + count / smoothing) for smoothing number a."""
+    if count < logs.n_rows:
+        return logs.table[count * logs.n_smoothings + a]
+    return log(count + logs.smoothings[a]) - logs.log_smoothings[a]
+
+
+cdef bint add_complements(
+    const Counted* corpus, const int64_t* occurrences, const int64_t* everywhere, int64_t n_features,
+    const int32_t* features, const int32_t* counts, size_t length, int32_t own, int64_t copies, int64_t others,
+    const Logarithms* logs, double* rest_logs, double* base, double* changes
+) noexcept nogil:
+    """Add the sums of a document over the complement of each class, without the document; False if it is not counted.
+
+    base       is of the classes that have none of the features; changes are the differences of the other classes
+    rest_logs  memory for a logarithm for each smoothing
+    """
+    cdef size_t i, a
+    cdef int64_t entry, rest, left
+    cdef double* change
+    for i in range(length):
+        if i + 2 * AHEAD < length and 0 <= features[i + 2 * AHEAD] < n_features and 0 <= features[i + AHEAD] < n_features:
+            nb_prefetch(&corpus.starts[features[i + 2 * AHEAD]])
+            nb_prefetch(corpus.classes + corpus.starts[features[i + AHEAD]])
+            nb_prefetch(occurrences + corpus.starts[features[i + AHEAD]])
+        if not 0 <= features[i] < n_features:
+            return False
+        rest = everywhere[features[i]] - copies * counts[i]
+        if rest < 0:
+            return False
+        for a in range(logs.n_smoothings):
+            rest_logs[a] = log_ratio(logs, rest, a)
+            base[a] += counts[i] * rest_logs[a]
+        for entry in range(corpus.starts[features[i]], corpus.starts[features[i] + 1]):
+            if corpus.classes[entry] == own:
+                left = everywhere[features[i]] - occurrences[entry] - others * counts[i]
+                if left < 0:
+                    return False
+            else:  # below 0 if the class has copies too; then its score is taken from a row of its own
+                left = max(0, rest - occurrences[entry])
+            change = changes + corpus.classes[entry] * logs.n_smoothings
+            for a in range(logs.n_smoothings):
+                change[a] += counts[i] * (log_ratio(logs, left, a) - rest_logs[a])
+    return True
+
+
+def left_out_complements(rows, row_classes, copies, corpus, everywhere, n_classes, logarithms):
+    """Return the sum of counts * log(1 + t / smoothing) of each document over the complement of each class.
+
+    rows        (indptr, indices, counts), int32 counts: documents of the corpus
+    copies      (n_documents,) int64, of the document in its class, and in all classes
+    corpus      (indptr, classes, documents, occurrences), int64 occurrences
+    everywhere  (n_features,) int64, the occurrences of each feature in all classes
+    logarithms  smoothings, their logarithms, and the table (n, n_smoothings) of log(1 + t / smoothing), t = 0 ... n - 1
+    returns     (n_documents, n_classes, n_smoothings); t is the occurrences of a feature in all other classes, without
+                the copies of the document in them
+    raises      ValueError: a document is not part of the corpus
+    """
+    cdef Entries entries = Entries(*corpus)
+    cdef const int64_t[::1] starts = rows[0], of_class = copies[0], of_all = copies[1], totals = everywhere
+    cdef const int32_t[::1] features = rows[1], counts = rows[2], own = row_classes
+    cdef const double[::1] alphas = logarithms[0], log_alphas = logarithms[1]
+    cdef const double[:, ::1] table = logarithms[2]
+    cdef int64_t n_features = len(corpus[0]) - 1
+    cdef Py_ssize_t row, n_rows = len(row_classes), n_smoothings = len(alphas)
+    cdef bint is_part = True
+    cdef Logarithms logs
+    if len(rows[0]) != n_rows + 1 or not is_indptr(starts, len(features)) or len(counts) != len(features):
+        raise ValueError("the arrays of the rows do not fit each other")
+    if not len(of_class) == len(of_all) == n_rows or len(everywhere) != n_features:
+        raise ValueError("there must be copies for each document, and occurrences of each feature")
+    if not 0 < n_smoothings == len(log_alphas) == table.shape[1] or len(table) == 0:
+        raise ValueError("the table must have a column of logarithms for each smoothing")
+    if corpus[3].dtype != np.int64 or len(corpus[1]) and not 0 <= corpus[1].min() <= corpus[1].max() < n_classes:
+        raise ValueError("the occurrences must be int64, and the classes below n_classes")
+    logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
+    sums, base = np.zeros((n_rows, n_classes, n_smoothings)), np.zeros((n_rows, 1, n_smoothings))
+    memory = np.zeros(n_smoothings)
+    cdef double[:, :, ::1] to_sums = sums, to_base = base
+    cdef double[::1] to_memory = memory
+    if len(features) and n_classes:
+        with nogil:
+            for row in range(n_rows):
+                is_part &= add_complements(
+                    &entries.counted, entries.whole, &totals[0], n_features, &features[0] + starts[row],
+                    &counts[0] + starts[row], starts[row + 1] - starts[row], own[row], of_all[row],
+                    of_all[row] - of_class[row], &logs, &to_memory[0], &to_base[row, 0, 0], &to_sums[row, 0, 0]
+                )
+    if not is_part:
+        raise ValueError("a document is not part of the corpus")
+    sums += base
+    return sums

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,14 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes import plain
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_model import EventModel, LeftOut, SklearnClass
-from nbtext.bayes.scorer import CLIP, Csr, Floats, LinearScorer
-from nbtext.features.document_counts import DocumentCounts
+from nbtext.bayes.scorer import CLIP, Floats, LinearScorer
+from nbtext.features.kernel import choose_version
 
+left_out_complements = choose_version(plain.left_out_complements, "nbtext.bayes._statistics")
+
+TABLE_SIZE = 1 << 16  # counts whose logarithms are in a table
 BLOCK = 1 << 20  # pairs of a document's feature and a class that are scored together, so that memory is bounded
-# rows of documents, the statistics of their features, the remaining count of each feature, and the documents' entries
-Sum = tuple[slice, ClassStatistics, Floats, Csr]
 NEGLIGIBLE = 1e-6  # of the sum of V weights, which is at least V log V
 
 
@@ -90,43 +91,28 @@ def leave_out(
 def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
     """Return leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
 
-    Only the logarithms are computed for each smoothing. Most words occur once in a document, so one logarithm for each
-    class and feature is enough for all documents.
+    A score is L · log(T + αV) − Σ_j c_j · log(t_j + α) = L · log((T + αV) / α) − Σ_j c_j · log(1 + t_j / α), with the
+    occurrences t_j and the tokens T of all other classes.
     """
     documents, copies = left_out.documents, left_out.all_copies
+    alphas = np.array(smoothings, dtype=np.float64)
     everywhere = statistics.feature_sums(statistics.occurrences)
-    is_single = documents.counts * copies[documents.entry_documents] == 1
-    sums = [_prepare_singles(statistics, everywhere, documents.filter_entries(is_single))]
-    rest, start = replace(left_out, documents=documents.filter_entries(~is_single)), 0
-    for part in _split(rest, np.diff(statistics.indptr)) if not is_single.all() else []:
-        columns, features, gone = _distinct_pairs(part)
-        rows = part.documents.indptr, columns, part.documents.counts
-        sums.append((slice(start, start + len(part)), statistics.restrict(features), everywhere[features] - gone, rows))
-        start += len(part)
-    others = copies - left_out.copies
-    own = everywhere[documents.indices] - statistics.occurrences[statistics.locate(documents)]
-    own -= others[documents.entry_documents] * documents.counts
-    results = np.empty((len(smoothings), len(left_out), statistics.n_classes))
-    for result, smoothing in zip(results, smoothings, strict=True):
-        totals = _complement_totals(statistics, smoothing)
-        result[:] = documents.totals[:, None] * np.log(
-            np.maximum(totals[None, :] - (copies * documents.totals)[:, None], CLIP)
-        )
-        for which, met, remaining, rows in sums:
-            result[which] -= _score(met, *_log_counts(met, remaining, smoothing), *rows)
-        own_totals = np.log(np.maximum(totals[documents.classes] - others * documents.totals, CLIP))
-        own_logs = documents.sum_entries(documents.counts * _log_count(own, smoothing))
-        result[left_out.own] = documents.totals * own_totals - own_logs
-    return results
-
-
-def _prepare_singles(statistics: ClassStatistics, everywhere: Floats, documents: DocumentCounts) -> Sum:
-    """Return the sum over entries that lose a count of 1."""
-    is_met = np.zeros(statistics.n_features, dtype=bool)
-    is_met[documents.indices] = True
-    columns = (np.cumsum(is_met, dtype=np.int32) - np.int32(1))[documents.indices]
-    rows = documents.indptr, columns, documents.counts
-    return slice(None), statistics.restrict(np.flatnonzero(is_met)), everywhere[is_met] - 1, rows
+    counts = np.arange(min(TABLE_SIZE, int(everywhere.max(initial=0)) + 1), dtype=np.float64)
+    sums = left_out_complements(
+        (documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)),
+        documents.classes,
+        (left_out.copies, copies),
+        statistics.entries,
+        everywhere,
+        statistics.n_classes,
+        (alphas, np.log(alphas), np.log(counts[:, None] + alphas) - np.log(alphas)),
+    )
+    tokens = statistics.class_occurrences
+    totals = (tokens.sum() - tokens)[None, :] - (copies * documents.totals)[:, None]
+    totals[left_out.own] += left_out.copies * documents.totals
+    totals = np.maximum(totals, 0).astype(np.float64)
+    base = documents.totals[:, None, None] * np.log(totals[:, :, None] / alphas + statistics.n_features)
+    return np.asarray(np.moveaxis(base - sums, 2, 0))
 
 
 def _score_own(

@@ -44,7 +44,7 @@ def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: s
     metric         `accuracy`, `macro_f1` or `log_loss`
     """
     if metric == "log_loss":
-        offsets = _fit_prior_adjustment(log_posterior, classes)
+        offsets = _fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
         own = np.arange(len(classes)), classes
         return Optimized(
             offsets, *(-float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets)))
@@ -133,7 +133,20 @@ def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) ->
     return float((2 * right / np.maximum(1, whole)).mean())
 
 
-def _fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any]) -> Floats:
+def adjust_prior(log_posterior: Floats, classes: NDArray[Any]) -> Floats | None:
+    """Return the offsets that minimize log-loss; None if those of one half do not decrease that of the other half."""
+    if len(classes) < 2:
+        return None
+    halves = np.split(np.arange(len(classes)), [len(classes) // 2])
+    gain, offsets = 0.0, np.zeros(log_posterior.shape[1])
+    for fitted, judged in (halves, halves[::-1]):
+        offsets = _fit_prior_adjustment(log_posterior[fitted], classes[fitted], start=offsets)
+        own = np.arange(len(judged)), classes[judged]
+        gain += float((normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own].sum())
+    return _fit_prior_adjustment(log_posterior, classes, start=offsets) if gain > 0 else None
+
+
+def _fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any], *, start: Floats) -> Floats:
     """Return the offsets that minimize log-loss with a weak prior.
 
     The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its product with a
@@ -158,5 +171,5 @@ def _fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any]) -> Float
             scale=diagonal - np.einsum("ij,ij->j", probabilities, probabilities),
         )
 
-    offsets = minimize(evaluate, np.zeros(n_classes), solve=solve)
+    offsets = minimize(evaluate, start, solve=solve)
     return np.asarray(offsets - offsets.mean())

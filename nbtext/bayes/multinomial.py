@@ -81,7 +81,8 @@ def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothin
 
 def weigh_unseen(statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats:
     """Return the weight of a feature that no remaining document has, shape (n, n_classes)."""
-    totals = np.tile(statistics.class_occurrences + smoothing * statistics.n_features, (len(left_out), 1))
+    smoothed = statistics.class_occurrences.astype(np.float64) + smoothing * statistics.n_features
+    totals = np.tile(smoothed, (len(left_out), 1))
     totals[left_out.own] -= left_out.copies * left_out.documents.totals
     return log_share(np.zeros(1), totals, smoothing)
 

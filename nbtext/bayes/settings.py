@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ AUTO = "auto"
 OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record names them
     "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",
 )  # fmt: skip
+SELECTABLE_MODELS = ("multinomial", "complement")  # by the model `auto`
 MOST_VALUES = 1000  # of a feature, 0 included
 MOST_KEPT = 2**62  # documents of a retained sample
 SMALLEST, LARGEST = 1e-100, 1e100  # of smoothing and priors, so that their ratios and sums are finite
@@ -60,7 +61,7 @@ class ModelSettings(LinearSettings):
     confidence                 the confidence in each of these targets
     """
 
-    model: str = field(default="multinomial", metadata={"choices": (*EVENT_MODELS, *LINEAR_MODELS)})
+    model: str = field(default=AUTO, metadata={"choices": (AUTO, *EVENT_MODELS, *LINEAR_MODELS)})
     smoothing: float | None = None
     prior: str | tuple[float, ...] | None = None
     class_weight: str | tuple[tuple[str, float], ...] | None = None  # no option: --prior sets the priors
@@ -76,9 +77,9 @@ class ModelSettings(LinearSettings):
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)
         defaults = {each.name: each.default for each in fields(self)}
-        models: Mapping[str, Any] = LINEAR_MODELS if self.is_linear else EVENT_MODELS
+        options = LINEAR_MODELS[self.model].options if self.is_linear else self._record.options
         for name in OF_SOME_MODELS:
-            if getattr(self, name) != defaults[name] and name not in models[self.model].options:
+            if getattr(self, name) != defaults[name] and name not in options:
                 raise SettingsError(f"{self.model} does not use this option", where=name, hint="leave it out")
         if self.smoothing is not None:
             is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
@@ -138,7 +139,7 @@ class ModelSettings(LinearSettings):
 
     @property
     def _record(self) -> EventModel:
-        return EVENT_MODELS[self.model]
+        return EVENT_MODELS["multinomial" if self.model == AUTO else self.model]
 
     @property
     def event_model(self) -> EventModel:

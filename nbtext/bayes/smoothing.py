@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.calibration import Calibration, TemperatureScaling, fit_scaled_temperature, fit_temperature
-from nbtext.bayes.decision_offsets import fit_decision_offsets
+from nbtext.bayes.decision_offsets import adjust_prior, fit_decision_offsets
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Proportion, count_confusions
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import threshold, typical
@@ -27,6 +28,11 @@ DECADES = (-2, 1)
 REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each is taken around the best value of the step before
 MOST_SCORES = 1 << 24  # documents times labels: with more than 512 labels, leave-one-out scores fewer documents
 NO_GOALS = Goals()
+RACE_SIZE = 512  # documents that all event models are compared on
+COMPARISON_SIZE = 2048  # documents that those are compared on which are not clearly less accurate
+SIGNIFICANT = 2.0  # standard deviations of a difference
+COMPARED = (10**-1.5, 10**-0.5, 10**0.5)  # smoothings that they are compared with
+CALIBRATION_SIZE = 4096  # documents that the selected one is calibrated with
 SEARCH_SIZE = 1024  # documents that the search scores; more of them hardly move the minimum of the log-loss
 
 
@@ -67,6 +73,9 @@ def judge(
     calibration = selection.calibration
     optimized: tuple[float, float] | None = None
     proportions: tuple[Proportion, ...] = ()
+    if goals.adjusts_prior:
+        adjustment = adjust_prior(calibration.log_posterior(scores, lengths), classes)
+        calibration = replace(calibration, prior_adjustment=adjustment)
     if goals.optimize is not None:
         offsets, before, after = fit_decision_offsets(
             calibration.log_posterior(scores, lengths), classes, goals.optimize
@@ -112,21 +121,82 @@ def add_likelihoods(selection: Selection, scores: Floats, lengths: NDArray[Any])
     return selection._replace(calibration=calibration)
 
 
+def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None) -> int:
+    """Return the index of the event model with the highest leave-one-out accuracy; ties are broken by log-loss.
+
+    The estimates are exact. The first documents tell the best smoothing of each event model in COMPARED, and which
+    event models are significantly less accurate than the best one. The others are compared on more documents.
+
+    Parameters
+    ----------
+    corpora : the same documents, weighted for each event model
+    smoothing : the only smoothing to use; None: it is selected later
+
+    Returns
+    -------
+    The first index if no document can be left out.
+    """
+    if len(corpora) == 1:
+        return 0
+    most = max(1, MOST_SCORES // max(1, corpora[0].statistics.n_classes))
+    size = min(COMPARISON_SIZE, most)
+    judged = [corpus.complete().first(size).drop_single_documents() for corpus in corpora]
+    if any(len(corpus.documents) == 0 for corpus in judged):
+        return 0
+    smoothings = COMPARED if smoothing is None else (smoothing,)
+    raced = [corpus.first(RACE_SIZE) for corpus in judged]
+    found = [max(_answer(corpus, smoothings), key=lambda each: each[0].sum()) for corpus in raced]
+    left = _remaining([is_correct for is_correct, _ in found])
+    if len(left) > 1 and len(raced[0].documents) < len(judged[0].documents):
+        found = [_answer(judged[i], found[i][1:])[0] if i in left else found[i] for i in range(len(corpora))]
+    most_correct = max(int(found[i][0].sum()) for i in left)
+    left = [i for i in left if int(found[i][0].sum()) == most_correct]
+    return left[0] if len(left) == 1 else min(left, key=lambda i: _lowest_loss(judged[i], smoothing))
+
+
+def _answer(corpus: LeaveOneOut, smoothings: Sequence[float]) -> list[tuple[NDArray[np.bool_], float]]:
+    """Return for each smoothing which documents are predicted correctly if they are left out, and the smoothing."""
+    classes = corpus.documents.classes
+    scored = zip(corpus.scores(*smoothings), smoothings, strict=True)
+    return [(corpus.ignore_hapaxes(scores, each).argmax(axis=1) == classes, each) for scores, each in scored]
+
+
+def _remaining(found: Sequence[NDArray[np.bool_]]) -> list[int]:
+    """Return the indices of the event models that are not significantly less accurate than the best one.
+
+    Source: McNemar's test; Dietterich, Approximate Statistical Tests for Comparing Supervised Classification Learning
+    Algorithms, 1998, section 3.1.
+    """
+    best = max(found, key=lambda is_correct: int(is_correct.sum()))
+    behind = [(int((best & ~each).sum()), int((each & ~best).sum())) for each in found]
+    return [i for i, (lost, won) in enumerate(behind) if lost - won <= SIGNIFICANT * (lost + won) ** 0.5]
+
+
+def _lowest_loss(corpus: LeaveOneOut, smoothing: float | None) -> float:
+    """Return the calibrated log-loss with a smoothing; None: the lowest one."""
+    if smoothing is None:
+        smoothing, _ = _search(corpus)
+    (scores,) = corpus.scores(smoothing)
+    return _score_smoothing(corpus, scores, smoothing, None)[0]
+
+
 def select_smoothing(
     corpus: LeaveOneOut,
     smoothing: float | None,
     *,
     calibrate: bool,
     goals: Goals = NO_GOALS,
+    size: int | None = None,
 ) -> Selection:
     """Return the smoothing with the least calibrated log-loss (or the given one), its calibration and estimate.
 
     Without calibration, log-loss depends more on overconfidence than on the order of the labels, and would select too
-    much smoothing.
+    much smoothing. About `size` documents are used at most.
     """
     smoothing = corpus.model.smoothing if smoothing is None else smoothing
     n_classes = corpus.statistics.n_classes
-    corpus = corpus.complete().first(max(1, MOST_SCORES // max(1, n_classes)))
+    most = max(1, MOST_SCORES // max(1, n_classes))
+    corpus = corpus.complete().first(most if size is None else min(most, size))
     judged = corpus.drop_single_documents()
     if len(judged.documents) == 0 or n_classes < 2:
         refuse_targets(goals.targets)

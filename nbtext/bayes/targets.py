@@ -50,10 +50,12 @@ class Goals:
 
     optimize  the metric that decision offsets optimize, or a prior adjustment if it is `log_loss`; None: no metric
     targets   the least recall and precision of labels: those of recall first
+    adjusts_prior  whether the calibration has a prior adjustment, whatever decisions optimize
     """
 
     optimize: str | None = None
     targets: tuple[Target, ...] = ()
+    adjusts_prior: bool = False
 
 
 def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:

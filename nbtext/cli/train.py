@@ -29,7 +29,7 @@ from nbtext.cli.training_options import (
 )
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import SettingsError
-from nbtext.evaluation.settings import SEARCHES
+from nbtext.evaluation.settings import BEST
 
 if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings
@@ -79,8 +79,8 @@ def train(
     """
     with model_output(output) as target:
         job = _Training(sources, input_settings, features, model_settings, run)
-        if model_settings.given.get("model") not in SEARCHES:
-            refuse(SEARCH_STAGE, because="this option needs --model auto or --model best")
+        if model_settings.given.get("model") != BEST:
+            refuse(SEARCH_STAGE, because="this option needs --model best")
         if _learns_unlabeled(semi_supervised, unlabeled):
             trained = job.learn_unlabeled(unlabeled, semi_supervised, cluster)
         elif is_model_alone(sources, input_settings):
@@ -120,7 +120,7 @@ class _Training:
         """Fit a model to documents or a matrix."""
         from nbtext.model.fitting import train_on_source
 
-        if self._model in SEARCHES:
+        if self._model == BEST:
             features, model_settings = self._search(searching)
         else:
             features, model_settings = self.features.settings(), self.model_settings.settings()
@@ -145,7 +145,7 @@ class _Training:
 
         because = "SOURCE is a model, whose features are already extracted"
         refuse(FEATURE_STAGE, LABELED_INPUT_STAGE, CLUSTER_STAGE, because=because)
-        if self._model in SEARCHES:
+        if self._model == BEST:
             hint = "name a model, or train on the documents"
             raise SettingsError(
                 "a model search needs documents, but SOURCE contains only counts", where="--model", hint=hint
@@ -184,7 +184,7 @@ class _Training:
 
     def _check_unlabeled(self, unlabeled: tuple[str, ...], cluster: ClusterSettings) -> None:
         where = "--unlabeled"
-        if self._model in SEARCHES:
+        if self._model == BEST:
             raise SettingsError("a model search cannot use unlabeled documents", where=where, hint="name a --model")
         if cluster.cluster is not None:
             raise SettingsError("a cluster cannot use unlabeled documents", where=where, hint="leave out --cluster")
@@ -217,7 +217,7 @@ class _Training:
             self.features.settings(),
             self.model_settings.settings(model=ModelSettings().model),
             given={*self.features.given, *self.model_settings.given},
-            with_linear=self._model == "best",
+            with_linear=True,
         )
         stop = monotonic() + searching.budget
         found = search_settings(candidates, count, has_time=lambda: monotonic() < stop, jobs=self.run.jobs)

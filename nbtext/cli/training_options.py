@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
-from nbtext.bayes.settings import LOSSES, METRICS, ModelSettings
+from nbtext.bayes.settings import AUTO, LOSSES, METRICS, ModelSettings
 from nbtext.cli import completion
 from nbtext.cli.command import Option, Stage, refuse, stage
 from nbtext.cli.files import FileType
 from nbtext.cli.options import CLUSTER_STAGE, LABEL_SHARE, LABELED_INPUT_STAGE, Parsed, parse_names, parse_time
-from nbtext.evaluation.settings import SEARCHES, CurveSettings, FoldSettings, SearchSettings, models_to_compare
+from nbtext.evaluation.settings import BEST, CurveSettings, FoldSettings, SearchSettings, models_to_compare
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import UnlabeledSettings
@@ -131,7 +131,7 @@ FEATURE_STAGE = stage(
 
 MODEL_STAGE = stage(
     "model_settings", ModelSettings, "Model",
-    Option("--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
+    Option("--model", type=click.Choice([AUTO, *EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
     Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
            help="Naive Bayes: additive smoothing, the pseudo-count of each feature in each class. `auto` selects it "
            "by leave-one-out; 0 is not a smoothing. gaussian: this proportion of the largest variance is added to all "
@@ -170,14 +170,14 @@ MODEL_STAGE = stage(
 SEARCH_STAGE = stage(
     "searching", SearchSettings, "Model",
     Option("--budget", type=Parsed("TIME", parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
-           help="--model auto, best: time after which the search starts no further candidate, such as 5m."),
+           help="--model best: time after which the search starts no further candidate, such as 5m."),
 )  # fmt: skip
 
 SEARCHED_MODEL = Option(
-    "--model", type=click.Choice([*EVENT_MODELS, *LINEAR_MODELS, *SEARCHES]), metavar="NAME", title="Model",
+    "--model", type=click.Choice([AUTO, *EVENT_MODELS, *LINEAR_MODELS, BEST]), metavar="NAME", title="Model",
     default_help=ModelSettings().model,
-    help="Model to train. `auto` selects the most accurate counting model with its weighting and n-grams, `best` the "
-    "most accurate of all models.",
+    help="Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "
+    "leave-one-out accuracy. `best` also tries other weightings, n-grams and the linear models.",
 )  # fmt: skip
 
 SEARCHED_MODEL_STAGE = Stage(MODEL_STAGE.name, ModelSettings, (SEARCHED_MODEL, *MODEL_STAGE.options[1:]))

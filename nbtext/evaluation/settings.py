@@ -9,7 +9,7 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError
 
 TIME_STEPS = 10  # of a time-series split, if --folds does not say
-SEARCHES = ("auto", "best")  # values of --model that search: among Naive Bayes models; among linear models too
+BEST = "best"  # the value of --model that searches settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

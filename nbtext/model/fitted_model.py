@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.calibration import Calibration
 from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Unlabeled
 from nbtext.bayes.scorer import Floats, LinearScorer
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
 from nbtext.errors import SettingsError
 from nbtext.features.document_counts import DocumentCounts
@@ -68,6 +68,10 @@ class FittedModel:
         How the model was trained on unlabeled documents; None: it was not.
     approximate
         Names of the parts that were fitted before the documents of the model changed.
+    is_model_selected : bool
+        Whether leave-one-out selected the event model (`--model auto`); then `model_settings` name what it selected.
+    is_binary_selected : bool
+        Whether leave-one-out selected binary counts too, as the tf of `feature_settings`.
     label_type : {"str", "int", "float", "bool"}
         The type of the labels when they were given.
     input : ModelInput
@@ -87,8 +91,18 @@ class FittedModel:
     estimate: LeaveOneOutEstimate | None
     unlabeled: Unlabeled | None = None
     approximate: tuple[str, ...] = ()
+    is_model_selected: bool = False
+    is_binary_selected: bool = False
     label_type: str = "str"
     input: ModelInput = UNKNOWN_INPUT
+
+    @property
+    def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:
+        """The settings as they were given: with `auto` if leave-one-out selected the event model."""
+        features, model_settings = self.feature_settings, self.model_settings
+        if self.is_binary_selected:
+            features = replace(features, tf="count")
+        return features, replace(model_settings, model=AUTO) if self.is_model_selected else model_settings
 
     @property
     def label_values(self) -> list[str | int | float]:
@@ -141,3 +155,30 @@ class TrainedModel:
 def make_trained_model(fitted: FittedModel, counts: CorpusCounts) -> TrainedModel:
     """Return a model whose counts are in memory."""
     return TrainedModel(fitted, lambda: counts)
+
+
+def parts_fitted_to_documents(model: FittedModel) -> tuple[str, ...]:
+    """Return the names of the parts of a model that are fitted to leave-one-out scores."""
+    settings = model.model_settings
+    selected = ("model",) if model.is_model_selected else ()
+    smoothing = ("smoothing",) if settings.smoothing is None else ()
+    calibration = ("calibration",) if settings.calibrate else ()
+    offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
+    return (*selected, *smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
+
+
+def transfer_calibration(earlier: FittedModel, labels: tuple[str, ...]) -> Calibration:
+    """Return the calibration of an earlier model for other labels; a new label gets offsets of 0."""
+    places = {label: k for k, label in enumerate(earlier.labels)}
+
+    def align(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        if values is None:
+            return None
+        return np.array([values[places[label]] if label in places else 0.0 for label in labels])
+
+    calibration = earlier.calibration
+    return replace(
+        calibration,
+        prior_adjustment=align(calibration.prior_adjustment),
+        decision_offsets=align(calibration.decision_offsets),
+    )

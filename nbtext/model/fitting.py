@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
-from nbtext.bayes.settings import ModelSettings
-from nbtext.bayes.smoothing import Selection, select_smoothing
-from nbtext.bayes.targets import find_goals
+from nbtext.bayes.settings import AUTO, SELECTABLE_MODELS, ModelSettings
+from nbtext.bayes.smoothing import CALIBRATION_SIZE, Selection, compare_event_models, select_smoothing
+from nbtext.bayes.targets import Goals, find_goals
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.selection import is_selective, select_columns
@@ -107,12 +107,14 @@ def fit_model(
     jobs: int = 1,
     selection: Selection | None = None,
     is_new: NDArray[np.bool_] | None = None,
+    is_model_selected: bool = False,
 ) -> FittedModel:
     """Fit a model to counts.
 
     jobs       number of threads, for discriminative models
     selection  the smoothing and calibration; None: they are selected
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
+    is_model_selected  whether the settings name an event model that was selected earlier; it is calibrated like one
     raises     ModelError: there is no document, or no feature is left; SettingsError: the settings do not fit the model
     """
     if counts.statistics.n_documents == 0:
@@ -121,6 +123,11 @@ def fit_model(
     statistics, sample = counts.statistics, counts.sample
     has_vocabulary = counts.vocabulary is not None and counts.weighting is None and features.vocabulary is None
     n_hapax = count_hapaxes(statistics, sample, is_new) if has_vocabulary else None
+    is_binary_selected = False
+    if model_settings.model == AUTO:
+        is_model_selected, tf = True, features.tf
+        features, model_settings = _select_event_model(counts, n_hapax, features, model_settings, jobs)
+        is_binary_selected = features.tf != tf
     if model_settings.is_linear:
         lengths = sample.lengths if n_hapax is None else sample.lengths - n_hapax
         return _fit_linear_model(counts, columns, features, model_settings, lengths=lengths, jobs=jobs)
@@ -135,16 +142,60 @@ def fit_model(
     prior = model_settings.prior_of(counts.labels, statistics.class_documents)
     if selection is None:
         left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
-        goals = find_goals(model_settings, counts.labels)
         selection = select_smoothing(
-            left_out, model_settings.smoothing, calibrate=model_settings.calibrate, goals=goals
+            left_out,
+            model_settings.smoothing,
+            calibrate=model_settings.calibrate,
+            goals=_find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected),
+            size=CALIBRATION_SIZE if is_model_selected else None,
         )
     scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
         counts.labels, features, model_settings, counts.vocabulary, columns,
         weighting, scorer.with_prior(log_priors), log_priors, *selection,
+        is_model_selected=is_model_selected, is_binary_selected=is_binary_selected,
     )  # fmt: skip
+
+
+def _find_goals(model_settings: ModelSettings, labels: tuple[str, ...], *, adjusts_prior: bool) -> Goals:
+    """Return the goals of some settings. A prior that is given, or that --optimize adjusts, is not adjusted again."""
+    goals, has_prior = find_goals(model_settings, labels), model_settings.prior is not None
+    adjusts_prior &= model_settings.calibrate and not has_prior and model_settings.class_weight is None
+    return replace(goals, adjusts_prior=adjusts_prior and goals.optimize != "log_loss")
+
+
+def _select_event_model(
+    counts: CorpusCounts,
+    n_hapax: NDArray[np.float64] | None,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    jobs: int,
+) -> tuple[FeatureSettings, ModelSettings]:
+    """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy (ties: log-loss).
+
+    All candidates are fitted to the same statistics, so the text is read once. With two labels, complement Naive Bayes
+    is the multinomial model with another prior. Binary counts are tried if the settings ask for plain counts.
+
+    Returns
+    -------
+    The settings of the best candidate. If no document can be left out, it is the multinomial model.
+    """
+    statistics = counts.statistics
+    names = SELECTABLE_MODELS[:1] if statistics.n_classes < 3 else SELECTABLE_MODELS
+    has_binary = features.is_counting and features.tf == "count" and counts.weighting is None
+    tfs = (features.tf, "binary") if has_binary and statistics.knows_documents else (features.tf,)
+    candidates = [(replace(features, tf=tf), replace(model_settings, model=name)) for tf in tfs for name in names]
+    corpora = []
+    for tf_features, settings in candidates:
+        weighting = _weighting(counts, tf_features, settings.event_model)
+        _check_signs(settings.event_model, settings, weighting)
+        weighted = statistics, counts.sample
+        if weighting is not counts.weighting:
+            weighted = weight_counts(*weighted, weighting)
+        prior = settings.prior_of(counts.labels, statistics.class_documents)
+        corpora.append(LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs))
+    return candidates[compare_event_models(corpora, model_settings.smoothing)]
 
 
 def _fit_linear_model(

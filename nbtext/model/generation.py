@@ -39,7 +39,7 @@ def generate_documents(
     """
     fitted = model.fitted
     name, features, weighting = fitted.model_settings.model, fitted.feature_settings, fitted.weighting
-    hint = "train a multinomial, bernoulli or categorical model of word counts"
+    hint = "train with --model multinomial, bernoulli or categorical, on word counts"
     event_model = None if fitted.model_settings.is_linear else fitted.model_settings.event_model
     if event_model is None or event_model.generate is None:
         raise ModelError(f"a {name} model cannot generate documents", hint=hint)

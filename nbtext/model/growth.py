@@ -13,18 +13,25 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
+from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
-from nbtext.model.fitted_model import FittedModel, TrainedModel, are_labels_of, make_trained_model
+from nbtext.model.fitted_model import (
+    FittedModel,
+    TrainedModel,
+    are_labels_of,
+    make_trained_model,
+    parts_fitted_to_documents,
+    transfer_calibration,
+)
 from nbtext.model.fitting import fit_model, needs_all_documents, sample_size
 from nbtext.model.source_counting import OnBatch, check_fields, count_source
 
@@ -168,8 +175,9 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
     judged = replace(model.counts, sample=_align_sample(counts, model.counts))
     is_new = ~model.counts.statistics.may_contain(judged.sample) | model.counts.statistics.is_decayed
-    fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new)
-    return make_trained_model(_keep_input(fitted, model.fitted), model.counts)
+    is_selected = model.fitted.is_model_selected
+    fitted = fit_model(judged, features, settings, jobs=jobs, is_new=is_new, is_model_selected=is_selected)
+    return make_trained_model(_keep_choice(_keep_input(fitted, model.fitted), model.fitted), model.counts)
 
 
 def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> TrainedModel:
@@ -192,7 +200,12 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     """
     is_semi_supervised = model.fitted.unlabeled is not None
     counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
-    features, before = model.fitted.feature_settings, model.fitted.model_settings
+    before, retains_choice = model.fitted.model_settings, not len(counts.sample) and "model" not in changes
+    features, requested = model.fitted.requested_settings
+    if retains_choice:
+        features = model.fitted.feature_settings
+    elif "model" not in changes:
+        before = requested
     settings = replace(_applicable_settings(before, str(changes.get("model", before.model))), **changes)
     if needs_all_documents(features, settings) and not counts.has_all_documents:
         hint = "train it on the texts"
@@ -202,10 +215,14 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         )
     if len(counts.sample):
         return make_trained_model(_keep_input(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
-    selection = _transfer_selection(model.fitted, counts.labels)
+    if settings.model == AUTO:
+        hint = "name a model, or train on the texts"
+        raise ModelError("the model retains no documents to select an event model by", where="--model", hint=hint)
+    selection = Selection(model.fitted.hyperparameters, transfer_calibration(model.fitted, counts.labels))
     earlier = selection.hyperparameters.smoothing
     smoothing = settings.smoothing if settings.smoothing is not None else earlier
-    is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None) and not is_semi_supervised
+    is_alike = replace(settings, smoothing=None) == replace(before, smoothing=None)
+    is_alike = is_alike and features == model.fitted.feature_settings and not is_semi_supervised
     if not is_alike or smoothing != earlier:
         if settings.optimize is not None or settings.has_targets:
             hint = "train with --keep-sample, or on the texts"
@@ -214,7 +231,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         has_smoothing = _share_smoothing(before.model, settings.model) or settings.smoothing is not None
         selection = Selection(Hyperparameters(smoothing if has_smoothing else LAPLACE))
     fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
-    fitted = replace(fitted, approximate=_parts_fitted_to_documents(settings))
+    fitted = _keep_choice(fitted, model.fitted) if retains_choice else fitted
+    fitted = replace(fitted, approximate=parts_fitted_to_documents(fitted))
     return make_trained_model(_keep_input(fitted, model.fitted), counts)
 
 
@@ -237,7 +255,7 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
 
 def _share_smoothing(*names: str) -> bool:
     """Return whether smoothing and prior have the same meaning in these models."""
-    return all(name in EVENT_MODELS and EVENT_MODELS[name].has_pseudo_counts for name in names)
+    return all(name == AUTO or (name in EVENT_MODELS and EVENT_MODELS[name].has_pseudo_counts) for name in names)
 
 
 def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
@@ -290,8 +308,10 @@ def check_growth(model: TrainedModel) -> None:
 
 def check_settings(one: TrainedModel, other: TrainedModel) -> None:
     """Raise ModelError, which names the setting, unless both models have the same settings."""
-    for name in ("feature_settings", "model_settings"):
-        mine, theirs = getattr(one.fitted, name), getattr(other.fitted, name)
+    pairs: Sequence[tuple[FeatureSettings | ModelSettings, FeatureSettings | ModelSettings]] = tuple(
+        zip(one.fitted.requested_settings, other.fitted.requested_settings, strict=True)
+    )
+    for mine, theirs in pairs:
         for field in fields(mine):
             values = getattr(mine, field.name), getattr(theirs, field.name)
             if values[0] == values[1] and type(values[0]) is type(values[1]):
@@ -308,11 +328,15 @@ def _format_setting(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _size(model: TrainedModel) -> tuple[float, ...]:
-    """Return the sort key of the model whose smoothing a merged model keeps: most documents, then the largest."""
+def _size(model: TrainedModel) -> tuple[float | str, ...]:
+    """Return the sort key of the model whose choices a merged model keeps: most documents, then the largest smoothing.
+
+    The rest makes the key independent of the order of the models.
+    """
     temperature = model.fitted.calibration.temperature
     slope = (temperature.a, temperature.b) if temperature is not None else (0.0, 0.0)
-    return model.counts.statistics.n_documents, model.fitted.hyperparameters.smoothing, *slope
+    choice = model.fitted.model_settings.model, model.fitted.feature_settings.tf
+    return model.counts.statistics.n_documents, model.fitted.hyperparameters.smoothing, *slope, *choice
 
 
 def _count(
@@ -332,11 +356,15 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
 
     If the counts retain too few documents for leave-one-out, it has the smoothing and calibration of `earlier`.
     """
-    features, settings = model.fitted.feature_settings, model.fitted.model_settings
-    approximate = () if counts.has_own_sample else _parts_fitted_to_documents(settings)
+    approximate = () if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
-    selection = _transfer_selection(earlier.fitted, counts.labels) if approximate and is_too_small else None
-    fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
+    if approximate and is_too_small:
+        selection = Selection(earlier.fitted.hyperparameters, transfer_calibration(earlier.fitted, counts.labels))
+        features, settings = earlier.fitted.feature_settings, earlier.fitted.model_settings
+        fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)
+        fitted = _keep_choice(fitted, earlier.fitted)
+    else:
+        fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs)
     return make_trained_model(_keep_input(replace(fitted, approximate=approximate), model.fitted), counts)
 
 
@@ -349,30 +377,9 @@ def _keep_input(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
     return replace(fitted, label_type=label_type, input=earlier.input)
 
 
-def _parts_fitted_to_documents(settings: ModelSettings) -> tuple[str, ...]:
-    """Return the names of the parts of a model that are fitted to leave-one-out scores."""
-    smoothing = ("smoothing",) if settings.smoothing is None else ()
-    calibration = ("calibration",) if settings.calibrate else ()
-    offsets = ("decision_offsets",) if settings.optimize is not None or settings.has_targets else ()
-    return (*smoothing, *calibration, *offsets, "outlier_threshold", "nonconformity")
-
-
-def _transfer_selection(earlier: FittedModel, labels: tuple[str, ...]) -> Selection:
-    """Return hyperparameters and calibration of an earlier model for other labels; a new label gets offsets of 0."""
-    places = {label: k for k, label in enumerate(earlier.labels)}
-
-    def align(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        if values is None:
-            return None
-        return np.array([values[places[label]] if label in places else 0.0 for label in labels])
-
-    calibration = earlier.calibration
-    aligned = replace(
-        calibration,
-        prior_adjustment=align(calibration.prior_adjustment),
-        decision_offsets=align(calibration.decision_offsets),
-    )
-    return Selection(earlier.hyperparameters, aligned)
+def _keep_choice(fitted: FittedModel, earlier: FittedModel) -> FittedModel:
+    """Return the model with the record that the event model of an earlier one was selected."""
+    return replace(fitted, is_model_selected=earlier.is_model_selected, is_binary_selected=earlier.is_binary_selected)
 
 
 def _align_sample(counts: CorpusCounts, known: CorpusCounts) -> DocumentCounts:

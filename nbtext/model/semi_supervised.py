@@ -16,7 +16,7 @@ from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnStep
 from nbtext.bayes.feature_marginals import FeatureMarginals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Selection, select_smoothing
 from nbtext.bayes.unlabeled import Candidate, HeldOut, Trial
 from nbtext.errors import InputError, ModelError, SettingsError
@@ -49,10 +49,16 @@ class Listener:
     on_step: OnStep = lambda step, log_likelihood: None
 
 
+def resolve_model(model_settings: ModelSettings) -> ModelSettings:
+    """Return the settings with the multinomial model for `auto`, because complement needs labeled documents."""
+    return replace(model_settings, model="multinomial") if model_settings.model == AUTO else model_settings
+
+
 def check_semi_supervised(
     features: FeatureSettings, model_settings: ModelSettings, settings: UnlabeledSettings
 ) -> None:
     """Raise SettingsError unless the model can be trained on unlabeled documents with these settings."""
+    model_settings = resolve_model(model_settings)
     where = settings.method or ""
     able = [
         name
@@ -148,7 +154,7 @@ def train_with_unlabeled(
         No feature is left.
     """
     check_semi_supervised(features, model_settings, settings)
-    listener = listener or Listener()
+    model_settings, listener = resolve_model(model_settings), listener or Listener()
     alone = fit_model(labeled, features, replace(model_settings, calibrate=True), jobs=jobs)
     pair = pair_counts(labeled, unlabeled, features, model_settings)
     learner = _Learner(pair, features, model_settings, settings, listener, jobs)

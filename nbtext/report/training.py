@@ -30,7 +30,10 @@ def format_training_summary(model: TrainedModel) -> str:
     statistics, fitted = model.counts.statistics, model.fitted
     n_features = fitted.scorer.n_features
     counted = (statistics.n_documents, "document"), (len(model.fitted.labels), "label"), (n_features, "feature")
-    found = f"{model.fitted.model_settings.model}: {', '.join(starmap(number_of, counted))}; "
+    name = model.fitted.model_settings.model
+    if model.fitted.is_binary_selected:
+        name += " with binary counts"
+    found = f"{name}: {', '.join(starmap(number_of, counted))}; "
     chosen = fitted.hyperparameters
     found += f"smoothing {chosen.smoothing:.4g}" if chosen.C is None else f"C {chosen.C:.4g}"
     expected = fitted.estimate
@@ -115,6 +118,7 @@ def format_approximation(model: TrainedModel) -> str | None:
     calibration = model.fitted.calibration
     offsets = calibration.decision_offsets
     found = {
+        "model": model.fitted.model_settings.model,
         "smoothing": model.fitted.hyperparameters.smoothing,
         "calibration": calibration.temperature,
         "decision_offsets": offsets if calibration.prior_adjustment is None else calibration.prior_adjustment,

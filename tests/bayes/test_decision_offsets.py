@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from nbtext.bayes.decision_offsets import _best_step, fit_decision_offsets
+from nbtext.bayes.decision_offsets import _best_step, adjust_prior, fit_decision_offsets
 from nbtext.bayes.scorer import log_posterior
 
 
@@ -92,12 +92,31 @@ def test_nothing_to_gain() -> None:
         assert fit_decision_offsets(scores, np.array([0, 1, 2] * 10), metric).offsets is None
 
 
-@pytest.mark.parametrize(("n_documents", "n_classes", "seed"), [(300, 2, 0), (500, 7, 1), (400, 60, 2), (3, 5, 3)])
+def biased(random: np.random.Generator, n_documents: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities that take the first class for less probable than it is, and the true classes."""
+    scores = random.normal(0, 2, (n_documents, n_classes))
+    adjusted = np.exp(log_posterior(scores + np.eye(n_classes)[0] * (1 + np.log(n_classes))))
+    classes = np.array([random.choice(n_classes, p=each / each.sum()) for each in adjusted])
+    return log_posterior(scores), classes
+
+
+def test_the_prior_is_left_alone_without_a_gain() -> None:
+    """Offsets of one half of the documents must help the other half."""
+    random = np.random.default_rng(4)
+    scores = log_posterior(random.normal(0, 4, (40, 20)))
+    assert adjust_prior(scores, random.integers(0, 20, 40)) is None
+    assert adjust_prior(scores[:1], np.zeros(1, dtype=int)) is None
+    scores, classes = biased(random, 400, 4)
+    gained, optimized = adjust_prior(scores, classes), fit_decision_offsets(scores, classes, "log_loss").offsets
+    assert gained is not None
+    np.testing.assert_allclose(gained, optimized, atol=1e-3)
+
+
+@pytest.mark.parametrize(("n_documents", "n_classes", "seed"), [(300, 2, 0), (500, 7, 1), (400, 60, 2)])
 def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int) -> None:
     """The prior adjustment is the one that a general optimizer finds."""
     random = np.random.default_rng(seed)
-    scores = log_posterior(random.normal(0, 4, (n_documents, n_classes)))
-    classes = random.integers(0, n_classes, n_documents)
+    scores, classes = biased(random, n_documents, n_classes)
 
     def loss(offsets: np.ndarray) -> float:
         adjusted = log_posterior(scores + offsets)
@@ -111,10 +130,10 @@ def test_log_loss_is_at_its_minimum(n_documents: int, n_classes: int, seed: int)
 def test_log_loss_needs_no_square_of_the_classes() -> None:
     """With 10,000 classes, no array of 10,000 × 10,000 numbers (800 MB) is made."""
     random = np.random.default_rng(0)
-    scores = log_posterior(random.normal(0, 3, (20, 10_000)))
+    scores, classes = biased(random, 20, 10_000)
     tracemalloc.start()
     try:
-        assert fit_decision_offsets(scores, random.integers(0, 10_000, 20), "log_loss").offsets is not None
+        assert fit_decision_offsets(scores, classes, "log_loss").offsets is not None
         assert tracemalloc.get_traced_memory()[1] < 40_000_000
     finally:
         tracemalloc.stop()

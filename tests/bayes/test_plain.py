@@ -96,3 +96,50 @@ def test_a_document_that_was_never_counted_cannot_be_left_out(functions: ModuleT
     more = rows[0], rows[1], rows[2] + np.int32(9)
     with pytest.raises(ValueError, match="not part of the corpus"):
         functions.left_out_gains(more, classes, corpus, 3, alphas, np.log(alphas), table)
+
+
+@pytest.mark.parametrize("n_tabled", [1, 4, 4000])
+@pytest.mark.parametrize("smoothings", [[0.3], [0.01, 1.0, 7.0]])
+def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list[float]) -> None:
+    """From a table of logarithms or not, and with copies in other classes or not."""
+    if not HAS_KERNEL:
+        pytest.skip("the kernel is not compiled")
+    from nbtext.bayes import _statistics
+
+    alphas = np.array(smoothings)
+    logarithms = alphas, np.log(alphas), np.log(np.arange(n_tabled)[:, None] + alphas) - np.log(alphas)
+    for seed in range(20):
+        rows, classes, occurrences = a_corpus(seed, times=2 + seed * 100)
+        corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+        ones = np.ones(10, dtype=np.int64)
+        for copies in ((ones, ones), (ones + 1, ones + 1)):
+            arguments = rows, classes, copies, corpus, everywhere, 3, logarithms
+            found = _statistics.left_out_complements(*arguments)
+            np.testing.assert_array_equal(found, plain.left_out_complements(*arguments))
+
+
+def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleType) -> None:
+    """Of the logarithms of the counts in all other classes, without the document."""
+    rows, classes, occurrences = a_corpus(2, times=3)
+    ones, alphas = np.ones(10, dtype=np.int64), np.array([0.7])
+    logarithms = alphas, np.log(alphas), np.log(np.arange(5.0)[:, None] + alphas) - np.log(alphas)
+    corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+    found = functions.left_out_complements(rows, classes, (ones, ones), corpus, everywhere, 3, logarithms)
+    indptr, indices, counts = rows
+    for document, own in enumerate(classes):
+        entries = slice(indptr[document], indptr[document + 1])
+        features, times = indices[entries], counts[entries]
+        for k in range(3):
+            left = everywhere[features] - occurrences[features, k] - (times if k != own else 0)
+            np.testing.assert_allclose(found[document, k, 0], times @ np.log(1 + left / 0.7), rtol=1e-12)
+
+
+def test_complements_of_a_document_that_was_never_counted(functions: ModuleType) -> None:
+    """It has more of a feature than all classes."""
+    rows, classes, occurrences = a_corpus(1, times=1)
+    ones, alphas = np.ones(10, dtype=np.int64), np.array([1.0])
+    corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+    logarithms = alphas, np.log(alphas), np.log(np.arange(9.0)[:, None] + 1)
+    more = rows[0], rows[1], rows[2] + np.int32(99)
+    with pytest.raises(ValueError, match="not part of the corpus"):
+        functions.left_out_complements(more, classes, (ones, ones), corpus, everywhere, 3, logarithms)

@@ -170,6 +170,6 @@ def letters() -> Path:
 def model(nbtext: Run, letters: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A model of the demo corpus."""
     path = str(tmp_path_factory.mktemp("model") / "letters.joblib")
-    result = nbtext("train", str(letters / "train"), "-o", path)
+    result = nbtext("train", str(letters / "train"), "--model", "multinomial", "-o", path)
     assert result.status == 0, result.err
     return path

@@ -60,11 +60,13 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     merged = nbtext("merge", "a.joblib", "b.joblib", "-o", "m.joblib", cwd=tmp_path)
     for result, name in ((updated, "u"), (merged, "m")):
         assert result.status == 0
-        assert "approximate (fitted before the last change of the documents): smoothing, calibration" in result.err
+        assert (
+            "approximate (fitted before the last change of the documents): model, smoothing, calibration" in result.err
+        )
         assert "nbtext calibrate" in result.err
         assert "--keep-sample" in result.err
         found, whole = (joblib.load(tmp_path / f"{each}.joblib") for each in (name, "ab"))
-        assert found["approximate"] == ("smoothing", "calibration", "outlier_threshold", "nonconformity")
+        assert found["approximate"] == ("model", "smoothing", "calibration", "outlier_threshold", "nonconformity")
         assert bytes(found["statistics"]["occurrences"]) == bytes(whole["statistics"]["occurrences"])
     calibrated = nbtext("calibrate", "u.joblib", str(letters), "--input-format", "dirs", cwd=tmp_path)
     assert calibrated.status == 1  # the folders train and test are not labels of the model
@@ -105,7 +107,7 @@ def test_a_sample_that_lost_documents(nbtext: Any, letters: Path, tmp_path: Path
     halves(nbtext, letters, tmp_path, "--keep-sample", "100")
     result = nbtext("forget", "ab.joblib", str(letters / "test"), cwd=tmp_path)
     assert result.status == 0
-    assert "documents of the retained sample): smoothing, calibration" in result.err
+    assert "documents of the retained sample): model, smoothing, calibration" in result.err
     assert nbtext("update", "ab.joblib", str(letters / "test"), cwd=tmp_path).status == 0
 
 

@@ -35,7 +35,7 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
     (path / "corpora").symlink_to(letters.parent)
     halves = {name: str(letters / half) for name, half in (("letters", "train"), ("north", "train"), ("south", "test"))}
     for name, source in halves.items():
-        assert nbtext("train", source, "-q", "-o", f"{name}.joblib", cwd=path).status == 0
+        assert nbtext("train", source, "--model", "multinomial", "-q", "-o", f"{name}.joblib", cwd=path).status == 0
     assert (
         nbtext("train", halves["letters"], "--model", "bernoulli", "-q", "-o", "bernoulli.joblib", cwd=path).status == 0
     )

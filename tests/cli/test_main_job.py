@@ -18,7 +18,7 @@ def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) ->
     """Training writes the model, and one line about it to standard error; nothing goes to standard output."""
     result = nbtext("train", str(letters / "train"), "-o", "model.joblib", cwd=tmp_path)
     assert (result.status, result.out) == (0, "")
-    assert result.err.startswith("multinomial: 336 documents, 6 labels, ")
+    assert result.err.startswith("complement: 336 documents, 6 labels, ")
     assert "leave-one-out" in result.err
     assert joblib.load(tmp_path / "model.joblib")["format"] == "nbtext model"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 WITHOUT_USE = [
-    ("train texts.tsv --budget 5s -o m", "--budget: this option needs --model auto or --model best"),
+    ("train texts.tsv --budget 5s -o m", "--budget: this option needs --model best"),
     ("train texts.tsv --shard-bytes 5 -o m", "--shard-bytes: this option needs a cluster; give --cluster"),
     ("predict texts.tsv -m MODEL --shard-bytes 5", "--shard-bytes: this option needs a cluster"),
     (
@@ -16,7 +16,7 @@ WITHOUT_USE = [
         "--explain: contributions need --to jsonl or json",
     ),
     ("train MODEL --cluster local -o m", "--cluster: SOURCE is a model, whose features are already extracted"),
-    ("train MODEL --budget 5s -o m", "--budget: this option needs --model auto or --model best"),
+    ("train MODEL --budget 5s -o m", "--budget: this option needs --model best"),
     (
         "train matrix.npz --text-field body -o m",
         "--text-field: SOURCE is a matrix, whose features are already extracted",

@@ -56,7 +56,7 @@ def test_other_languages_are_foreign_to_news(nbtext: Any, corpora: Callable[[str
         if path.name not in ENGLISH:
             (foreign / path.name).symlink_to(path)
     model, news = str(tmp_path / "news.joblib"), corpora("20news")
-    assert nbtext("train", str(news / "train"), "-q", "-o", model).status == 0
+    assert nbtext("train", str(news / "train"), "--model", "multinomial", "-q", "-o", model).status == 0
     options = ("-m", model, "--foreign", str(foreign), "-q", "--to", "json")
     assert json.loads(nbtext("evaluate", str(news / "test"), *options).out)["outlier_auroc"] > 0.999
 

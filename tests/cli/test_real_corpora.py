@@ -12,10 +12,10 @@ Corpora = Callable[[str], Path]
 
 
 def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
-    """20 Newsgroups by date: the default is calibrated to 0.04, beats Laplace's smoothing, and repairs broken bytes;
+    """20 Newsgroups by date: multinomial is calibrated to 0.04, beats Laplace's smoothing, and repairs broken bytes;
     its page is below 3 MB, and says what is confused most."""
     folder = corpora("20news")
-    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib", cwd=tmp_path)
+    trained = nbtext("train", str(folder / "train"), "--model", "multinomial", "-o", "m.joblib", cwd=tmp_path)
     assert trained.status == 0
     assert "invalid bytes in" in trained.err
     judged = nbtext(
@@ -29,6 +29,26 @@ def test_newsgroups(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
     assert len(page.encode()) < 3_000_000
     assert "confused most often are <b>comp.os.ms-windows.misc</b> and <b>comp.sys.ibm.pc.hardware</b>" in page
     assert re.search(r"At a threshold of 0\.\d+, 95&nbsp;% of the predictions are correct", page)
+
+
+def test_newsgroups_by_default(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
+    """20 Newsgroups by date: complement is selected, and finds the group that multinomial almost never predicts."""
+    folder = corpora("20news")
+    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib", cwd=tmp_path)
+    assert "complement with binary counts: 11,314 documents" in trained.err
+    record = json.loads(nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", cwd=tmp_path).out)
+    assert record["accuracy"] >= 0.820
+    (group,) = (each for each in record["per_label"] if each["label"] == "comp.os.ms-windows.misc")
+    assert group["recall"] >= 0.5
+
+
+def test_movie_reviews_by_default(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:
+    """IMDB: binary counts are selected."""
+    folder = corpora("imdb")
+    trained = nbtext("train", str(folder / "train"), "-o", "m.joblib", cwd=tmp_path)
+    assert "multinomial with binary counts: 25,000 documents" in trained.err
+    record = json.loads(nbtext("evaluate", str(folder / "test"), "-m", "m.joblib", "--to", "json", cwd=tmp_path).out)
+    assert record["accuracy"] >= 0.823
 
 
 def test_movie_reviews(nbtext: Any, corpora: Corpora, tmp_path: Path) -> None:

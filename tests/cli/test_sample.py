@@ -23,7 +23,7 @@ def test_train_reads_it_back(nbtext: Any, letters: Path, model: str, form: str, 
     """A model that was trained on what another one made up labels real letters nearly as well."""
     drawn = f"drawn.{form}"
     assert nbtext("sample", "-m", model, "-n", "300", "--to", form, "-o", drawn, cwd=tmp_path).status == 0
-    trained = nbtext("train", drawn, "-o", "again.joblib", cwd=tmp_path)
+    trained = nbtext("train", drawn, "--model", "multinomial", "-o", "again.joblib", cwd=tmp_path)
     assert trained.err.startswith("multinomial: 300 documents, 6 labels, ")
     judged = nbtext("evaluate", str(letters / "test"), "-m", "again.joblib", "--to", "json", cwd=tmp_path)
     assert json.loads(judged.out)["accuracy"] > 0.75
@@ -44,7 +44,18 @@ def test_odd_words_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path
     (tmp_path / "odd.jsonl").write_text(
         "".join(json.dumps({"text": "a\x1b[31mb \x9bz", "label": f"x\x1b[{n}m"}) + "\n" for n in (1, 2))
     )
-    learned = nbtext("train", "odd.jsonl", "--token-pattern", r"\S+", "--no-lowercase", "-o", "odd", cwd=tmp_path)
+    learned = nbtext(
+        "train",
+        "odd.jsonl",
+        "--model",
+        "multinomial",
+        "--token-pattern",
+        r"\S+",
+        "--no-lowercase",
+        "-o",
+        "odd",
+        cwd=tmp_path,
+    )
     assert learned.status == 0, learned.err
     shown = on_a_terminal("sample", "-m", str(tmp_path / "odd"), "-n", "9")
     assert "\x1b" not in shown

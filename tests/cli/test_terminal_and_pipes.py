@@ -92,7 +92,7 @@ def test_a_dumb_terminal(on_a_terminal: Any, letters: Path, model: str, tmp_path
         "compare": [str(letters / "test"), "-m", model, "-m", model],
         "diff": [model, model],
         "sample": ["-m", model, "--length", "5"],
-        "train": [some, "-o", str(tmp_path / "m"), "--model", "auto"],
+        "train": [some, "-o", str(tmp_path / "m"), "--model", "best"],
     }
     shown = on_a_terminal(name, *arguments[name], TERM="dumb")
     assert shown

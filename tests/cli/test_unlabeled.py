@@ -165,7 +165,7 @@ def test_where_nothing_can_judge(nbtext: Any, tmp_path: Path) -> None:
         (["--unlabeled", "a.jsonl", "--em", "0"], "--em"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--model", "complement"], "multinomial or bernoulli"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--model", "nbsvm"], "multinomial or bernoulli"),
-        (["--unlabeled", "a.jsonl", "--em", "5", "--model", "auto"], "--model"),
+        (["--unlabeled", "a.jsonl", "--em", "5", "--model", "best"], "--model"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--weighting", "tfidf"], "--idf"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--smoothing", "0"], "--smoothing"),
         (["--unlabeled", "a.jsonl", "--em", "5", "--cluster", "local"], "--cluster"),

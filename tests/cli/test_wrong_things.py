@@ -42,7 +42,7 @@ WRONG: list[tuple[str, int, str]] = [
     ("train letters/train --ngrams 2,1 -o m", 2, "--ngrams"),
     ("train letters/train --token-pattern ( -o m", 2, "--token-pattern"),
     ("train letters/train --prior 1,2 -o m", 2, "6 positive numbers"),
-    ("train letters/train --normalize-weights -o m", 2, "multinomial does not use this option"),
+    ("train letters/train --normalize-weights -o m", 2, "auto does not use this option"),
     ("train letters/train --min-df 1000 -o m", 2, "--min-df: 1,000 is more than the number of documents"),
     ("train letters/train --min-df -1 -o m", 2, "--min-df: -1.0 is not a proportion from 0 to 1"),
     ("train letters/train --min-df nan -o m", 2, "--min-df: nan is not a proportion from 0 to 1"),

@@ -25,7 +25,7 @@ LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
 
 @pytest.fixture(scope="module")
 def classifier() -> TextClassifier:
-    return TextClassifier().fit_source(open_source((str(LETTERS / "train"),), InputSettings()))
+    return TextClassifier(model="multinomial").fit_source(open_source((str(LETTERS / "train"),), InputSettings()))
 
 
 @pytest.fixture(scope="module")

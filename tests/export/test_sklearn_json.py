@@ -36,9 +36,10 @@ def check(classifier: TextClassifier, texts: list[str], path: Path, loader: dict
     labels, shares = loader["calibrated"](pipeline, probabilities, texts)
     np.testing.assert_allclose(shares, classifier.predict_proba(texts), rtol=0, atol=1e-9)
     assert labels.tolist() == classifier.predict(texts).tolist()
-    if classifier.model_settings.optimize is None:
+    calibration = classifier.fitted_.calibration
+    if calibration.prior_adjustment is None and calibration.decision_offsets is None:
         assert pipeline.predict(texts).tolist() == labels.tolist()
-    if classifier.fitted_.calibration.temperature is None:
+    if calibration.temperature is None:
         np.testing.assert_allclose(pipeline.predict_proba(texts), shares, rtol=0, atol=1e-9)
     clone(pipeline)
 

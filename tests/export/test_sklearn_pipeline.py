@@ -160,7 +160,7 @@ def test_inspection_of_what_was_not_counted() -> None:
     """The documents of a word, and with them its mutual information, are unknown, not 0; the rest is as for a model
     that has counted them."""
     classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
-    counted = TextClassifier(smoothing=1.0, calibrate=False).fit(*documents("train"))
+    counted = TextClassifier(model="multinomial", smoothing=1.0, calibrate=False).fit(*documents("train"))
     with pytest.raises(ModelError, match=r"--by mi: .* lacks the document frequencies"):
         inspect(classifier.model_, by="mi")
     for by in ("z", "log-odds", "frequency"):

@@ -57,7 +57,7 @@ def assert_drawn(found: NDArray[Any], shares: NDArray[Any], totals: NDArray[Any]
 
 def test_multinomial_recovers_its_parameters() -> None:
     """Each word is drawn as often as its class uses it, each label as often as the prior says."""
-    classifier = TextClassifier(smoothing=0.3).fit(TEXTS, LABELS)
+    classifier = TextClassifier(model="multinomial", smoothing=0.3).fit(TEXTS, LABELS)
     again = trained_again(classifier, length=7)
     statistics = again.counts_.statistics
     words = dense(again, statistics.occurrences)
@@ -103,14 +103,14 @@ def test_the_same_seed(model: str) -> None:
 
 def test_length() -> None:
     """A document is as long as was asked for, else as those of its label are on average."""
-    classifier = TextClassifier(tf="count").fit(TEXTS, LABELS)
+    classifier = TextClassifier(model="multinomial").fit(TEXTS, LABELS)
     assert {len(texts[0].split()) for _, texts in sampled(classifier, 20, length=12)} == {12}
     assert {len(texts[0].split()) for _, texts in sampled(classifier, 20, label="apple")} == {4}  # 12 words in 3
 
 
 def test_fields_apart() -> None:
     """Where fields are kept apart, each has its own text."""
-    classifier = TextClassifier(fields=("title", "body"))
+    classifier = TextClassifier(model="multinomial", fields=("title", "body"))
     from nbtext.model.corpus_counts import CorpusCounter
 
     builder = CorpusCounter(classifier.feature_settings)
@@ -138,7 +138,7 @@ def test_fields_apart() -> None:
 )
 def test_no_story(options: dict[str, Any], reason: str) -> None:
     """A model that is not generative is refused, and the line says why."""
-    classifier = TextClassifier(**options).fit(TEXTS, LABELS)
+    classifier = TextClassifier(**{"model": "multinomial", **options}).fit(TEXTS, LABELS)
     with pytest.raises(ModelError, match=reason):
         sampled(classifier, 1)
 
@@ -146,6 +146,6 @@ def test_no_story(options: dict[str, Any], reason: str) -> None:
 def test_wrong_wishes() -> None:
     """An unknown label gets the nearest one named; a bernoulli document's length cannot be wished for."""
     with pytest.raises(SettingsError, match="did you mean banana"):
-        sampled(TextClassifier().fit(TEXTS, LABELS), 1, label="bananna")
+        sampled(TextClassifier(model="multinomial").fit(TEXTS, LABELS), 1, label="bananna")
     with pytest.raises(SettingsError, match="length"):
         sampled(TextClassifier(model="bernoulli").fit(TEXTS, LABELS), 1, length=3)

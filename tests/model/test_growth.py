@@ -33,6 +33,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"model": "bernoulli", "min_df": 2},
     {"model": "complement", "max_df": 0.7},
     {"ngrams": (1, 2), "max_features": 4},
+    {"tf": "binary"},
+    {"model": "multinomial"},
     {"tf": "binary", "idf": "smooth"},
     {"idf": "plain", "select": ("chi2", 3)},
     {"hash_bits": 3},
@@ -138,7 +140,7 @@ def test_without_a_sample(first: Documents, second: Documents) -> None:
     assert a.fitted_.hyperparameters.smoothing == earlier.hyperparameters.smoothing
     assert a.fitted_.calibration.temperature == earlier.calibration.temperature
     assert a.fitted_.estimate is None
-    assert a.fitted_.approximate == ("smoothing", "calibration", "outlier_threshold", "nonconformity")
+    assert a.fitted_.approximate == ("model", "smoothing", "calibration", "outlier_threshold", "nonconformity")
     assert saved(loaded(a)) == saved(a)
 
 
@@ -183,7 +185,7 @@ def test_nothing_left() -> None:
 
 UNLIKE: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"ngrams": (1, 2)}, {}, r"--ngrams is \(1, 2\) and \(1, 1\)"),
-    ({"model": "bernoulli"}, {}, "--model is bernoulli and multinomial"),
+    ({"model": "bernoulli"}, {}, "--model is bernoulli and auto"),
     ({"max_df": 1.0}, {"max_df": 5}, "--max-df is 1.0 and 5"),
     ({"min_df": 1}, {"min_df": 1.0, "max_df": 1.0}, "--min-df is 1 and 1.0"),
     ({"keep_sample": 5}, {}, "--keep-sample is 5 and not given"),

@@ -56,7 +56,9 @@ def capped(most: int) -> FunctionTransformer:
 def test_equals_a_scikit_learn_pipeline(options: dict, steps: list) -> None:
     """Without calibration, probabilities are those of scikit-learn's vectorizer and model."""
     peer = make_pipeline(*steps)
-    classifier = TextClassifier(smoothing=0.5, calibrate=False, **options).fit(TEXTS, LABELS)
+    classifier = TextClassifier(**{"model": "multinomial", **options}, smoothing=0.5, calibrate=False).fit(
+        TEXTS, LABELS
+    )
     peer.fit(TEXTS, LABELS)
     assert classifier.classes_.tolist() == peer.classes_.tolist()
     np.testing.assert_allclose(

@@ -1,0 +1,215 @@
+"""`model="auto"`: exact leave-one-out selects the event model, and counts or binary counts."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext.errors import ModelError
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.growth import calibrate, merge, refit
+from nbtext.text_classifier import TextClassifier, load_model
+
+WORDS = ("red", "green", "blue", "long", "round", "soft", "wide", "dark")
+CANDIDATES = tuple(product(("multinomial", "complement"), ("count", "binary")))
+
+
+def corpus(seed: int, *, n_labels: int = 3, n_documents: int = 60) -> tuple[list[str], list[str]]:
+    """Texts of words that each label prefers, with repetitions; labels differ in size."""
+    random = np.random.default_rng(seed)
+    shares = random.dirichlet(np.full(len(WORDS), 0.6), size=n_labels)
+    sizes = random.dirichlet(np.full(n_labels, 2.0))
+    classes = [*range(n_labels), *random.choice(n_labels, n_documents - n_labels, p=sizes).tolist()]
+    texts = [" ".join(random.choice(WORDS, random.integers(1, 7), p=shares[k]).tolist()) for k in classes]
+    texts = [f"{text} {text.split()[0]} {text.split()[0]}" for text in texts]
+    return texts, [f"label{k}" for k in classes]
+
+
+def choice(fitted: FittedModel) -> tuple[str, str]:
+    return fitted.model_settings.model, fitted.feature_settings.tf
+
+
+def estimates(texts: list[str], labels: list[str], smoothing: float) -> dict[tuple[str, str], float]:
+    """The leave-one-out accuracy of each candidate alone."""
+    found = {}
+    for model, tf in CANDIDATES:
+        estimate = TextClassifier(model=model, tf=tf, smoothing=smoothing).fit(texts, labels).fitted_.estimate
+        assert estimate is not None
+        found[model, tf] = estimate.accuracy
+    return found
+
+
+def saved(classifier: TextClassifier, folder: Path) -> bytes:
+    classifier.save(folder / "model")
+    return (folder / "model").read_bytes()
+
+
+def reloaded(classifier: TextClassifier, folder: Path) -> TextClassifier:
+    """The classifier without the documents that only a fitted one still holds."""
+    classifier.save(folder / "reloaded")
+    return load_model(folder / "reloaded")
+
+
+def seeds_by_choice() -> dict[tuple[str, str], list[int]]:
+    found: dict[tuple[str, str], list[int]] = {}
+    for seed in range(40):
+        found.setdefault(choice(TextClassifier().fit(*corpus(seed)).fitted_), []).append(seed)
+    return found
+
+
+def test_the_most_accurate_is_selected() -> None:
+    """The choice has the highest accuracy that leave-one-out estimates for each candidate."""
+    for seed in range(10):
+        texts, labels = corpus(seed)
+        found = estimates(texts, labels, 0.3)
+        assert found[choice(TextClassifier(smoothing=0.3).fit(texts, labels).fitted_)] == max(found.values())
+    assert len(seeds_by_choice()) >= 3
+
+
+def test_it_predicts_as_the_model_that_is_named() -> None:
+    """Smoothing, calibration and probabilities are the same, if a given prior leaves nothing to adjust."""
+    for seed in range(5):
+        texts, labels = corpus(seed)
+        auto = TextClassifier(prior="uniform").fit(texts, labels)
+        model, tf = choice(auto.fitted_)
+        named = TextClassifier(model=model, tf=tf, prior="uniform").fit(texts, labels)
+        assert auto.fitted_.is_model_selected
+        assert not named.fitted_.is_model_selected
+        assert auto.fitted_.hyperparameters == named.fitted_.hyperparameters
+        assert auto.predict_proba(texts).tolist() == named.predict_proba(texts).tolist()
+
+
+def test_the_calibration_adjusts_the_prior() -> None:
+    """The calibrated probabilities of the choice have the prior adjustment of `optimize`, unless told otherwise."""
+    texts, labels = corpus(3, n_documents=200)
+    auto = TextClassifier().fit(texts, labels)
+    model, tf = choice(auto.fitted_)
+    optimized = TextClassifier(model=model, tf=tf, optimize="log_loss").fit(texts, labels)
+    assert auto.fitted_.calibration.prior_adjustment is not None
+    np.testing.assert_allclose(auto.predict_proba(texts), optimized.predict_proba(texts), atol=1e-3)
+    assert auto.fitted_.estimate is not None
+    assert auto.fitted_.estimate.optimized is None
+    for options in ({"prior": "empirical"}, {"calibrate": False}):
+        assert TextClassifier(**options).fit(texts, labels).fitted_.calibration.prior_adjustment is None
+
+
+def test_the_parameter_stays_auto(tmp_path: Path) -> None:
+    """The parameters are those that were given, of a classifier, of a model file, and where tf was given."""
+    seeds = seeds_by_choice()
+    binary = next(seeds[key][0] for key in seeds if key[1] == "binary")
+    for options in ({}, {"tf": "binary"}):
+        classifier = TextClassifier(**options).fit(*corpus(binary))
+        assert classifier.fitted_.feature_settings.tf == "binary"
+        assert classifier.fitted_.is_binary_selected == (not options)
+        classifier.save(tmp_path / "m")
+        for each in (classifier, load_model(tmp_path / "m")):
+            assert each.get_params()["model"] == "auto"
+            assert each.get_params()["tf"] == options.get("tf", "count")
+
+
+@pytest.mark.parametrize(
+    ("options", "labels", "models", "binary"),
+    [
+        ({}, 2, {"multinomial"}, {"count", "binary"}),
+        ({}, 1, {"multinomial"}, {"count"}),
+        ({"tf": "binary"}, 3, {"multinomial", "complement"}, {"binary"}),
+        ({"idf": "smooth", "norm": "l2", "tf": "log"}, 3, {"multinomial", "complement"}, {"log"}),
+        ({"idf": "smooth"}, 3, {"multinomial", "complement"}, {"count"}),
+        (
+            {"hash_bits": 10, "smoothing": 0.5, "prior": "uniform"},
+            3,
+            {"multinomial", "complement"},
+            {"count", "binary"},
+        ),
+        ({"calibrate": False, "optimize": "macro_f1"}, 3, {"multinomial", "complement"}, {"count", "binary"}),
+    ],
+    ids=str,
+)
+def test_what_is_tried(options: dict[str, Any], labels: int, models: set[str], binary: set[str]) -> None:
+    """Complement from three labels on, binary counts where plain counts are asked for; other settings are kept."""
+    for seed in range(12):
+        fitted = TextClassifier(**options).fit(*corpus(seed, n_labels=labels)).fitted_
+        assert fitted.model_settings.model in models
+        assert fitted.feature_settings.tf in binary
+        assert options.get("smoothing", fitted.hyperparameters.smoothing) == fitted.hyperparameters.smoothing
+
+
+def test_one_document_for_each_label() -> None:
+    """Nothing can be left out: it is the multinomial model."""
+    fitted = TextClassifier().fit(["red", "green", "blue"], ["a", "b", "c"]).fitted_
+    assert choice(fitted) == ("multinomial", "count")
+    assert fitted.estimate is None
+
+
+@pytest.mark.parametrize("options", [{}, {"tf": "binary"}, {"hash_bits": 8}, {"smoothing": 0.5}], ids=str)
+def test_growth_selects_again(options: dict[str, Any], tmp_path: Path) -> None:
+    """With retained documents, update, merge and forget give the bytes of training at once, whatever was selected."""
+    choices = set()
+    for seed in range(6):
+        texts, labels = corpus(seed)
+
+        def train(*part: int, texts: list[str] = texts, labels: list[str] = labels) -> TextClassifier:
+            kept = slice(*part)
+            return TextClassifier(keep_sample=1000, **options).fit(texts[kept], labels[kept])
+
+        whole = saved(train(0, 60), tmp_path)
+        first, second = train(0, 20), train(20, 60)
+        choices.add((choice(first.fitted_), choice(second.fitted_)))
+        merged = train(0, 20).merge(second)
+        updated = train(0, 20).partial_fit(texts[20:], labels[20:])
+        assert saved(merged, tmp_path) == whole
+        assert saved(updated, tmp_path) == whole
+        assert saved(updated.forget(texts[20:], labels[20:]), tmp_path) == saved(first, tmp_path)
+        assert saved(TextClassifier.from_model(refit(train(0, 60).model_, {})), tmp_path) == whole
+    assert any(one != other for one, other in choices)
+
+
+def test_without_retained_documents_the_choice_of_the_larger_model_is_kept(tmp_path: Path) -> None:
+    """In any order, and the model says that its choice is approximate; calibrate keeps it."""
+    seeds = seeds_by_choice()
+    models = [reloaded(TextClassifier().fit(*corpus(each[0])), tmp_path) for each in seeds.values()]
+    texts, labels = corpus(0, n_documents=61)
+    large = reloaded(TextClassifier().fit(texts, labels), tmp_path)
+    others = [model for model in models if choice(model.fitted_) != choice(large.fitted_)]
+    assert len(others) >= 2
+    for small in others:
+        merged = merge([small.model_, large.model_])
+        assert choice(merged.fitted) == choice(large.fitted_)
+        assert "model" in merged.fitted.approximate
+        again = TextClassifier.from_model(merge([large.model_, small.model_]))
+        assert saved(again, tmp_path) == saved(TextClassifier.from_model(merged), tmp_path)
+        calibrated = calibrate(merged, TextClassifier().fit(texts, labels).counts_)
+        assert choice(calibrated.fitted) == choice(large.fitted_)
+        assert calibrated.fitted.requested_settings == merged.fitted.requested_settings
+
+
+def test_another_model_of_the_same_counts(tmp_path: Path) -> None:
+    """A model that is named replaces the choice, and its plain counts replace binary counts."""
+    seeds = seeds_by_choice()
+    key = next(key for key in seeds if key[1] == "binary")
+    for keep_sample in (None, 1000):
+        classifier = reloaded(TextClassifier(keep_sample=keep_sample).fit(*corpus(seeds[key][0])), tmp_path)
+        named = refit(classifier.model_, {"model": "multinomial"})
+        assert choice(named.fitted) == ("multinomial", "count")
+        assert not named.fitted.is_model_selected
+        if keep_sample is not None:
+            back = refit(named, {"model": "auto"})
+            assert choice(back.fitted) == key
+        else:
+            assert named.fitted.calibration.temperature is None  # it was fitted to binary counts
+            same = refit(classifier.model_, {})
+            assert choice(same.fitted) == key
+            assert same.fitted.calibration.temperature == classifier.fitted_.calibration.temperature
+
+
+def test_growth_is_refused_between_a_choice_and_a_named_model() -> None:
+    """The settings differ."""
+    texts, labels = corpus(1)
+    with pytest.raises(ModelError, match="--model is auto and multinomial"):
+        merge(
+            [TextClassifier().fit(texts, labels).model_, TextClassifier(model="multinomial").fit(texts, labels).model_]
+        )
