@@ -142,7 +142,9 @@ def lock_descriptor(descriptor: int, path: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise OutputError("another nbtext is writing it", where=path, hint="try again when it is done") from None
+        raise OutputError(
+            "another nbtext process is writing it", where=path, hint="try again when it is done"
+        ) from None
     except OSError:  # a file system without locks, such as some network file systems
         return
 

@@ -83,7 +83,7 @@ class ModelSettings(LinearSettings):
                 raise SettingsError(f"{self.model} does not use this option", where=name, hint="leave it out")
         if self.smoothing is not None:
             is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
-            _require(is_sound, self.smoothing, f"0 or from {SMALLEST:g} to {LARGEST:g}", "smoothing")
+            _require(is_sound, self.smoothing, f"0 or a number from {SMALLEST:g} to {LARGEST:g}", "smoothing")
         if isinstance(self.prior, str):
             _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
         if not 2 <= self.values <= MOST_VALUES:

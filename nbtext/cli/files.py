@@ -151,7 +151,7 @@ def _refuse_other_kind(output: NamedFile, is_forced: bool) -> None:
         return
     if _is_model(output.path) != output.is_model:
         kinds = ("is not a model", "a model") if output.is_model else ("is a model", "another kind of file")
-        what = f"{output.path} {kinds[0]}; it is not replaced by {kinds[1]}"
+        what = f"{output.path} {kinds[0]} and is not replaced by {kinds[1]}"
         raise SettingsError(what, where=output.option, hint="write to another file, or give --force")
 
 

@@ -115,7 +115,7 @@ def predict(
     if cluster.cluster is not None:
         if resume or rank is not None:
             where = "--resume" if resume else "--rank"
-            raise SettingsError("a cluster does not support it", where=where, hint="leave out --cluster")
+            raise SettingsError("this option does not work on a cluster", where=where, hint="leave out --cluster")
         _predict_on_cluster(sources, model, output, chosen, decisions, input_settings, cluster, run)
         return
     fitted = load_model(model).fitted
@@ -151,7 +151,7 @@ def _check_columns(output_format: str | None, *, resume: bool, rank: str | None,
         "--to": (output_format, "the rows keep the format of SOURCE"),
         "--resume": (resume, "the file is written completely or not at all"),
         "--rank": (rank, "the rows keep their order"),
-        "--cluster": (cluster.cluster, "a cluster does not support it"),
+        "--cluster": (cluster.cluster, "this option does not work on a cluster"),
         "--spreadsheet-safe": ("--spreadsheet-safe" in typed_options(), "the rows keep their cells"),
     }
     for option, (value, why) in refused.items():

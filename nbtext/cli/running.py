@@ -95,7 +95,7 @@ def is_spreadsheet_safe(output_format: str) -> bool:
     """Return whether --spreadsheet-safe was given; SettingsError if the format is not csv."""
     is_safe = "--spreadsheet-safe" in typed_options()
     if is_safe and output_format != "csv":
-        what = f"{output_format} has no spreadsheet cells"
+        what = f"this option has no effect on {output_format}"
         raise SettingsError(what, where="--spreadsheet-safe", hint="use it with --to csv")
     return is_safe
 

@@ -12,7 +12,7 @@ from nbtext.errors import InputError
 MAX_LABEL_CHARACTERS = 1000
 MAX_NAMES_SHOWN = 20
 MAX_NAME_CHARACTERS = 40
-FOLDER_HINT = "put texts in folders named after their labels, or name the label's column or key with --label-field"
+FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
 GROUP_HINT = "--group-field and --order-field need a value for each document"
 
 
@@ -187,7 +187,7 @@ class Batch:
         """Return the error for a document without a label, with the keys or columns that the document has."""
         place = self.place(row)
         if self.names:
-            what = f"the document has no label; its keys or columns are {format_names(self.names)}"
+            what = f"the document has no label; its keys or columns are: {format_names(self.names)}"
             return InputError(what, where=place, hint="name the one of the label with --label-field")
         return missing_label(place)
 
@@ -307,8 +307,8 @@ def missing_label(place: str) -> InputError:
     hint = FOLDER_HINT
     if place.rpartition(":")[2].isdecimal():
         hint = (
-            "--label-field names the label's column or key, and --input-format says what the file is where its name "
-            "does not; remove lines that have no label"
+            "give the column or key of the label with --label-field, or remove the lines without a label; "
+            "--input-format sets the format of the file"
         )
     return InputError("the document has no label", where=place, hint=hint)
 

@@ -28,7 +28,7 @@ LEAST_HEADERS = 2  # of these names, if nothing else tells that a stream is a ma
 TEXT_SUFFIX = ".txt"
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
-MODEL_HINT = "-m takes a model; train refits one where it is the only SOURCE; merge joins several"
+MODEL_HINT = "give a model with -m; nbtext train MODEL refits one, nbtext merge adds several"
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,7 +223,7 @@ def _parse_line(line: str) -> Any:
     try:
         return decoder.decode(line)
     except json.JSONDecodeError as error:
-        hint = "each line holds one object (jq -c writes them so)" if line.strip() in ("{", "[") else ""
+        hint = "each line must be one object (jq -c converts the file)" if line.strip() in ("{", "[") else ""
         raise InputError(f"broken JSON: {error.msg.removesuffix(' at')} at column {error.colno}", hint=hint) from None
     except RecursionError:
         raise too_deep() from None

@@ -352,8 +352,8 @@ def _reason_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> str 
 def _check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
     if settings.split_field is not None:
-        what = f"{path} has no fields, and so no `{settings.split_field}`"
-        hint = "they need JSON lines, a table or mails"
+        what = f"{path} has no field `{settings.split_field}`"
+        hint = "give JSON lines, a table or mails"
         raise SettingsError(what, where="--group-field or --order-field", hint=hint)
     if settings.separate_fields and len(settings.text_field) > 1:
         what = f"{path} has no fields to keep separate"

@@ -106,7 +106,7 @@ def compare_models(
     SettingsError : there is only one model, or a model has other text fields
     """
     if len(candidates) < 2:
-        raise SettingsError("a comparison needs at least two models", where="-m", hint="name another one")
+        raise SettingsError("a comparison needs at least two models", where="-m", hint="repeat -m")
     models = [candidate.model.fitted for candidate in candidates]
     for model in models:
         check_fields(model.feature_settings.fields, source.field_names)

@@ -83,10 +83,10 @@ def predict_from_file(
         Prediction sets or thresholds are asked for, which need the model.
     """
     if decisions.threshold:
-        hint = "give it to nbtext predict; its labels are evaluated"
-        raise SettingsError("predictions in a file have their labels already", where="threshold", hint=hint)
+        hint = "give --threshold to nbtext predict, and its labels are evaluated"
+        raise SettingsError("labels cannot be changed in a file of predictions", where="threshold", hint=hint)
     if decisions.coverage is not None:
-        hint = "give it to nbtext predict; its sets are evaluated"
+        hint = "give --coverage to nbtext predict, and its sets are evaluated"
         raise SettingsError("prediction sets cannot be changed in a file of predictions", where="--coverage", hint=hint)
     decisions = replace(decisions, cost=None)
     for batch in source.batches():

@@ -45,7 +45,8 @@ def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> 
     if not 2 <= n_folds <= len(classes):
         usual = "10 is usual" if len(classes) >= 10 else f"use 2 to {len(classes)}"
         hint = usual if len(classes) > 1 else "give at least 2 documents"
-        raise SettingsError(f"{n_folds} folds of {len(classes)} documents are impossible", where="--folds", hint=hint)
+        what = f"{n_folds} folds need at least as many documents; found {len(classes)}"
+        raise SettingsError(what, where="--folds", hint=hint)
     shuffled = np.random.default_rng(seed).permutation(len(classes))
     by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
     folds = np.empty(len(classes), dtype=np.int64)

@@ -85,9 +85,9 @@ def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> N
     derivation = derive(model_settings.values)
     most = (MOST_DERIVED // derivation.width).bit_length() - 1
     if features.hash_bits > most:
-        hint = f"use {most} at most; 20 are plenty for most texts"
+        hint = f"use at most {most}; 20 is enough for most texts"
         raise SettingsError(
-            f"{features.hash_bits} are too many for a {model_settings.model} model", where="--hash-bits", hint=hint
+            f"{features.hash_bits} is too many for a {model_settings.model} model", where="--hash-bits", hint=hint
         )
 
 

@@ -300,9 +300,9 @@ def check_growth(model: TrainedModel) -> None:
         raise ModelError("the model was trained on a matrix of weights, whose sums are not exact", hint=again)
     if needs_all_documents(model.fitted.feature_settings, settings) and not counts.has_all_documents:
         raise ModelError(
-            "a model of whole documents (--norm, --tf relative or log, --model categorical or gaussian) has no "
-            "additive counts, and this one does not retain all of its documents",
-            hint=f"{again}, with --keep-sample as large as their number will be",
+            "a model with --norm, --tf relative or log, or --model categorical or gaussian needs the counts of each "
+            "document, and this one does not retain all of its documents",
+            hint=f"{again}, with --keep-sample N, where N is at least their number",
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nbtext.errors import InputError, SettingsError
 
 COST_COLUMNS = 3
-COST_HINT = "a line is true label, predicted label and cost, between commas, semicolons or tabs"
+COST_HINT = "each line has a true label, a predicted label and a cost, separated by commas, semicolons or tabs"
 MAX_TOP = 1000  # each is two columns of a table
 DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does not list
 
@@ -94,7 +94,7 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path, hint="check the path") from None
     except (UnicodeDecodeError, csv.Error, ValueError) as error:
-        raise InputError(f"contains no costs ({error})", where=path, hint=COST_HINT) from None
+        raise InputError(f"is not a valid cost file ({error})", where=path, hint=COST_HINT) from None
 
 
 def _number(text: str) -> float | None:
@@ -142,7 +142,7 @@ class DecisionSettings:
                 hint="give a number from 0 to 1",
             )
         if self.coverage is not None and not 0 < self.coverage < 1:
-            hint = "0.95 means that 19 of 20 sets hold the true label"
+            hint = "0.95 means that 19 of 20 sets contain the true label"
             raise SettingsError(f"{self.coverage:g} is not between 0 and 1", where="coverage", hint=hint)
 
     def _check_thresholds(self) -> None:

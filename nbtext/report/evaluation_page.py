@@ -152,7 +152,7 @@ def evaluation_charts(diagnosis: Diagnosis) -> Iterator[Chart]:
             yield Chart(
                 "set_sizes", "Coverage and size of prediction sets",
                 f"With --coverage {best.asked:g}, a set has {best.mean_size:.2f} labels on average, and "
-                f"{percent(best.coverage)} of the sets hold the true label.",
+                f"{percent(best.coverage)} of the sets contain the true label.",
                 ("asked", "coverage", "size"), ("--coverage", "sets with the true label", "labels in a set"), sizes,
             )  # fmt: skip
     if diagnosis.outliers is not None:

@@ -147,7 +147,7 @@ REFUSED = [
     (("t.csv", "--to", "csv"), 2, "--to: with --add-columns, the rows keep the format of SOURCE; leave it out"),
     (("t.csv", "--resume"), 2, "--resume: with --add-columns, the file is written completely or not at all"),
     (("t.csv", "--rank", "uncertainty"), 2, "--rank: with --add-columns, the rows keep their order"),
-    (("t.csv", "--cluster", "local"), 2, "--cluster: with --add-columns, a cluster does not support it"),
+    (("t.csv", "--cluster", "local"), 2, "--cluster: with --add-columns, this option does not work on a cluster"),
     (("t.csv", "--spreadsheet-safe"), 2, "--spreadsheet-safe: with --add-columns, the rows keep their cells"),
     (("t.csv", "--columns", "label,score"), 2, "--columns: there is no column 'score'; choose of label, probability"),
     (("t.csv", "--columns", "label,label"), 2, "--columns: name each column once"),

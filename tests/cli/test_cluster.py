@@ -219,8 +219,8 @@ def test_what_a_cluster_cannot_do(nbtext: Any, texts: Path, model: str, cluster:
         (("train", "-", *there, "-o", str(tmp_path / "m")), 2, "name a file that all can read", {}),
         (("train", "texts.jsonl", *there, "-o", "m"), 2, "texts.jsonl: a relative path may be a different file", {}),
         ((*ask, *there, "--to", "csv"), 2, "--to: --cluster writes only jsonl and tsv", {}),
-        ((*ask, *there, "--resume"), 2, "--resume: a cluster does not support it", {}),
-        ((*ask, *there, "--rank", "uncertainty"), 2, "--rank: a cluster does not support it", {}),
+        ((*ask, *there, "--resume"), 2, "--resume: this option does not work on a cluster", {}),
+        ((*ask, *there, "--rank", "uncertainty"), 2, "--rank: this option does not work on a cluster", {}),
         (("predict", str(texts), "-m", "/no/model", *there), 1, "/no/model: cannot be read", {}),
     ):
         result = nbtext(*arguments, cwd=texts.parent, **environment)

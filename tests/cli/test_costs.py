@@ -108,8 +108,8 @@ WRONG = [
     (b",spam,1\n", "c:1: the true label is empty"),
     (b"", "c: the file has no cost"),
     (b"true,predicted,cost\n", "c: the file has no cost"),
-    (b"ham\xff,spam,1\n", "c: contains no costs"),
-    (b'ham,"spam,1\n', "c: contains no costs"),
+    (b"ham\xff,spam,1\n", "c: is not a valid cost file"),
+    (b'ham,"spam,1\n', "c: is not a valid cost file"),
 ]
 
 

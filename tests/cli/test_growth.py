@@ -119,8 +119,8 @@ WRONG = [
         "same options",
     ),
     ("merge a.joblib t.joblib -o m", 1, "--idf is none and smooth"),
-    ("merge t.joblib t.joblib -o m", 1, "t.joblib: a model of whole documents"),
-    ("update t.joblib letters/test", 1, "--keep-sample as large as their number"),
+    ("merge t.joblib t.joblib -o m", 1, "t.joblib: a model with --norm"),
+    ("update t.joblib letters/test", 1, "--keep-sample N, where N is at least their number"),
     ("calibrate t.joblib letters/test", 1, "train it again"),
     ("update w.joblib letters/test", 1, "a matrix of weights"),
     ("update missing.joblib letters/test", 1, "missing.joblib"),
@@ -194,7 +194,7 @@ def test_two_updaters(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
     for command in ("update", "calibrate", "forget"):
         result = nbtext(command, str(path), str(letters / "train"))
         assert (result.status, result.err.count("\n")) == (1, 1)
-        assert f"{path}: another nbtext is writing it; try again" in result.err
+        assert f"{path}: another nbtext process is writing it; try again" in result.err
     assert path.read_bytes() == Path(model).read_bytes()
     assert nbtext("update", str(path), str(letters / "test"), "-o", str(tmp_path / "other")).status == 0
     assert nbtext("predict", str(letters / "test"), "-m", str(path)).status == 0

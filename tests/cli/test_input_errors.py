@@ -16,17 +16,17 @@ LABELED = '{"id": "t-1", "text": "red", "label": "a"}\n'
         (
             "x.jsonl",
             LABELED + '{"id": "t-2", "text": "green", "class": "b"}\n',
-            "x.jsonl:2: the document has no label; its keys or columns are id, text, class; name the one of the label",
+            "x.jsonl:2: the document has no label; its keys or columns are: id, text, class; name the one of the label",
         ),
         (
             "x.jsonl",
             LABELED + '\n{"id": "t-2", "text": "green", "label": null, "meta": {"a": [1]}}\n',
-            "x.jsonl:3: the document has no label; its keys or columns are id, text, label, meta;",
+            "x.jsonl:3: the document has no label; its keys or columns are: id, text, label, meta;",
         ),
         (
             "x.csv",
             'id,text,class\n"7","red\napple",b\n',
-            "x.csv:2: the document has no label; its keys or columns are id, text, class; name the one",
+            "x.csv:2: the document has no label; its keys or columns are: id, text, class; name the one",
         ),
         (
             "x.jsonl",

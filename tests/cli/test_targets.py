@@ -143,7 +143,7 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
         assert ran.status != 0
         assert message in ran.err
     ran = nbtext("evaluate", "test.csv", "--predictions", "p.jsonl", "--threshold", "spam=0.9", cwd=mails)
-    assert "predictions in a file have their labels already" in ran.err
+    assert "labels cannot be changed in a file of predictions" in ran.err
 
 
 def test_costs_that_no_probability_reaches(nbtext: Any, mails: Path) -> None:

@@ -158,10 +158,14 @@ def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Callable[..
         (
             "a,b\n",
             {},
-            ":1: no column `text`, the first row is a, b; name the columns with --text-field and --label-field",
+            ":1: no column `text`; the columns of the first row are a, b; give the columns with --text-field",
         ),
-        ("a,b\n", {"text_field": ("3",), "label_field": "1"}, ":1: no column `3`, the first row is a, b"),
-        ("a;b\n", {}, ":1: no column `text`, the first row is a, b; name the columns with"),
+        (
+            "a,b\n",
+            {"text_field": ("3",), "label_field": "1"},
+            ":1: no column `3`; the columns of the first row are a, b",
+        ),
+        ("a;b\n", {}, ":1: no column `text`; the columns of the first row are a, b; give the columns with"),
         ("text;id;text\n", {}, ":1: 2 columns are called `text`; name it by its number, as in --text-field 1"),
         ("text\n" + "a" * 40 + '\n"open\nb\n' + "c\n" * 40, {"max_document_bytes": 50}, ":3: the row that begins here"),
     ],

@@ -98,7 +98,7 @@ def test_two_services_do_not_share_a_file(start: Start, model: Path, tmp_path: P
     start("-m", model, "--feedback-dir", tmp_path)
     second = start("-m", model, "--feedback-dir", tmp_path)
     assert second.process.wait(timeout=30) == 1
-    assert "another nbtext is writing it" in second.said[-1]
+    assert "another nbtext process is writing it" in second.said[-1]
 
 
 def test_a_file_that_is_moved_away(start: Start, model: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kills import run_nbtext, start_nbtext
 MAX_DELAY = 0.5  # seconds between the starts of two commands
 
 REFUSALS = re.compile(
-    rb"another nbtext is writing it|changed by another program|not trained on some of these documents"
+    rb"another nbtext process is writing it|changed by another program|not trained on some of these documents"
 )
 
 # each command that replaces a model, by its arguments
