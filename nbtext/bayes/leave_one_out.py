@@ -283,7 +283,7 @@ def count_hapaxes(
     most = copies[np.diff(documents.indptr) > 0].max(initial=0)
     frequencies = statistics.document_frequencies
     entries = np.flatnonzero((frequencies <= most)[documents.indices])
-    owners = np.searchsorted(documents.indptr, entries, side="right") - 1
+    owners = np.repeat(np.arange(len(documents)), np.diff(np.searchsorted(entries, documents.indptr)))
     is_hapax = frequencies[documents.indices[entries]] == copies[owners]
     entries, owners = entries[is_hapax], owners[is_hapax]
     counts = None if is_binary else documents.counts[entries]

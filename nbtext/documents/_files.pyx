@@ -4,10 +4,12 @@
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc cimport errno
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcmp, memcpy, strrchr
 
 cdef extern from "<fcntl.h>" nogil:
     int open(const char* path, int flags)
-    int O_RDONLY, O_CLOEXEC, O_NONBLOCK, O_NOCTTY
+    int openat(int folder, const char* path, int flags)
+    int O_RDONLY, O_CLOEXEC, O_DIRECTORY, O_NONBLOCK, O_NOCTTY
 
 cdef extern from "<unistd.h>" nogil:
     ssize_t read(int descriptor, void* data, size_t count)
@@ -19,6 +21,9 @@ cdef extern from "<sys/stat.h>" nogil:
         unsigned st_mode
     int fstat(int descriptor, stat* status)
     bint S_ISREG(unsigned mode)
+
+cdef enum:
+    MAX_FOLDER_BYTES = 4096  # files in a folder with a longer path are opened by their whole path
 
 cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its size is wrong, as in /proc
 
@@ -71,12 +76,47 @@ cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcep
         room = MORE
 
 
-cdef int read_file(const char* path, size_t limit, Content* content) noexcept nogil:
+cdef struct Folder:  # the folder of the last file: a name within it takes less time to look up than a whole path
+    int descriptor  # -1: there is none, or it cannot be opened
+    const char* path  # of the last file
+    size_t length  # of the part that names the folder
+
+
+cdef void enter_folder(Folder* folder, const char* path) noexcept nogil:
+    """Open the folder of a file, unless it is open."""
+    cdef const char* end = strrchr(path, c"/")
+    cdef size_t length = end - path if end != NULL else 0
+    cdef char[MAX_FOLDER_BYTES] name
+    if folder.path != NULL and length == folder.length and memcmp(path, folder.path, length) == 0:
+        return
+    leave_folder(folder)
+    folder.path, folder.length = path, length
+    if 0 < length < MAX_FOLDER_BYTES:
+        memcpy(name, path, length)
+        name[length] = 0
+        folder.descriptor = open(name, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
+
+
+cdef void leave_folder(Folder* folder) noexcept nogil:
+    """Close the folder, if one is open."""
+    if folder.descriptor >= 0:
+        close(folder.descriptor)
+    folder.descriptor = -1
+
+
+cdef int open_file(const char* path, const Folder* folder) noexcept nogil:
+    """Open a file for reading; return -1 if it cannot be opened."""
+    if folder.descriptor >= 0 and path[folder.length + 1] != 0:
+        return openat(folder.descriptor, path + folder.length + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+
+cdef int read_file(const char* path, const Folder* folder, size_t limit, Content* content) noexcept nogil:
     """Append the content of the file at a path; return 0, or the error number without appending anything."""
     cdef size_t start = content.size
-    cdef int error, descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    cdef int error, descriptor = open_file(path, folder)
     while descriptor < 0 and errno.errno == errno.EINTR:
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        descriptor = open_file(path, folder)
     if descriptor < 0:
         return errno.errno
     error = read_descriptor(descriptor, limit, content)
@@ -90,6 +130,7 @@ def read_files(list paths, size_t limit):
     """Return the content of each file, or its error number: EINVAL if it is not a regular file, EFBIG if it has more
     than `limit` bytes."""
     cdef Content content = Content(NULL, 0, 0)
+    cdef Folder folder = Folder(-1, NULL, 0)
     cdef Py_ssize_t i, n_files = len(paths)
     cdef const char** names = <const char**> realloc(NULL, (n_files + 1) * sizeof(char*))
     cdef int* errors = <int*> realloc(NULL, (n_files + 1) * sizeof(int))
@@ -106,13 +147,16 @@ def read_files(list paths, size_t limit):
         with nogil:
             for i in range(n_files):
                 if errors[i] == 0:
-                    errors[i] = read_file(names[i], limit, &content)
+                    if n_files > 1:
+                        enter_folder(&folder, names[i])
+                    errors[i] = read_file(names[i], &folder, limit, &content)
                 ends[i] = content.size
         for i in range(n_files):
             contents.append(errors[i] if errors[i] else content.data[start:ends[i]])
             start = ends[i]
         return contents
     finally:
+        leave_folder(&folder)
         free(names)
         free(errors)
         free(ends)

@@ -100,7 +100,7 @@ def _load(name: str) -> Any:
 # If several formats have a suffix, the first one whose beginning matches is selected, otherwise the last one.
 _records = (
     Format("dirs", "file", has_fields=False),
-    Format("files", "file", "directory:read_whole", has_fields=False),
+    Format("files", "file", "file_documents:read_whole", has_fields=False),
     Format(
         "jsonl",
         "row",
@@ -154,7 +154,7 @@ _records = (
     Format("lines", "line", "lines:read_lines", (TEXT_SUFFIX,), has_fields=False, is_splittable=True, is_live=True),
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
-    Format("html", "file", "directory:read_whole", HTML_SUFFIXES, has_fields=False, is_choice=False),
+    Format("html", "file", "file_documents:read_whole", HTML_SUFFIXES, has_fields=False, is_choice=False),
     Format("matrix", "row"),
 )
 FORMATS = {record.name: record for record in _records}

@@ -16,7 +16,8 @@ from typing import Protocol
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, Document, LabeledBlock
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
-from nbtext.documents.directory import list_tree, read_file_documents
+from nbtext.documents.directory import list_tree
+from nbtext.documents.file_documents import read_file_documents
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
 from nbtext.documents.recognition import name_binary, recognize, recognize_output
 from nbtext.documents.settings import InputSettings, ModelInput

@@ -120,9 +120,13 @@ class DocumentCounts:
         is_binary  whether each feature counts once
         """
         entries = np.flatnonzero(features[self.indices])
-        documents = np.searchsorted(self.indptr, entries, side="right") - 1
-        weights = None if is_binary else self.counts[entries]
-        return np.bincount(documents, weights=weights, minlength=len(self)).astype(np.float64)
+        ends = np.searchsorted(entries, self.indptr)
+        if is_binary:
+            return np.diff(ends).astype(np.float64)
+        if self.is_counted:  # sums of whole numbers are exact in any order
+            return np.diff(running_sums(self.counts[entries])[ends]).astype(np.float64)
+        documents = np.repeat(np.arange(len(self)), np.diff(ends))
+        return np.bincount(documents, weights=self.counts[entries], minlength=len(self)).astype(np.float64)
 
     def weigh(self, weights: NDArray[Any]) -> DocumentCounts:
         """Return the same documents with other values for their entries; their lengths stay."""

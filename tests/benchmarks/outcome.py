@@ -105,7 +105,7 @@ def _row(
         program.shown,
         cost,
         is_memory_bound=cost.memory <= ROUGHLY * smallest_peak(),
-        model_size=program.model.stat().st_size if program.model is not None else None,
+        model_size=program.model.stat().st_size if program.model is not None and program.model.exists() else None,
         accuracy=_measure_accuracy(program, say),
     )
 

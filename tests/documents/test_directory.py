@@ -175,6 +175,43 @@ def test_names_that_are_no_text_are_kept(read: Callable[..., Any], tmp_path: Pat
     assert (texts, os.fsencode(label)) == (("text",), b"caf\xe9")
 
 
+def test_files_of_several_folders_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are opened relative to their folder: whatever the paths are, the content is that of the plain version."""
+    monkeypatch.chdir(tmp_path)
+    long = "d" * 250
+    for folder in ("a", "a/b", "ab", "c", "/".join([long] * 20)):
+        for name in folder.split("/"):  # a path of more than 4,096 bytes is made step by step
+            Path(name).mkdir(exist_ok=True)
+            os.chdir(name)
+        Path("1").write_text(folder[:50])
+        Path("2").write_text("2" + folder[:50])
+        os.chdir(tmp_path)
+    (tmp_path / "file").write_text("f")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "loop").symlink_to("loop")
+    names = "a/1 a/2 a/b/1 a/1 ab/1 ab/2 file a/ a/missing missing/1 missing/2 file/1 link/1 link/2 loop/1 a//1 ./c/1"
+    paths = [name.encode() for name in names.split()]
+    paths += [
+        bytes(tmp_path / "c/1"),
+        bytes(tmp_path / "c/2"),
+        b"/etc",
+        b"/",
+        b"",
+        b"c/1\0",
+        "/".join([long] * 20 + ["1"]).encode(),
+    ]
+    expected = read_files_plainly([path for path in paths if b"\0" not in path], 100)
+    found = read_files(paths, 100)
+    assert found.pop(paths.index(b"c/1\0")) == errno.EINVAL
+    assert found == expected
+    assert found[:7] == [b"a", b"2a", b"a/b", b"a", b"ab", b"2ab", b"f"]
+    descriptors = Path("/proc/self/fd")
+    if descriptors.exists():
+        n_open = len(list(descriptors.iterdir()))
+        read_files(paths * 20, 100)
+        assert len(list(descriptors.iterdir())) == n_open
+
+
 @pytest.mark.parametrize("read_files", [read_files, read_files_plainly], ids=["installed", "plain"])
 def test_reading_files_gives_content_or_the_error(read_files: Callable[..., Any], tmp_path: Path) -> None:
     """The one function that reads files, and its plain version: bytes, or an error number; a pipe blocks neither."""

@@ -25,11 +25,11 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--ngrams", default="1,1")
-    parser.add_argument("--model", choices=("naive-bayes", "linear-svm"), default="naive-bayes")
+    parser.add_argument("--model", dest="kind", choices=("naive-bayes", "linear-svm"), default="naive-bayes")
     options = parser.parse_args()
     shortest, longest = map(int, options.ngrams.split(","))
     shared = {"decode_error": "replace", "ngram_range": (shortest, longest)}
-    if options.model == "linear-svm":
+    if options.kind == "linear-svm":
         model = make_pipeline(TfidfVectorizer(sublinear_tf=True, **shared), LinearSVC())
     else:
         model = make_pipeline(CountVectorizer(**shared), MultinomialNB())
