@@ -21,8 +21,8 @@ TYPED = "nbtext.typed"  # the key under which click keeps the options as they we
 MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also accept MODEL as an argument
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
-    ".mbox, .eml, all of them also as .gz, .bz2, .xz, .zst; .parquet, .arrow, or a matrix .npz), or - for standard "
-    "input. A .txt file "
+    ".mbox, .eml, all of them also as .gz, .bz2, .xz, .zst; .parquet, .arrow, .db, or a matrix .npz), or - for "
+    "standard input. A .txt file "
     "holds one text per line, unless the model was trained on whole files; --input-format lines or files overrides "
     "this."
 )

@@ -51,6 +51,8 @@ COLUMN_STAGE = stage(
     Option("--columns", type=Parsed("NAME,…", parse_names),
            help=f"Columns to add, of {', '.join(FIELDS)}."),
     Option("--column-prefix", metavar="TEXT", help="Beginning of the names of added columns, such as predicted_."),
+    Option("--table", metavar="NAME", default_help="predictions",
+           help="Name of the new table, if SOURCE is a database. -o is a new or existing SQLite file."),
 )  # fmt: skip
 
 
@@ -177,13 +179,13 @@ def _add_columns(
     from nbtext.report.columns import write_columns
 
     fitted = load_model(model).fitted
+    warn_of_costs(fitted, decisions, quiet=run.quiet)
     run = replace(run, no_progress=run.no_progress or is_watched(output))
     input_settings = replace(input_settings, keeps_rows=True)
     with open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
         predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
-        write_columns(
-            predictions, Target(output, lambda: result_file(output, "jsonl"), is_watched(output)), columns, decisions
-        )
+        target = Target(output, lambda: result_file(output, "jsonl"), is_watched(output), columns.table)
+        write_columns(predictions, target, columns, decisions)
 
 
 def _rank(predictions: Iterator[Predictions]) -> Iterator[Predictions]:

@@ -223,11 +223,11 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
     if "--text-field" not in typed:
         is_separate = settings.separate_fields or trained_on.separate_fields
         fields = trained_on.text_field
-        settings = replace(settings, text_field=fields, separate_fields=is_separate, fields_of=trained_on.unit)
+        settings = replace(settings, text_field=fields, separate_fields=is_separate, is_text_remembered=True)
     if "--label-field" not in typed:
         label = trained_on.label_field
-        settings = replace(settings, label_field=label, is_label_remembered=True, fields_of=trained_on.unit)
-    return replace(settings, input_unit=trained_on.unit)
+        settings = replace(settings, label_field=label, is_label_remembered=True)
+    return replace(settings, input_unit=trained_on.unit, fields_of=trained_on.unit)
 
 
 @contextmanager

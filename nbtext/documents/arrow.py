@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-from nbtext.documents.arrow_documents import ArrowDocuments, ArrowRows, convert_errors, find_columns
+from nbtext.documents.arrow_documents import ArrowDocuments, ArrowRows, convert_errors
 from nbtext.documents.blocks import ByteRange, ReadOptions
+from nbtext.documents.fields import find_fields
 from nbtext.documents.streams import ByteStream, is_regular
 from nbtext.documents.urls import is_url, open_seekable
 from nbtext.errors import InputError, MissingExtra
@@ -40,9 +41,9 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
             raise InputError("a Parquet file is not read from a stream", where=stream.path, hint="save it as a file")
         table = ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
         metadata, settings = table.metadata, options.settings
-        columns = find_columns(table.schema_arrow.names, settings, stream.path)
+        columns = find_fields(table.schema_arrow.names, settings, stream.path)
         n_rows = _block_rows(EXPANSION * (stream.size or 0), metadata.num_rows)
-        names = None if settings.keeps_rows else columns.all()
+        names = None if settings.keeps_rows else columns.list_names()
 
         def read_group(place: int) -> Iterator[Any]:
             return table.iter_batches(n_rows, row_groups=[place], columns=names)  # type: ignore[no-any-return]
@@ -73,16 +74,17 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocume
                 return  # it has no index: the first shard has all of it
             stream.skip(len(FILE_MAGIC) if is_file else 0)
             table = pa.ipc.open_stream(pa.PythonFile(_StreamFile(stream), mode="r"))
-            columns = find_columns(table.schema.names, options.settings, stream.path)
+            columns = find_fields(table.schema.names, options.settings, stream.path)
             start = ArrowDocuments(
                 None, 1, columns, options, stream.path, 0, rows if options.settings.keeps_rows else None
             )
             yield from _read_batches(start, table, stream)
             return
         schema = pa.ipc.open_file(file).schema
-        columns = find_columns(schema.names, options.settings, stream.path)
+        columns = find_fields(schema.names, options.settings, stream.path)
         start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
-        wanted = list(range(len(schema))) if start.rows else [schema.get_field_index(name) for name in columns.all()]
+        names = schema.names if start.rows is not None else columns.list_names()
+        wanted = [place for place, name in enumerate(schema.names) if name in names]
         table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
         counts = Counts(table.num_record_batches, lambda place: table.get_batch(place).num_rows)
         yield from _read_groups(start, counts, lambda place: _cut(table.get_batch(place)), schema, stream.size)

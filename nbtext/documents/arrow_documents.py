@@ -5,32 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from nbtext.documents.batch import Batch, BatchBuilder, format_names
+from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decompression import too_long
+from nbtext.documents.fields import Fields
 from nbtext.documents.lines import SEVERAL_LABELS, origin_of
-from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 
-TEXT_HINT = "name the column of the text with --text-field"
 MAX_REASON = 200
-DEFAULTS = InputSettings()
-
-
-class Columns(NamedTuple):
-    """The names of the columns that are read; there may be no label, id and group."""
-
-    texts: tuple[str, ...]
-    label: str | None
-    id: str | None
-    group: str | None
-
-    def all(self) -> list[str]:
-        """Return each name once."""
-        names = (*self.texts, self.label, self.id, self.group)
-        return list(dict.fromkeys(name for name in names if name is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +61,7 @@ class ArrowDocuments:
 
     table: Any
     first_row: int
-    columns: Columns
+    columns: Fields
     options: ReadOptions
     path: str
     size: int
@@ -186,33 +170,6 @@ class ArrowDocuments:
         builder.batch.repaired_documents += repaired > 0
         builder.batch.repaired_bytes += repaired
         return text
-
-
-def find_columns(names: Sequence[str], settings: InputSettings, path: str) -> Columns:
-    """Return the columns that the settings name.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or there are several of this name.
-    """
-
-    def find(name: str, option: str, default: str | None = None) -> str | None:
-        if (n_namesakes := list(names).count(name)) > 1:
-            raise InputError(f"{n_namesakes} columns are called `{name}`", where=path, hint="give them different names")
-        if name in names:
-            return name
-        if name == default:
-            return None
-        what = f"no column `{name}`, found {format_names(names)}"
-        raise InputError(what, where=path, hint=f"name the column with {option}")
-
-    return Columns(
-        tuple(find(name, "--text-field") or "" for name in settings.text_field),
-        find(settings.label_field, "--label-field", DEFAULTS.label_field),
-        find(settings.id_field, "--id-field", DEFAULTS.id_field),
-        find(settings.split_field, "--group-field or --order-field") if settings.split_field is not None else None,
-    )
 
 
 @contextmanager

@@ -58,6 +58,8 @@ class Format:
         Whether the file has an index of its rows, so that their numbers are known without counting lines.
     is_live : bool
         Whether documents of a pipe can be read as soon as their lines arrive.
+    has_queries : bool
+        Whether the file is a database, of which --query selects rows.
     is_choice : bool
         Whether --input-format offers the format.
     writer : str
@@ -75,6 +77,7 @@ class Format:
     is_splittable: bool = False
     is_indexed: bool = False
     is_live: bool = False
+    has_queries: bool = False
     is_choice: bool = True
     writer: str = ""
 
@@ -140,6 +143,15 @@ _records = (
         is_splittable=True,
         is_indexed=True,
         writer="arrow_writer:write_arrow",
+    ),
+    Format(
+        "sqlite",
+        "row",
+        "sql:read_sqlite",
+        (".db", ".sqlite", ".sqlite3"),
+        magic=(b"SQLite format 3\0",),
+        has_queries=True,
+        writer="sqlite_writer:write_sqlite",
     ),
     Format(
         "fasttext",

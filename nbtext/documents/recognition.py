@@ -72,7 +72,7 @@ MAGICS = {
     b"\x7fELF": PROGRAM,
     b"PAR1": Kind("Parquet file", TABLE_HINT),
     b"ARROW1\0\0": Kind("Arrow file", TABLE_HINT),
-    b"SQLite format 3\0": Kind("SQLite database", "export a table as CSV: sqlite3 -csv -header FILE 'select ...'"),
+    b"SQLite format 3\0": Kind("SQLite database", TABLE_HINT),
     b"\x93NUMPY": Kind("NumPy array"),
     b"\x89HDF\r\n\x1a\n": Kind("HDF5 file"),
 }

@@ -43,8 +43,10 @@ class InputSettings:
     label: str | None = None  # of all documents; None: their own labels
     exclude: tuple[str, ...] = ()  # patterns of files and folders of a directory that are skipped
     input_unit: str | None = None  # "file", "mail": a file of plain text is one document; else each of its lines is
+    is_text_remembered: bool = False  # the text fields are those of the training documents
     is_label_remembered: bool = False  # the label field is that of the training documents, and may be missing
     fields_of: str | None = None  # the fields are those of sources of this unit; others have the default ones
+    query: str | None = None  # SQL whose rows are the documents of a database
     max_document_bytes: int = 100_000_000
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
 
@@ -52,4 +54,6 @@ class InputSettings:
         """Return the settings for a source of a unit: the default fields, if the fields are those of another unit."""
         if self.fields_of is None or self.fields_of == unit or self.separate_fields:
             return self
-        return replace(self, text_field=DEFAULT_TEXT, label_field=DEFAULT_LABEL, fields_of=None)
+        text_field = DEFAULT_TEXT if self.is_text_remembered else self.text_field
+        label_field = DEFAULT_LABEL if self.is_label_remembered else self.label_field
+        return replace(self, text_field=text_field, label_field=label_field, fields_of=None)

@@ -23,7 +23,7 @@ from nbtext.documents.recognition import name_binary, recognize, recognize_outpu
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream, file_size, is_regular, open_stream, unreadable
-from nbtext.documents.urls import is_folder, is_url
+from nbtext.documents.urls import is_database_url, is_folder, is_url
 from nbtext.errors import InputError, SettingsError
 
 MAX_BYTES = 2**62  # columns that have a name or a number, for any reader
@@ -212,8 +212,8 @@ def _list_files(
 ) -> list[Shard]:
     """Return the files of a SOURCE, as shards that are read one after the other."""
     wanted = settings.input_format
-    if path == STANDARD_INPUT:
-        return [Shard("file", (path,), (None,))]
+    if is_database_url(path) or path == STANDARD_INPUT:
+        return [Shard("file" if path == STANDARD_INPUT else "database", (path,), (None,))]
     if _is_directory(path):
         return _list_directory(path, settings, skipped, outputs)
     if wanted == "dirs":
@@ -276,7 +276,7 @@ def _is_plain_text(path: str, settings: InputSettings) -> bool:
 
 def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
     if shard.reader != "file":
-        return "mail" if shard.reader == "mails" else "file"
+        return {"mails": "mail", "database": "row"}.get(shard.reader, "file")
     if settings.input_format is not None:
         return FORMATS[settings.input_format].unit
     if not is_regular(shard.paths[0]):
@@ -292,6 +292,12 @@ def _unit_of(shard: Shard, settings: InputSettings) -> str | None:
 
 def _read_shard(shard: Shard, settings: InputSettings, skipped: Counter[str], units: dict[str, str]) -> Iterator[Block]:
     options = ReadOptions(encoding_of(settings), settings, shard.labels[0], shard.byte_range)
+    if shard.reader == "database":
+        from nbtext.documents.sql import read_database
+
+        return read_database(shard.paths[0], replace(options, settings=settings.of_unit("row")))
+    if settings.query is not None and shard.reader != "file":
+        raise _not_queried(shard.root or shard.paths[0])
     if settings.keeps_rows and shard.reader != "file":
         raise _not_writable(shard.root or shard.paths[0])
     if shard.reader == "files":
@@ -317,6 +323,8 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
         options = replace(options, settings=settings)
         if not found.has_fields:
             _check_joined(path, settings)
+        if settings.query is not None and not found.has_queries:
+            raise _not_queried(stream.path)
         if settings.keeps_rows and not found.writer:
             raise _not_writable(stream.path)
         if options.byte_range is not None and not found.is_splittable:
@@ -330,6 +338,11 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
         yield from reader(stream, options)
     finally:
         stream.close()
+
+
+def _not_queried(path: str) -> InputError:
+    hint = "--query selects rows of a SQLite file, or of a database at a URL"
+    return InputError("is not a database", where=path, hint=hint)
 
 
 def _not_writable(path: str) -> InputError:

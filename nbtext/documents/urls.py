@@ -20,6 +20,17 @@ DRIVERS = {
     "az": "adlfs",
 }
 HTTP = ("http", "https")
+DATABASES = (
+    "sqlite",
+    "postgresql",
+    "mysql",
+    "mariadb",
+    "oracle",
+    "mssql",
+    "duckdb",
+    "snowflake",
+    "redshift",
+)
 BLOCK_BYTES = 8 << 20  # of one range request
 
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -29,6 +40,11 @@ _credentials = re.compile(r"(?<=://)[^/\s@]*@|\?[^\s'\"]*")
 def is_url(path: str) -> bool:
     """Return whether a SOURCE is a URL."""
     return _scheme.match(path) is not None
+
+
+def is_database_url(path: str) -> bool:
+    """Whether a SOURCE is the URL of a database, whose scheme may name a driver too: postgresql+psycopg."""
+    return is_url(path) and path.partition(":")[0].partition("+")[0].lower() in DATABASES
 
 
 def hide_credentials(path: str) -> str:

@@ -44,6 +44,8 @@ def write_columns(
     if suffix not in found.suffixes and any(suffix in each.suffixes for each in FORMATS.values() if each.writer):
         what = f"the rows are written as {found.name}, the format of SOURCE; {target.path} says {suffix}"
         raise SettingsError(what, where="-o", hint=f"name a file that ends with {found.suffixes[0]}")
+    if target.table is not None and not found.has_queries:
+        raise SettingsError(f"{found.name} has no tables", where="--table", hint="leave it out")
     write: Callable[[Iterator[AddedColumns], Target], None] = found.load_writer()
     write(_check_formats(chain((first,), added), first), target)
 

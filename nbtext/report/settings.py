@@ -18,15 +18,18 @@ class ColumnSettings:
     add_columns    whether columns are added
     columns        names of fields of a prediction
     column_prefix  what the names of the columns begin with
+    table          the name of the new table, if the rows are those of a database; None: the default name
     """
 
     add_columns: bool = False
     columns: tuple[str, ...] = COLUMNS
     column_prefix: str = ""
+    table: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.add_columns and (self.column_prefix or self.columns != COLUMNS):
-            where = "column_prefix" if self.column_prefix else "columns"
+        given = {"column_prefix": self.column_prefix, "table": self.table, "columns": self.columns != COLUMNS}
+        if not self.add_columns and any(given.values()):
+            where = next(name for name, value in given.items() if value)
             raise SettingsError("no columns are added to records", where=where, hint="give --add-columns")
         for name in self.columns:
             if name not in FIELDS:

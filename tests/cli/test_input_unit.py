@@ -66,3 +66,11 @@ def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
     assert (fruit / "less.joblib").read_bytes() == (fruit / "m.joblib").read_bytes()
     answer = nbtext("predict", "td/a/1.txt", "-m", "less.joblib", "--to", "jsonl", cwd=fruit).out
     assert json.loads(answer)["id"] == "td/a/1.txt"
+
+
+def test_fields_that_are_typed_hold_for_sources_of_another_kind(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """A model of files labels a table whose column is named; only what it remembers is for files alone."""
+    (tmp_path / "t.csv").write_text("body,kind\nthe bins,trash\n")
+    asked = ("t.csv", "-m", model, "--text-field", "body")
+    assert nbtext("predict", *asked, cwd=tmp_path).out.startswith("t.csv:2\ttrash\t")
+    assert nbtext("evaluate", *asked, "--label-field", "kind", cwd=tmp_path).status == 0
