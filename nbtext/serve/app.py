@@ -14,9 +14,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from nbtext.errors import NbtextError, OutputError
-from nbtext.features.occurrences import Locator
-from nbtext.model.explanation import Explanation
-from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
 from nbtext.serve.batching import Batcher
 from nbtext.serve.bodies import JSON, JSONL, TEXT, content_type, parse_documents
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
@@ -153,9 +150,7 @@ class Service:
         def work() -> bytes:
             documents = parse_documents(body, kind, charset, model.input_settings(limit), self._settings.max_documents)
             usage.n_documents = len(documents.batch)
-            explanations = model.explainer.explain_batch(documents.batch, label=options.label, against=options.against)
-            locate = model.locator if options.marks else None
-            return bytes(documents.encode(_explain(each, options.features, locate) for each in explanations))
+            return bytes(documents.encode(model.engine.explain(documents.batch, options.explanation)))
 
         try:
             return Response(await self._batcher.run(work), media_type="application/json")
@@ -224,17 +219,6 @@ def _page_endpoint(name: str, media_type: str) -> Callable[[Request], Awaitable[
         return Response(content, headers=PAGE_HEADERS, media_type=media_type)
 
     return answer
-
-
-def _explain(explanation: Explanation, n_features: int | None, locate: Locator | None) -> dict[str, Any]:
-    """Return an explanation as plain data, with the runs of its texts if their words are to be marked."""
-    record = explanation_record(explanation, n_features)
-    if locate is not None:
-        runs: list[Run] = []
-        for text, weights in zip(explanation.texts, part_weights(explanation, locate), strict=True):
-            runs += [Run("\n", 0)] * bool(runs) + highlight(text, weights)
-        record["marks"] = runs
-    return record
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

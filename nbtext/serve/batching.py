@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
-from nbtext.model.predictor import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.report.records import prediction_records
 from nbtext.serve.bodies import Documents
@@ -137,7 +136,7 @@ def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_J
     if len(jobs) > 1:
         try:
             batch = _join([job.documents.batch for job in jobs])
-            records = iter(prediction_records(predict(model, batch, decisions), decisions.top_k))
+            records = iter(prediction_records(model.engine.predict(batch, decisions), decisions.top_k))
             return [
                 job.documents.encode([next(records) for _ in range(len(job.documents.batch))])
                 for job in jobs
@@ -146,15 +145,9 @@ def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_J
             return [result for job in jobs for result in _predict_jobs(model, decisions, [job])]
     documents = jobs[0].documents
     try:
-        return [documents.encode(prediction_records(predict(model, documents.batch, decisions), decisions.top_k))]
+        return [documents.encode(prediction_records(model.engine.predict(documents.batch, decisions), decisions.top_k))]
     except Exception as error:
         return [error]
-
-
-def predict(model: ServedModel, batch: Batch, decisions: DecisionSettings) -> Predictions:
-    """Return the predictions for a batch, with explanations if the decisions ask for them."""
-    predictor = model.predictor if decisions.explain is None else model.explainer
-    return predictor.predict_batch(batch, decisions)
 
 
 def _join(batches: list[Batch]) -> Batch:

@@ -7,17 +7,27 @@ import json
 import sys
 
 from nbtext.serve.learning import Learned
+from nbtext.serve.models import ModelStore
 from nbtext.serve.monitoring import Log, Metrics
+from nbtext.serve.settings import ModelFile
 
 COLLECT_SECONDS = 1.0  # between feedback and its update, so that one update learns the feedback of many requests
 RETRY_SECONDS = 10.0  # after an update that failed, such as one that found the model locked
 
 
 class Learner:
-    """Has one model learn from its feedback."""
+    """Has one model learn from its feedback.
 
-    def __init__(self, name: str, model: str, feedback: str, *, metrics: Metrics, log: Log) -> None:
-        self._name, self._model, self._feedback = name, model, feedback
+    Parameters
+    ----------
+    model, feedback
+        The model, and the path of its feedback.
+    store
+        Loads the model that has learned.
+    """
+
+    def __init__(self, model: ModelFile, feedback: str, *, store: ModelStore, metrics: Metrics, log: Log) -> None:
+        self._name, self._model, self._feedback, self._store = model.name, model.path, feedback, store
         self._metrics, self._log = metrics, log
         self._is_wanted = asyncio.Event()
 
@@ -33,6 +43,8 @@ class Learner:
             await asyncio.sleep(COLLECT_SECONDS)
             self._is_wanted.clear()
             learned = await self._learn()
+            if learned.n_documents:
+                await asyncio.to_thread(self._store.check)
             if learned.n_documents or learned.n_skipped or learned.error:
                 self._metrics.learned.labels(self._name).inc(learned.n_documents)
                 self._log.write(

@@ -7,15 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from nbtext.artifact.model import load_model
+from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.errors import ArtifactError, NbtextError
-from nbtext.features.occurrences import Locator
-from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.predictor import Predictor
+from nbtext.model.predictor import MOST_PROBABLE
+from nbtext.serve.engine import Engine, make_engine
 from nbtext.serve.settings import ModelFile
 
 SECONDS_BETWEEN_CHECKS = 0.5
@@ -29,6 +28,8 @@ class ServedModel:
 
     Attributes
     ----------
+    engine
+        Computes its predictions and explanations.
     state
         Of its file, before it was loaded.
     loaded_at : float
@@ -37,20 +38,9 @@ class ServedModel:
 
     name: str
     fitted: FittedModel
+    engine: Engine
     state: FileState
     loaded_at: float
-
-    @cached_property
-    def predictor(self) -> Predictor:
-        return Predictor(self.fitted)
-
-    @cached_property
-    def explainer(self) -> Explainer:
-        return Explainer(self.fitted)
-
-    @cached_property
-    def locator(self) -> Locator:
-        return Locator(self.fitted.feature_settings)
 
     def input_settings(self, max_document_bytes: int) -> InputSettings:
         """Return how documents of this model are read; see `input_settings_of`."""
@@ -111,8 +101,10 @@ class ModelSlot:
         return True
 
     def _load(self, state: FileState) -> ServedModel:
-        model = ServedModel(self.file.name, load_model(self.file.path).fitted, state, time.time())
-        model.predictor.score([["a"]] * max(1, len(model.fitted.feature_settings.fields)))  # the first call is slower
+        fitted = load_model(self.file.path).fitted
+        model = ServedModel(self.file.name, fitted, make_engine(fitted), state, time.time())
+        columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
+        model.engine.predict(Batch(["1"], columns, [None]), MOST_PROBABLE)  # the first call is slower
         return model
 
 
@@ -131,6 +123,7 @@ class ModelStore:
         self.slots = {file.name: ModelSlot(file) for file in files}
         self.default = next(iter(self.slots.values()))
         self._on_reload = on_reload
+        self._checking = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="reload", daemon=True)
 
@@ -144,9 +137,10 @@ class ModelStore:
 
     def check(self) -> None:
         """Load each model whose file has changed."""
-        for slot in self.slots.values():
-            if slot.reload():
-                self._on_reload(slot)
+        with self._checking:
+            for slot in self.slots.values():
+                if slot.reload():
+                    self._on_reload(slot)
 
     def _watch(self) -> None:
         while not self._stopped.wait(SECONDS_BETWEEN_CHECKS):

@@ -13,11 +13,13 @@ from starlette.types import Receive, Scope
 from nbtext.errors import SettingsError
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
+from nbtext.serve.engine import ExplanationSettings
 from nbtext.serve.guard import DEADLINE, USAGE, Deadline
 from nbtext.serve.models import ModelSlot, ModelStore
 from nbtext.serve.monitoring import Usage
 
 MAX_QUERY_BYTES = 4096
+PREDICTED_LABEL = ExplanationSettings()
 MAX_EXPLAINED = 1000  # features
 
 
@@ -29,16 +31,12 @@ class Closed(Exception):
 class Options:
     """The options of a request, from its query string.
 
-    model     name of the model; "" is the first one
-    features  number of features of an explanation; None: all
+    model  name of the model; "" is the first one
     """
 
     model: str = ""
     decisions: DecisionSettings = MOST_PROBABLE
-    label: str | None = None
-    against: str | None = None
-    features: int | None = None
-    marks: bool = False
+    explanation: ExplanationSettings = PREDICTED_LABEL
 
 
 DEFAULT = Options()
@@ -73,10 +71,12 @@ def parse_options(query: bytes, known: frozenset[str]) -> Options:
     return Options(
         values.get("model", ""),
         decisions,
-        values.get("label"),
-        values.get("against"),
-        _count(values, "features"),
-        values.get("marks", "false") == "true",
+        ExplanationSettings(
+            values.get("label"),
+            values.get("against"),
+            _count(values, "features"),
+            values.get("marks", "false") == "true",
+        ),
     )
 
 

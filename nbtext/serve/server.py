@@ -138,7 +138,7 @@ def serve(
 
     store = ModelStore(files, on_reload)
     batcher = Batcher(threads or available_cpus(), metrics.batches.observe)
-    feedback = _open_feedback(files, settings, metrics, log)
+    feedback = _open_feedback(files, settings, store, metrics, log)
     service = Service(
         store, settings, batcher=batcher, metrics=metrics, log=log, tokens=tokens, feedback=feedback
     )  # fmt: skip
@@ -176,7 +176,7 @@ async def _run(server: Server, listener: socket.socket, *background: Coroutine[A
 
 
 def _open_feedback(
-    files: Sequence[ModelFile], settings: ServeSettings, metrics: Metrics, log: Log
+    files: Sequence[ModelFile], settings: ServeSettings, store: ModelStore, metrics: Metrics, log: Log
 ) -> dict[str, Feedback]:
     """Return where the feedback for each model goes.
 
@@ -194,7 +194,7 @@ def _open_feedback(
         if settings.learn:
             check_learning(model.path)
         path = os.path.join(settings.feedback_dir, f"{model.name}.jsonl")
-        learner = Learner(model.name, model.path, path, metrics=metrics, log=log) if settings.learn else None
+        learner = Learner(model, path, store=store, metrics=metrics, log=log) if settings.learn else None
         found[model.name] = Feedback(FeedbackFile(path), learner)
     return found
 

@@ -5,8 +5,10 @@ A block of another language after a line that only names a file, as in `Makefile
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,36 +32,52 @@ def steps(block: str) -> list[tuple[str, str]]:
     return found
 
 
-def printed(command: str, folder: Path) -> str:
-    """What a shell prints for a command, on both outputs, as it comes; no blanks at ends of lines."""
+def printed(command: str, folder: Path, groups: list[int] | None = None) -> str:
+    """What a shell prints for a command, on both outputs, as it comes; no blanks at ends of lines.
+
+    groups  gets the process group of the command, in which it may have left something running
+    """
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
         "LC_ALL": "C.UTF-8",
     }
-    done = subprocess.run(
+    with subprocess.Popen(
         ["bash", "-c", command],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=120,
-        check=False,
-    )
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.decode().rstrip("\n").splitlines())
+        start_new_session=True,
+    ) as process:
+        if groups is not None:
+            groups.append(process.pid)
+        try:
+            output, _ = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return "".join(f"{line.rstrip()}\n" for line in output.decode().rstrip("\n").splitlines())
 
 
 def played(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
     """Each command of a page, what the page shows, and what is printed in a folder beside the corpora."""
     (folder / "corpora").symlink_to(TOP / "corpora")
-    for name, language, text in BLOCK.findall(page):
-        if name:
-            (folder / name).write_text(text, encoding="utf-8")
-        elif language == "console":
-            for command, shown in steps(text):
-                yield command, shown.rstrip("\n") + "\n" if shown.strip() else "", printed(command, folder)
+    groups: list[int] = []
+    try:
+        for name, language, text in BLOCK.findall(page):
+            if name:
+                (folder / name).write_text(text, encoding="utf-8")
+            elif language == "console":
+                for command, shown in steps(text):
+                    output = printed(command, folder, groups)
+                    yield command, shown.rstrip("\n") + "\n" if shown.strip() else "", output
+    finally:
+        for group in groups:  # a service that a block started, and that a failure has kept from being ended
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
 
 def recorded(page: str, folder: Path) -> str:

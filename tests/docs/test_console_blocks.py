@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from console import BLOCK, TOP, played
 
-FOREIGN = ("node", "cc")
+FOREIGN = ("node", "cc", "curl")
 PAGES = ["README.md", *sorted(str(path.relative_to(TOP)) for path in (TOP / "nbtext" / "guides").glob("*.md"))]
 
 

@@ -50,9 +50,10 @@ class Running:
     process: subprocess.Popen[str]
     port: int = 0
     said: list[str] = field(default_factory=list)
+    seconds: float = SECONDS
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.seconds)
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """Ask on a new connection; a body that is neither bytes nor str is sent as JSON."""

@@ -10,16 +10,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from nbtext.documents.settings import InputSettings
-from nbtext.serve.bodies import LineSplitter, dumps, parse_documents
 from nbtext.text_classifier import TextClassifier
 
 TOP = Path(__file__).parents[2]
@@ -290,71 +286,6 @@ def test_long_lines(start: Start, model: Path) -> None:
     assert "1,000" in answers[1]["reason"]
 
 
-@given(
-    lines=st.lists(st.one_of(st.binary(max_size=12), st.just(b"x" * 40)), max_size=12),
-    cuts=st.lists(st.integers(0, 200), max_size=8),
-    limit=st.integers(5, 30),
-)
-def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit: int) -> None:
-    """For any lines, cut anywhere: blocks hold the same lines, numbered, but those above the limit."""
-    data = b"\n".join(line.replace(b"\n", b"") for line in lines)
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    parts = [data[start:end] for start, end in pairwise(places)] or [b""]
-    splitter, found = LineSplitter(limit), {}
-    for number, part in enumerate(parts):
-        for block in splitter.feed(part, is_last=number == len(parts) - 1):
-            assert len(block.data) <= limit
-            whole = [None] if block.is_too_long else block.data.removesuffix(b"\n").split(b"\n")
-            found |= dict(enumerate(whole, block.first_line))
-    expected = {
-        number: line if len(line) < limit else None
-        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1)
-    }
-    if not data:
-        expected = {}
-    at_limit = {number for number, line in expected.items() if found.get(number) is not None and line is None}
-    assert {n: line for n, line in found.items() if n not in at_limit} == {
-        n: line for n, line in expected.items() if n not in at_limit
-    }
-
-
-@settings(deadline=None)
-@given(value=st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text() | st.just("\ud800"),
-    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3), max_leaves=8,
-))  # fmt: skip
-def test_any_value_is_json(value: Any) -> None:
-    """NaN and infinity are null, and all is UTF-8."""
-
-    def refuse(name: str) -> None:
-        raise AssertionError(name)
-
-    json.loads(dumps(value).decode("utf-8"), parse_constant=refuse)
-
-
-@settings(deadline=None)
-@given(body=st.one_of(
-    st.binary(max_size=40),
-    st.builds(lambda value: json.dumps(value).encode(), st.recursive(
-        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-        lambda each: st.lists(each, max_size=3)
-        | st.dictionaries(st.sampled_from(["text", "id", "label", "x"]), each, max_size=4), max_leaves=8,
-    )),
-))  # fmt: skip
-def test_any_body_is_documents_or_refused(body: bytes) -> None:
-    """No body raises another error, and each row that has no problem has a text."""
-    from starlette.exceptions import HTTPException
-
-    try:
-        batch, _ = parse_documents(body, "application/json", "utf-8", InputSettings(), 100)
-    except HTTPException as error:
-        assert error.status_code in (400, 413)
-    else:
-        assert all(isinstance(text, str) for text in batch.columns[0])
-        assert all(isinstance(identity, str) for identity in batch.ids)
-        assert all(label is None or isinstance(label, str) for label in batch.labels)
-
-
 def test_hostile_labels(start: Start, tmp_path: Path) -> None:
     """Labels and texts that look like markup, headers or numbers that JSON has not stay what they are."""
     labels = ["</script><script>alert(1)</script>", "a\r\nSet-Cookie: x=1", "NaN", "\x00\x1b[31m"]
@@ -376,3 +307,30 @@ def test_without_orjson(start: Start, model: Path, tmp_path: Path) -> None:
     service = start("-m", model, PYTHONPATH=f"{tmp_path}{os.pathsep}{TOP}")
     assert service.post("/v1/predict", ODD_LINES, **JSONL).lines == predicted(model, ODD_LINES)
     assert service.post("/v1/predict", [{"text": "bins", "id": 3}]).value[0]["id"] == "3"
+
+
+def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
+    """A hostile text delays the requests of its own model only, and is stopped; then all is as before."""
+    slow, fast = tmp_path / "slow.joblib", tmp_path / "fast.joblib"
+    TextClassifier(token_pattern="(?:a+)+b|[a-z]+").fit(["red", "blue"], ["x", "y"]).save(slow)
+    TextClassifier().fit(["red", "blue"], ["x", "y"]).save(fast)
+    service = start("-m", slow, "-m", fast, "--timeout", 500)
+    patient = replace(service, seconds=500)  # the limit is ten seconds of the processor
+    assert service.post("/v1/predict", {"text": "red"}).value["label"] == "x"
+    assert service.post("/v1/explain?marks=true", {"text": "red"}).value["marks"] == [["red", 3]]
+    with ThreadPoolExecutor(1) as pool:
+        hostile = pool.submit(patient.post, "/v1/predict", {"text": "a" * 60})
+        time.sleep(0.5)
+        for _ in range(20):
+            assert service.post("/v1/predict?model=fast", {"text": "red"}).value["label"] == "x"
+        assert not hostile.done()
+        answer = hostile.result()
+    assert (answer.status, "takes too long" in answer.value["error"]) == (400, True)
+    assert service.post("/v1/predict", {"text": "blue"}).value["label"] == "y"
+    (child,) = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children").read_text().split()[-1:]
+    service.process.kill()
+    service.process.wait()
+    end = time.monotonic() + 30
+    while Path(f"/proc/{child}").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{child}").exists(), "the other process ends with the service"

@@ -1,0 +1,77 @@
+"""The bodies of requests: any bytes are documents, or refused with one line; lines are split as they are."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+
+from nbtext.documents.settings import InputSettings
+from nbtext.serve.bodies import LineSplitter, dumps, parse_documents
+
+
+@given(
+    lines=st.lists(st.one_of(st.binary(max_size=12), st.just(b"x" * 40)), max_size=12),
+    cuts=st.lists(st.integers(0, 200), max_size=8),
+    limit=st.integers(5, 30),
+)
+def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit: int) -> None:
+    """For any lines, cut anywhere: blocks hold the same lines, numbered, but those above the limit."""
+    data = b"\n".join(line.replace(b"\n", b"") for line in lines)
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    parts = [data[start:end] for start, end in pairwise(places)] or [b""]
+    splitter, found = LineSplitter(limit), {}
+    for number, part in enumerate(parts):
+        for block in splitter.feed(part, is_last=number == len(parts) - 1):
+            assert len(block.data) <= limit
+            whole = [None] if block.is_too_long else block.data.removesuffix(b"\n").split(b"\n")
+            found |= dict(enumerate(whole, block.first_line))
+    expected = {
+        number: line if len(line) < limit else None
+        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1)
+    }
+    if not data:
+        expected = {}
+    at_limit = {number for number, line in expected.items() if found.get(number) is not None and line is None}
+    assert {n: line for n, line in found.items() if n not in at_limit} == {
+        n: line for n, line in expected.items() if n not in at_limit
+    }
+
+
+@settings(deadline=None)
+@given(value=st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text() | st.just("\ud800"),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3), max_leaves=8,
+))  # fmt: skip
+def test_any_value_is_json(value: Any) -> None:
+    """NaN and infinity are null, and all is UTF-8."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    json.loads(dumps(value).decode("utf-8"), parse_constant=refuse)
+
+
+@settings(deadline=None)
+@given(body=st.one_of(
+    st.binary(max_size=40),
+    st.builds(lambda value: json.dumps(value).encode(), st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+        lambda each: st.lists(each, max_size=3)
+        | st.dictionaries(st.sampled_from(["text", "id", "label", "x"]), each, max_size=4), max_leaves=8,
+    )),
+))  # fmt: skip
+def test_any_body_is_documents_or_refused(body: bytes) -> None:
+    """No body raises another error, and each row that has no problem has a text."""
+    try:
+        batch, _ = parse_documents(body, "application/json", "utf-8", InputSettings(), 100)
+    except HTTPException as error:
+        assert error.status_code in (400, 413)
+    else:
+        assert all(isinstance(text, str) for text in batch.columns[0])
+        assert all(isinstance(identity, str) for identity in batch.ids)
+        assert all(label is None or isinstance(label, str) for label in batch.labels)
