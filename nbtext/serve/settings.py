@@ -82,7 +82,7 @@ def parse_model_file(text: str) -> ModelFile:
         path = text
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", PurePath(text).stem)[:64]
     if path in ("", "-"):
-        raise ValueError(f"{text!r} names no file; write MODEL or NAME=MODEL")
+        raise ValueError(f"{text!r} does not name a file; write MODEL or NAME=MODEL")
     return ModelFile(name, path)
 
 

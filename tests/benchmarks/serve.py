@@ -82,6 +82,8 @@ def running(name: str, command: list[str]) -> Iterator[Service]:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
                 break
             time.sleep(0.1)
+        if process.poll() is not None:
+            raise SystemExit(f"{name} has ended with status {process.returncode}")
         yield Service(name, process, port)
     finally:
         with suppress(ProcessLookupError):
@@ -121,8 +123,8 @@ def write_bodies(folder: Path, texts: list[str]) -> tuple[Path, Path]:
 
 
 def report(what: str, value: str, bar: str, is_met: bool | None) -> None:
-    verdict = "" if is_met is None else "met" if is_met else "MISSED"
-    print(f"{what:<52} {value:>40}   {bar:<24} {verdict}", flush=True)  # noqa: T201
+    outcome = "" if is_met is None else "met" if is_met else "MISSED"
+    print(f"{what:<52} {value:>40}   {bar:<24} {outcome}", flush=True)  # noqa: T201
 
 
 def compare(services: list[Service], bodies: Path, seconds: float, n_texts: int) -> dict[str, list[Load]]:
