@@ -18,8 +18,8 @@ from nbtext.text_classifier import TextClassifier
 
 Running = Any  # see conftest.py
 Start = Any
-RED = TextClassifier().fit(["red", "blue"], ["warm", "cold"])
-GREEN = TextClassifier().fit(["red", "blue"], ["grün", "kalt"])
+RED = TextClassifier(model="multinomial").fit(["red", "blue"], ["warm", "cold"])
+GREEN = TextClassifier(model="multinomial").fit(["red", "blue"], ["grün", "kalt"])
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 20) -> None:

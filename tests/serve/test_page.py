@@ -169,7 +169,9 @@ def test_a_csv_comes_back(
 def test_hostile_texts_and_labels(visit: Any, start: Start, tmp_path: Path) -> None:
     """Markup is text, and a label that a spreadsheet would run as a formula has an apostrophe."""
     path = tmp_path / "hostile.joblib"
-    TextClassifier().fit(["red script", "blue alert", "green img"], [HOSTILE, "=1+1", "'\"><b>"]).save(path)
+    TextClassifier(model="multinomial").fit(
+        ["red script", "blue alert", "green img"], [HOSTILE, "=1+1", "'\"><b>"]
+    ).save(path)
     service = start("-m", path, "-m", f"other={path}")
     page = visit(service)
     type_text(page, f"red {HOSTILE}")

@@ -144,7 +144,7 @@ def test_fields(start: Start, tmp_path: Path) -> None:
     """A model of several fields takes their keys; a text alone is refused."""
     (tmp_path / "t.csv").write_text("subject,body,label\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", "t.csv", "--text-field", "subject,body", "--separate-fields", "-q",
+        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field", "subject,body", "--separate-fields", "-q",
          "-o", "fields.joblib"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
     )  # fmt: skip
     service = start("-m", tmp_path / "fields.joblib")
@@ -158,7 +158,7 @@ def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
     """Rows are taken as the model was trained on them; `text` is the whole text of fields that are joined."""
     (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", "t.csv", "--text-field", "subject,body", "--label-field", "queue",
+        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field", "subject,body", "--label-field", "queue",
          "-q", "-o", "joined.joblib"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
     )  # fmt: skip
     service = start("-m", tmp_path / "joined.joblib", "--feedback-dir", tmp_path, "--learn")
@@ -290,7 +290,7 @@ def test_hostile_labels(start: Start, tmp_path: Path) -> None:
     """Labels and texts that look like markup, headers or numbers that JSON has not stay what they are."""
     labels = ["</script><script>alert(1)</script>", "a\r\nSet-Cookie: x=1", "NaN", "\x00\x1b[31m"]
     path = tmp_path / "hostile.joblib"
-    TextClassifier().fit(["red", "blue", "green", "white"], labels).save(path)
+    TextClassifier(model="multinomial").fit(["red", "blue", "green", "white"], labels).save(path)
     service = start("-m", path)
     for text, label in zip(["red", "blue", "green", "white"], labels, strict=True):
         answer = service.post("/v1/predict", {"text": text, "id": label})
@@ -312,8 +312,8 @@ def test_without_orjson(start: Start, model: Path, tmp_path: Path) -> None:
 def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
     """A hostile text delays the requests of its own model only, and is stopped; then all is as before."""
     slow, fast = tmp_path / "slow.joblib", tmp_path / "fast.joblib"
-    TextClassifier(token_pattern="(?:a+)+b|[a-z]+").fit(["red", "blue"], ["x", "y"]).save(slow)
-    TextClassifier().fit(["red", "blue"], ["x", "y"]).save(fast)
+    TextClassifier(model="multinomial", token_pattern="(?:a+)+b|[a-z]+").fit(["red", "blue"], ["x", "y"]).save(slow)
+    TextClassifier(model="multinomial").fit(["red", "blue"], ["x", "y"]).save(fast)
     service = start("-m", slow, "-m", fast, "--timeout", 500)
     patient = replace(service, seconds=500)  # the limit is ten seconds of the processor
     assert service.post("/v1/predict", {"text": "red"}).value["label"] == "x"
