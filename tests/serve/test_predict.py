@@ -144,7 +144,8 @@ def test_fields(start: Start, tmp_path: Path) -> None:
     """A model of several fields takes their keys; a text alone is refused."""
     (tmp_path / "t.csv").write_text("subject,body,label\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field", "subject,body", "--separate-fields", "-q",
+        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field",
+         "subject,body", "--separate-fields", "-q",
          "-o", "fields.joblib"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
     )  # fmt: skip
     service = start("-m", tmp_path / "fields.joblib")
@@ -158,7 +159,8 @@ def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
     """Rows are taken as the model was trained on them; `text` is the whole text of fields that are joined."""
     (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
     subprocess.run(
-        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field", "subject,body", "--label-field", "queue",
+        [sys.executable, "-m", "nbtext", "train", "t.csv", "--model", "multinomial", "--text-field",
+         "subject,body", "--label-field", "queue",
          "-q", "-o", "joined.joblib"], cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
     )  # fmt: skip
     service = start("-m", tmp_path / "joined.joblib", "--feedback-dir", tmp_path, "--learn")
