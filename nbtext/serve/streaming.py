@@ -130,5 +130,7 @@ async def predict_stream(
             tasks.create_task(collect())
             tasks.create_task(write())
             tasks.create_task(read(tasks))
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # the others were ended by it
     finally:
         outbox.close()
