@@ -8,7 +8,7 @@ import click
 
 from nbtext.cli.command import Option, command, stage
 from nbtext.cli.files import INPUT, FileType
-from nbtext.cli.options import DEBUG, RUN_STAGE, VERBOSE, Parsed, RunSettings
+from nbtext.cli.options import DEBUG, RUN_STAGE, VERBOSE, RunSettings
 from nbtext.cli.running import say
 from nbtext.errors import MissingExtra
 from nbtext.serve.settings import ModelFile, ServeSettings, check_names, parse_model_file
@@ -45,7 +45,8 @@ NETWORK_STAGE = stage(
 
 
 @command(
-    Option("-m", "--model-file", "models", type=Parsed("[NAME=]MODEL", parse_model_file), multiple=True, required=True,
+    Option("-m", "--model-file", "models", type=FileType("[NAME=]MODEL", parse=parse_model_file), multiple=True,
+           required=True,
            help="Model file to serve, and its name in requests. May be repeated. The first one is the default.",
            default_help="the file's name without suffix"),
     NETWORK_STAGE,
