@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.counting import score_rows
-from nbtext.features.csr import SparseWeights
+from nbtext.features.csr import SparseWeights, select_class
 from nbtext.features.document_counts import DocumentCounts
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,7 @@ class LinearScorer(SparseWeights):
         if self.derivation is not None:
             indptr, indices, values = self.derivation.rows(np.arange(n_entries + 1), indices, values)
             owners = np.repeat(owners, np.diff(indptr))
-        parts = sum((self._column_weights(indices, row) for row in self._rows(k)), np.zeros(len(indices))) * values
+        parts = sum((self.column_weights(indices, row) for row in self._rows(k)), np.zeros(len(indices))) * values
         return np.bincount(owners, weights=parts, minlength=n_entries).astype(np.float64, copy=False)
 
     def _rows(self, k: int) -> list[int]:
@@ -91,16 +91,12 @@ class LinearScorer(SparseWeights):
         height = 1 if self.derivation is None else self.derivation.height
         return [k + part * self.n_classes for part in range(height)]
 
-    def _column_weights(self, columns: NDArray[np.int32], row: int) -> Floats:
-        """Return the weight of each of these columns in one partial score."""
+    def column_weights(self, columns: NDArray[np.integer], row: int) -> Floats:
+        """Return the weights of some columns in one partial score, shape (n,)."""
         weights = np.full(len(columns), self.default[row])
         if self.base is not None and self.base_scale is not None:
             weights += self.base_scale[row] * self.base[columns]
-        starts, widths = self.indptr[columns], self.indptr[columns + np.int64(1)] - self.indptr[columns]
-        owners = np.repeat(np.arange(len(columns)), widths)
-        positions = np.repeat(starts - (np.cumsum(widths) - widths), widths) + np.arange(len(owners))
-        is_own = self.classes[positions] == row
-        weights[owners[is_own]] += self.deltas[positions[is_own]]
+        weights += select_class(self.indptr, self.classes, self.deltas, columns, row)
         return weights
 
 
@@ -128,6 +124,34 @@ class ClassWeights:
         rows = range(k, len(self._scorer.bias), self._scorer.n_classes)
         total = sum((self.row(row)[columns] * values for row in rows), np.zeros(len(columns)))
         return np.add.reduceat(total, indptr[:-1]) if n_features else total
+
+    def at(self, k: int, columns: NDArray[np.int64]) -> Floats:
+        """Return the weights of some features in class k, shape (n,)."""
+        return self._scorer.column_weights(columns, k) if self._scorer.derivation is None else self.of(k)[columns]
+
+    def entries(self, k: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return the features for which class k has a weight of its own, and these weights; there is no derivation."""
+        own = slice(self._bounds[k], self._bounds[k + 1])
+        columns = self._columns[own]
+        return columns, self.absent(k, columns) + self._scorer.deltas[self._order[own]]
+
+    def absent(self, k: int, columns: NDArray[np.int64]) -> Floats:
+        """Return what some features weigh in class k without a weight of its own; there is no derivation."""
+        scorer = self._scorer
+        weights = np.full(len(columns), scorer.default[k])
+        if scorer.base is not None and scorer.base_scale is not None:
+            weights += scorer.base_scale[k] * scorer.base[columns]
+        return weights
+
+    def common(self) -> Floats | None:
+        """Return the weights, (n_features,), of a class without weights of its own, up to a constant.
+
+        None: classes differ in more than a constant.
+        """
+        scorer = self._scorer
+        if scorer.derivation is not None or (scorer.base_scale is not None and np.ptp(scorer.base_scale) > 0):
+            return None
+        return self.absent(0, np.arange(scorer.n_columns)) if len(scorer.bias) else None
 
     def sums(self) -> Floats:
         """Return the sum of all classes' weights, shape (n_features,)."""

@@ -54,6 +54,18 @@ def take_rows(
     return bounds, indices[entries], counts[entries]
 
 
+def select_class(
+    indptr: NDArray[np.int64], classes: NDArray[np.int32], values: NDArray[Any], features: NDArray[Any], k: int
+) -> NDArray[Any]:
+    """Return the values of some features in a class, from a feature-major list of entries; 0 where there is none."""
+    bounds, entries = entries_of(indptr, features)
+    owners = np.repeat(np.arange(len(features)), np.diff(bounds))
+    is_own = classes[entries] == k
+    found = np.zeros(len(features), dtype=values.dtype)
+    found[owners[is_own]] = values[entries[is_own]]
+    return found
+
+
 def entry_positions(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

@@ -14,6 +14,7 @@ from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.scorer import ClassWeights, Floats
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.counting import counter
+from nbtext.features.csr import select_class
 from nbtext.features.hashing import buckets
 from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.selection import chi_squared, mutual_information
@@ -59,25 +60,17 @@ class Inspector:
 
     def log_odds(self, k: int) -> Floats:
         """Return each feature's weight in a class minus the mean of its weights in the other classes, (n_features,)."""
-        own = self._weights.of(k)
+        return self._against_others(self._weights.of(k), self._sums)
+
+    def _against_others(self, own: Floats, sums: Floats) -> Floats:
+        """Return weights minus the mean of the weights in the other classes, given the sums of all classes' weights."""
         others = len(self.labels) - 1
-        return np.asarray(own - (self._sums - own) / others) if others else own
+        return np.asarray(own - (sums - own) / others) if others else own
 
-    def z(self, k: int) -> Floats:
-        """Return each feature's log-odds ratio of a class against all others, in standard deviations, (n_features,)."""
-        counts, total = self.counts(k)
-        return z_scores(counts, total, self._everywhere, self._whole)
-
-    def counts(self, k: int) -> tuple[NDArray[Any], float]:
-        """Return the occurrences (or documents) of each feature in a class, and their possible maximum."""
+    def _total(self, k: int) -> float:
+        """Return the largest possible count of a feature in a class."""
         statistics = self.statistics
-        if self._counts_documents:
-            return self._of_class(k, statistics.documents), float(statistics.class_documents[k])
-        return self._of_class(k, statistics.occurrences), float(statistics.class_occurrences[k])
-
-    def frequencies(self, k: int) -> NDArray[Any]:
-        """Return the occurrences of each feature in a class, (n_features,)."""
-        return self._of_class(k, self.statistics.occurrences)
+        return float((statistics.class_documents if self._counts_documents else statistics.class_occurrences)[k])
 
     @cached_property
     def mutual_information(self) -> Floats:
@@ -96,26 +89,71 @@ class Inspector:
                 hint="use --by z, or train on the texts",
             )
         if by in ("mi", "chi2"):
-            scores = np.where(
-                self._most_frequent_class == k, self.chi_squared if by == "chi2" else self.mutual_information, -1.0
-            )
-        elif by == "frequency":
-            scores = self.frequencies(k).astype(np.float64)
+            scores, by_class, bounds = self._by_most_frequent_class[by]
+            columns = by_class[bounds[k] : bounds[k + 1]][:n_features]
+            return columns[scores[columns] > 0]
+        if by == "frequency":
+            columns, scores = self._entries(k), self._entries_of(k, self.statistics.occurrences).astype(np.float64)
+        elif by == "z":
+            columns, scores = self._z_candidates(k, n_features)
+        elif (order := self._absent_by_log_odds) is not None:
+            columns, scores = self._log_odds_candidates(k, n_features, order)
         else:
-            scores = self.z(k) if by == "z" else self.log_odds(k)
-        order = np.argsort(-scores, kind="stable")[:n_features]
-        return order[scores[order] > 0]
+            columns, scores = np.arange(self.statistics.n_features), self.log_odds(k)
+        best = np.lexsort((columns, -scores))[:n_features]
+        return columns[best][scores[best] > 0]
+
+    def _z_candidates(self, k: int, n_features: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return columns among which are the n with the largest z, and their z.
+
+        They are the features of the class, and a few of the others: of these, all with one count everywhere have one z.
+        """
+        columns, total = self._entries(k), self._total(k)
+        values = self.statistics.documents if self._counts_documents else self.statistics.occurrences
+        scores = z_scores(self._entries_of(k, values), total, self._everywhere[columns], self._whole)
+        counts, by_count, bounds = self._by_count
+        absent = z_scores(np.zeros(len(counts)), total, counts, self._whole)
+        least = np.partition(scores, -n_features)[-n_features] if len(scores) >= n_features > 0 else 0.0
+        n_own = np.bincount(np.searchsorted(counts, self._everywhere[columns]), minlength=len(counts))
+        is_candidate = (absent >= least) & (absent > 0) & (np.diff(bounds) > n_own)
+        found, found_scores, n_left = [columns], [scores], n_features
+        for place in np.flatnonzero(is_candidate)[np.argsort(-absent[is_candidate], kind="stable")].tolist():
+            first = by_count[bounds[place] : min(bounds[place] + n_features + n_own[place], bounds[place + 1])]
+            found.append(first[~np.isin(first, columns)][:n_features])
+            found_scores.append(np.full(len(found[-1]), absent[place]))
+            n_left -= len(found[-1])
+            if n_left <= 0:
+                break
+        return np.concatenate(found), np.concatenate(found_scores)
+
+    def _log_odds_candidates(
+        self, k: int, n_features: int, order: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Return columns among which are the n with the largest log-odds, and their log-odds.
+
+        They are the features for which the class has a weight of its own, and the first of the others.
+        """
+        columns, weights = self._weights.entries(k)
+        absent = np.setdiff1d(order[: n_features + len(columns)], columns, assume_unique=True)
+        columns, weights = np.append(columns, absent), np.append(weights, self._weights.absent(k, absent))
+        return columns, self._against_others(weights, self._sums[columns])
 
     def views(self, k: int, columns: Sequence[int] | NDArray[np.int64]) -> Iterator[FeatureView]:
         """Yield the weights and counts of these columns in a class."""
-        log_odds, z = self.log_odds(k), self.z(k)
-        occurrences, documents = self.frequencies(k), self._of_class(k, self.statistics.documents)
-        is_known = self.statistics.knows_documents
-        for j in map(int, columns):
+        columns, statistics = np.array(columns, dtype=np.int64), self.statistics
+        log_odds = self._against_others(self._weights.at(k, columns), self._sums[columns])
+        occurrences, documents = (
+            select_class(statistics.indptr, statistics.classes, values, columns, k)
+            for values in (statistics.occurrences, statistics.documents)
+        )
+        counts = documents if self._counts_documents else occurrences
+        z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
+        is_known = statistics.knows_documents
+        for place, j in enumerate(columns.tolist()):
             yield FeatureView(
-                self.name(j), float(log_odds[j]), float(z[j]),
+                self.name(j), float(log_odds[place]), float(z[place]),
                 float(self.mutual_information[j]) if is_known else None, float(self.chi_squared[j]),
-                occurrences[j].item(), documents[j].item() if is_known else None,
+                occurrences[place].item(), documents[place].item() if is_known else None,
             )  # fmt: skip
 
     @property
@@ -149,19 +187,44 @@ class Inspector:
         return best
 
     @cached_property
+    def _by_most_frequent_class(self) -> dict[str, tuple[Floats, NDArray[np.int64], NDArray[np.int64]]]:
+        """Scores of mi and chi2, the columns by class and decreasing score, and the bounds of each class."""
+        best, classes = self._most_frequent_class, np.arange(len(self.labels) + 1)
+        criteria = {"chi2": self.chi_squared}
+        if self.statistics.knows_documents:
+            criteria["mi"] = self.mutual_information
+        orders = {by: np.lexsort((-scores, best)) for by, scores in criteria.items()}
+        return {by: (criteria[by], order, np.searchsorted(best[order], classes)) for by, order in orders.items()}
+
+    @cached_property
+    def _by_count(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+        """The counts of features everywhere, ascending, the columns in this order, and the bounds of each count."""
+        order = np.argsort(self._everywhere, kind="stable")
+        counts, starts = np.unique(self._everywhere[order], return_index=True)
+        return counts, order, np.append(starts, len(order))
+
+    @cached_property
+    def _absent_by_log_odds(self) -> NDArray[np.int64] | None:
+        """The columns by decreasing log-odds in a class without weights of its own; None if classes differ in it."""
+        own = self._weights.common()
+        return None if own is None else np.argsort(-self._against_others(own, self._sums), kind="stable")
+
+    @cached_property
     def _by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The entries in the order of their classes, the bounds of each class, and the features of the entries."""
         order = np.argsort(self.statistics.classes, kind="stable")
         bounds = np.searchsorted(self.statistics.classes[order], np.arange(len(self.labels) + 1))
         return order, bounds, self.statistics.entry_features
 
-    def _of_class(self, k: int, values: NDArray[Any]) -> NDArray[Any]:
-        """Return one value for each feature of a class, (n_features,), from one value for each entry."""
+    def _entries(self, k: int) -> NDArray[np.int64]:
+        """Return the columns of the features of a class, ascending."""
         order, bounds, features = self._by_class
-        entries = order[bounds[k] : bounds[k + 1]]
-        vector = np.zeros(self.statistics.n_features, dtype=values.dtype)
-        vector[features[entries]] = values[entries]
-        return vector
+        return features[order[bounds[k] : bounds[k + 1]]].astype(np.int64)
+
+    def _entries_of(self, k: int, values: NDArray[Any]) -> NDArray[Any]:
+        """Return one value for each feature of a class, from one value for each entry of the statistics."""
+        order, bounds, _ = self._by_class
+        return values[order[bounds[k] : bounds[k + 1]]]
 
 
 def used_statistics(model: TrainedModel) -> ClassStatistics:

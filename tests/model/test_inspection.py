@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.documents.settings import InputSettings
@@ -216,3 +218,42 @@ def test_a_matrix(tmp_path: Path) -> None:
     assert (found.documents, found.features, found.entries, found.kind) == (3, 7, 8, "counts")
     assert found.labels == (("cold", 2), ("warm", 1))
     assert list(found.settings) == ["ngrams"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"model": "bernoulli"}, {"model": "complement"}, {"model": "complement", "normalize_weights": True},
+     {"model": "categorical"}, {"model": "nbsvm"}],
+    ids=str,
+)  # fmt: skip
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_best_features_are_those_of_a_full_ranking(options: dict[str, Any], seed: int) -> None:
+    """Features that a class does not hold are ranked too: in a small class, some are likelier than elsewhere."""
+    random = np.random.default_rng(seed)
+    words = np.array([f"w{j}" for j in range(40)])
+    texts, labels = [], []
+    for k in range(8):
+        for _ in range(3):
+            texts.append(" ".join(random.choice(words[: 5 * (k + 1)], size=1 + 3 * k)))
+            labels.append(f"k{k}")
+    model = TextClassifier(**options).fit(texts, labels)
+    inspector, statistics = Inspector(model.model_), model.counts_.statistics
+    dense = model.fitted_.scorer.derivation is None
+    for k in range(8):
+        every = np.arange(statistics.n_features)
+        views = list(inspector.views(k, every))
+        assert [view.log_odds for view in views] == inspector.log_odds(k).tolist()
+        if dense:
+            weights = model.fitted_.scorer.weights()
+            others = np.delete(weights, k, axis=0).mean(axis=0)
+            np.testing.assert_allclose(inspector.log_odds(k), weights[k] - others, atol=1e-9)
+        for by, values in (
+            ("z", [view.z for view in views]), ("log-odds", [view.log_odds for view in views]),
+            ("frequency", [view.occurrences for view in views]),
+        ):  # fmt: skip
+            scores = np.array(values)
+            for n in (1, 3, 40):
+                order = np.argsort(-scores, kind="stable")[:n]
+                found = inspector.best(k, by, n)
+                np.testing.assert_allclose(scores[found], scores[order[scores[order] > 0]], atol=1e-12)
