@@ -7,7 +7,7 @@ for each new parameter. This file does not import NumPy, because the command lin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -93,21 +93,31 @@ def evaluate(
     constant : callable
         Converts a number to a value.
     """
+    return _evaluate_node(_parse(formula), variables, operations, constant)
+
+
+def _evaluate_node(
+    node: ast.expr,
+    variables: Mapping[str, Value],
+    operations: Mapping[str, Callable[..., Value]],
+    constant: Callable[[float], Value],
+) -> Value:
+    """Return the value of a node. It is no closure, since one that calls itself would keep large arrays alive."""
     import ast
 
-    def visit(node: ast.expr) -> Value:
-        match node:
-            case ast.BinOp(left=left, op=operator, right=right):
-                return operations[type(operator).__name__](visit(left), visit(right))
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return operations[name](*map(visit, arguments))
-            case ast.Name(id=name):
-                return variables[name]
-            case ast.Constant(value=int(number) | float(number)):
-                return constant(float(number))
-        raise ValueError(f"no formula: {formula}")
+    def values(nodes: Iterable[ast.expr]) -> list[Value]:
+        return [_evaluate_node(each, variables, operations, constant) for each in nodes]
 
-    return visit(_parse(formula))
+    match node:
+        case ast.BinOp(left=left, op=operator, right=right):
+            return operations[type(operator).__name__](*values((left, right)))
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return operations[name](*values(arguments))
+        case ast.Name(id=name):
+            return variables[name]
+        case ast.Constant(value=int(number) | float(number)):
+            return constant(float(number))
+    raise ValueError(f"no formula: {ast.unparse(node)}")
 
 
 def format_formula(formula: str, variables: Mapping[str, str], *, log: str, maximum: str) -> str:

@@ -1,7 +1,5 @@
 """The compiled solvers; _solvers.pyx says how they work."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,9 +8,6 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 MAX_LANES: int
-
-def aligned_zeros(n_rows: int, width: int, dtype: type) -> NDArray[Any]:
-    """Return zeros (n_rows, width) that begin at the start of a cache line, so that few rows lie in two of them."""
 
 def add_by_fold(indptr: NDArray[np.int64], features: Numbers, values: Singles, folds: Numbers, sums: Floats) -> None:
     """Add the magnitudes of each feature's values in the documents of each fold to `sums`, (n_folds, n_features).
@@ -117,11 +112,6 @@ def score_left_out(
 
     Parameters are those of `fit_lanes`; it raises the same error.
     """
-
-def sort_entries(
-    features: Numbers, classes: Numbers, weights: Floats, n_features: int
-) -> tuple[NDArray[np.int64], Numbers, Floats]:
-    """Return weights of features and classes, feature by feature; nbsvm.py documents the plain version."""
 
 def fit_softmax(
     indptr: NDArray[np.int64],

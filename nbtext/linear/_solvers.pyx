@@ -14,11 +14,11 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 import numpy as np
 
+from nbtext.linear.data import mapped_zeros
 from nbtext.linear.one_vs_rest cimport LANES, LaneProblem, score, solve_lanes
 from nbtext.linear.softmax cimport SoftmaxProblem, solve_softmax
 
 MAX_LANES = LANES
-CACHE_LINE = 64  # bytes
 
 
 def check_matrix(indptr, indices, values, n_features):
@@ -43,14 +43,6 @@ def check_lanes(indptr, features, values, classes, folds, n_features, lane_class
         raise ValueError("classes and folds must have one element for each row")
     if not 0 < len(lane_classes) == len(lane_folds) <= width or width not in (1, 4, 8, 12, 16):
         raise ValueError("there must be a class and a fold for each lane, and 1, 4, 8, 12 or 16 of them with the padding")
-
-
-def aligned_zeros(n_rows, width, dtype):
-    """Return zeros (n_rows, width) that begin at the start of a cache line, so that few rows lie in two of them."""
-    item = np.dtype(dtype).itemsize
-    memory = np.zeros(n_rows * width + CACHE_LINE // item, dtype=dtype)
-    first = -memory.ctypes.data % CACHE_LINE // item
-    return memory[first : first + n_rows * width].reshape(n_rows, width)
 
 
 def add_by_fold(indptr, features, values, folds, sums):
@@ -86,7 +78,7 @@ def log_count_ratios(
         raise ValueError("there must be a group and an offset for each lane")
     if not 0 <= groups.min() <= groups.max() < len(totals) == len(pseudo_counts):
         raise ValueError("there must be totals and a pseudo-count for each group")
-    ratios = aligned_zeros(n_features, width, np.float64)
+    ratios = mapped_zeros((n_features, width), np.float64)
     cdef double[:, ::1] ratio = ratios
     cdef int64_t row, entry, feature, most = n_features
     cdef int k, n_lanes = len(lane_classes)
@@ -125,7 +117,7 @@ def fit_lanes(
     check_lanes(indptr, features, values, classes, folds, n_features, lane_classes, lane_folds, width)
     if not dual.shape == diagonal.shape == (n_rows, width) or len(strengths) != len(lane_classes):
         raise ValueError("dual variables and diagonal must have one row for each row, and lanes a strength each")
-    weights, gaps = aligned_zeros(n_features, width, np.float64), np.zeros(len(lane_classes))
+    weights, gaps = mapped_zeros((n_features, width), np.float64), np.zeros(len(lane_classes))
     if n_rows == 0:
         return weights, gaps, 0
     squares, active = np.empty((n_rows, width), dtype=np.float32), np.zeros(n_rows, dtype=np.uint32)
@@ -190,29 +182,6 @@ def score_left_out(indptr, features, values, folds, weights, lane_classes, lane_
                 for k in range(n_lanes):
                     if row_folds[row] == left_out[k]:
                         score_view[row, own_classes[k]] = z[k]
-
-
-def sort_entries(features, classes, weights, n_features):
-    """Return weights of features and classes, feature by feature; nbsvm.py has the plain version."""
-    if not len(features) == len(classes) == len(weights):
-        raise ValueError("there must be a class and a weight for each feature")
-    if len(features) and not 0 <= features.min() <= features.max() < n_features:
-        raise ValueError("a feature is out of range")
-    indptr = np.zeros(n_features + 1, dtype=np.int64)
-    np.cumsum(np.bincount(features, minlength=n_features), out=indptr[1:])
-    cursor, sorted_classes, sorted_weights = indptr.copy(), np.empty_like(classes), np.empty_like(weights)
-    cdef const int32_t[::1] feature_view = features, class_view = classes
-    cdef const double[::1] weight_view = weights
-    cdef int64_t[::1] place = cursor
-    cdef int32_t[::1] to_classes = sorted_classes
-    cdef double[::1] to_weights = sorted_weights
-    cdef int64_t entry, goal
-    with nogil:
-        for entry in range(feature_view.shape[0]):
-            goal = place[feature_view[entry]]
-            place[feature_view[entry]] += 1
-            to_classes[goal], to_weights[goal] = class_view[entry], weight_view[entry]
-    return indptr, sorted_classes, sorted_weights
 
 
 def fit_softmax(

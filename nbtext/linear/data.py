@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
@@ -115,6 +116,18 @@ class CompactMatrix:
         """The sum of the squares of each shared feature's values, (n_shared,)."""
         squares = np.square(self.values, dtype=np.float64)
         return np.bincount(self.features, squares, len(self.columns)).astype(np.float32)
+
+
+def mapped_zeros(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
+    """Return zeros in memory of their own, which returns to the system at once; it begins at a cache line.
+
+    Each block of lanes needs large arrays. What threads allocate in the usual way often stays with the process.
+    """
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    memory = mmap.mmap(-1, max(size, 1))
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # the arrays are read at random
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, dtype, shape[0] * shape[1]).reshape(shape)
 
 
 def check_finite(numbers: NDArray[np.floating] | float) -> None:

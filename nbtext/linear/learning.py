@@ -75,16 +75,16 @@ def learn(
     if has_folds and is_selecting:
         C, scores, start = _select_strength(problem, folds, data.classes, lengths, settings.seed)
     solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
-    scorer = problem.scorer(solution)
     if not solution.is_converged:
         what = f"{settings.model} did not converge: the solver stopped after its maximum of passes"
         warnings.warn(f"{what}; scale large values down, or use a smaller C", ConvergenceWarning, stacklevel=2)
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
-    if not has_folds:
-        return Learned(scorer, selection)
-    if scores is None:
+    if has_folds and scores is None:
         scores = problem.score_folds(folds, _rough(C, settings.seed), solution)
+    scorer = problem.scorer(solution)
+    if scores is None:
+        return Learned(scorer, selection)
     scores = scores[held_out]
     classes, lengths = data.classes[held_out], lengths[held_out]
     if settings.calibrate:

@@ -23,7 +23,7 @@ class Problem(Protocol):
         """Return the solution for all documents; `start`, one for another C, may be overwritten."""
 
     def scorer(self, solution: Any) -> LinearScorer:
-        """Return the scorer of a solution."""
+        """Return the scorer of a solution, which may give up its memory."""
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Any) -> Floats:
         """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.

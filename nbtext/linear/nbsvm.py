@@ -22,15 +22,16 @@ from numpy.typing import NDArray
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
-from nbtext.features.kernel import HAS_KERNEL, choose_version
+from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.weighting import row_sums
-from nbtext.linear.data import NEVER_HELD_OUT, NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite
+from nbtext.linear.data import NEVER_HELD_OUT, NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite, mapped_zeros
 from nbtext.linear.lbfgs import SolverSettings, minimize_binary
 from nbtext.linear.logistic import ROUGH_TOLERANCE, continuation
 from nbtext.parallel import parallel_map
 
-MAX_LANES = 12  # that are solved together: more of them leave the caches
+MAX_LANES = 8  # that are solved together: more of them need more memory, and are not faster
 LANE_STEP = 4  # numbers of lanes are padded to a multiple of it, except for one
+NO_WEIGHTS = np.zeros((0, 0))
 START_DUAL = 1e-8  # of the logistic loss, as in LIBLINEAR: its dual variables are inside of (0, 1)
 
 
@@ -59,7 +60,7 @@ class Solution(NamedTuple):
     """The solution of all classes for all documents, or where the solver stopped."""
 
     C: float
-    blocks: Sequence[Block]
+    blocks: list[Block]
     is_converged: bool
 
     def dual_of(self, own_class: int) -> Floats:
@@ -146,7 +147,7 @@ class NbSvm:
     def solve(self, solver: SolverSettings, start: Solution | None = None) -> Solution:
         """Return the solution for all documents. It does not depend on the number of threads.
 
-        start  the solution for another C
+        start  the solution for another C, which gives up its weights
 
         raises  ModelError: the values are too large to compute with
         """
@@ -155,6 +156,8 @@ class NbSvm:
         def solve_block(lanes: Sequence[Lane]) -> Block:
             return self._solve(lanes, self._no_folds, sums, solver, start)
 
+        if start is not None:
+            start.blocks[:] = [block._replace(weights=NO_WEIGHTS) for block in start.blocks]
         tasks = self._cut([Lane(own_class) for own_class in self._classes])
         blocks = list(parallel_map(solve_block, tasks, jobs=self._jobs))
         return Solution(solver.C, blocks, all(block.is_converged for block in blocks))
@@ -190,19 +193,23 @@ class NbSvm:
         return scores
 
     def scorer(self, solution: Solution) -> LinearScorer:
-        """Return a scorer of a solution. Of two labels the first has score 0."""
-        data, sums = self._data, self._sum_folds(self._no_folds)
-        features, classes, weights = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
+        """Return a scorer of a solution, which gives up its weights. Of two labels the first has score 0."""
+        data, compact, sums = self._data, self._compact, self._sum_folds(self._no_folds)
+        widths = np.zeros(data.n_features, dtype=np.int64)
         for block in solution.blocks:
+            weights, dual = (each[:, : len(block.lanes)] for each in (block.weights, block.dual))
+            widths[compact.columns] += np.count_nonzero(weights, axis=1)
+            widths[compact.single_columns] += np.count_nonzero(dual, axis=1)[compact.single_rows]
+        indptr = running_sums(widths)
+        places, classes, deltas = indptr[:-1].copy(), np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+        for number, block in enumerate(solution.blocks):  # classes ascend for each feature
+            solution.blocks[number] = block._replace(weights=NO_WEIGHTS)
             for k, lane in enumerate(block.lanes):
-                own = self._weights_of(block.weights[:, k], block.dual[:, k], lane, sums, solution.C)
-                features.append(np.flatnonzero(own).astype(np.int32))
-                classes.append(np.full(len(features[-1]), lane.own_class, dtype=np.int32))
-                weights.append(own[features[-1]])
-        nothing = np.zeros(data.n_classes)
-        entries = np.concatenate(features), np.concatenate(classes), np.concatenate(weights)
-        by_feature = sort_entries(*entries, data.n_features)
-        return LinearScorer(nothing, nothing, *by_feature)
+                columns, values = self._entries(block.weights[:, k], block.dual[:, k], lane, sums, solution.C)
+                own = places[columns]
+                classes[own], deltas[own] = lane.own_class, values
+                places[columns] += 1
+        return LinearScorer(np.zeros(data.n_classes), np.zeros(data.n_classes), indptr, classes, deltas)
 
     def _cut(self, lanes: list[Lane]) -> list[list[Lane]]:
         """Cut the lanes into blocks of nearly equal size, enough of them for all threads."""
@@ -238,7 +245,7 @@ class NbSvm:
             return sums._replace(single=np.array(single))
 
         held_out = [number for number in numbers.tolist() if number != NEVER_HELD_OUT] or [NO_FOLD]
-        return dict(zip(held_out, parallel_map(sum_fold, held_out, jobs=self._jobs), strict=True))
+        return {fold: sum_fold(fold) for fold in held_out}
 
     def _solve(
         self,
@@ -250,21 +257,25 @@ class NbSvm:
     ) -> Block:
         """Solve some lanes together; the result of none depends on the others."""
         width = 1 if len(lanes) == 1 else -(-len(lanes) // LANE_STEP) * LANE_STEP
-        weights, ratios = np.zeros((2, len(self._compact.columns), width))
+        shape, beta = (len(self._compact.columns), width), self._settings.interpolation
         dual, is_converged = np.zeros((len(self._data), width)), np.zeros(len(lanes), dtype=bool)
         if HAS_KERNEL:
             ratios = self._ratios(lanes, folds, sums, width)
+            scales = np.square(ratios, out=mapped_zeros(shape, np.float32), casting="same_kind")
+            ratios = NO_WEIGHTS if beta == 1 else ratios
             for k, lane in enumerate(lanes):
                 dual[:, k] = start.dual_of(lane.own_class) if start is not None else START_DUAL * self._is_logistic
-            weights, gaps = self._descend(lanes, folds, sums, solver, ratios, dual, is_warm=start is not None)
+            weights, gaps = self._descend(lanes, folds, sums, solver, scales, dual, is_warm=start is not None)
             check_finite(weights)
             is_converged = gaps <= solver.tolerance
+        else:
+            weights, ratios = np.zeros(shape), np.zeros(shape)
         if not (HAS_KERNEL and solver.is_rough):
             for k in np.flatnonzero(~is_converged).tolist():
                 begin = self._weights_of(weights[:, k], dual[:, k], lanes[k], sums, solver.C)
-                found = self._minimize(lanes[k], folds, solver, begin)
-                ratios[:, k], weights[:, k], dual[:, k], is_converged[k] = found
-        beta = self._settings.interpolation
+                own, weights[:, k], dual[:, k], is_converged[k] = self._minimize(lanes[k], folds, solver, begin)
+                if beta != 1:
+                    ratios[:, k] = own
         if beta != 1:
             sizes = np.abs(np.divide(weights, ratios, out=np.zeros_like(weights), where=ratios != 0))
             means = np.ascontiguousarray(sizes.T).sum(axis=1) / self._data.n_features  # in the same order for any width
@@ -291,17 +302,15 @@ class NbSvm:
         folds: NDArray[np.int32],
         sums: dict[int, FoldSums],
         solver: SolverSettings,
-        ratios: Floats,
+        scales: NDArray[np.float32],
         dual: Floats,
         *,
         is_warm: bool,
     ) -> tuple[Floats, Floats]:
         """Solve lanes by dual coordinate descent: weights (n_shared, width) and relative duality gaps (n_lanes,)."""
-        from nbtext.linear._solvers import aligned_zeros, fit_lanes
+        from nbtext.linear._solvers import fit_lanes
 
         data, compact = self._data, self._compact
-        scales = aligned_zeros(len(ratios), ratios.shape[1], np.float32)
-        np.square(ratios, out=scales, casting="same_kind")
         diagonal = np.zeros(dual.shape, dtype=np.float32)
         for k, lane in enumerate(lanes):  # Σ x² r² with r = ±l + offset, l the log-share
             offset, single = sums[lane.fold].offset(lane.own_class), sums[lane.fold].single
@@ -314,11 +323,12 @@ class NbSvm:
             check_finite(np.array(means))
             stages = [list(continuation(solver, mean)) for mean in means]
         n_stages = max(map(len, stages))
-        weights, gaps = np.zeros(ratios.shape), np.zeros(len(lanes))
+        weights, gaps = NO_WEIGHTS, np.zeros(len(lanes))
         own_classes, own_folds = np.array(lanes, dtype=np.int32).T.copy()
         for stage in range(-n_stages, 0):
             strengths = [own[stage].C if len(own) >= -stage else 0.0 for own in stages]  # 0: not in this stage
             tolerance = solver.tolerance if stage == -1 else ROUGH_TOLERANCE
+            del weights
             weights, gaps, _ = fit_lanes(
                 compact.indptr, compact.features, compact.values, data.classes, folds, scales, diagonal, dual,
                 own_classes, own_folds, np.array(strengths), is_logistic=self._is_logistic, tolerance=tolerance,
@@ -347,27 +357,28 @@ class NbSvm:
         )  # fmt: skip
         return ratios[columns], weights[columns], dual, is_converged
 
+    def _entries(
+        self, shared: Floats, dual: Floats, lane: Lane, sums: dict[int, FoldSums], C: float
+    ) -> tuple[NDArray[np.int32], Floats]:
+        """Return columns and weights of shared features with a weight, and of single ones with a dual variable.
+
+        shared  (n_shared,), weights of the shared features
+        dual    (n_documents,)
+        """
+        compact, is_weighted = self._compact, np.flatnonzero(shared)
+        single = np.flatnonzero(dual[compact.single_rows])
+        if len(single) == 0:
+            return compact.columns[is_weighted], shared[is_weighted]
+        rows, values, own = compact.single_rows[single], compact.single_values[single], sums[lane.fold]
+        signs = np.where(self._data.classes[rows] == lane.own_class, 1.0, -1.0)
+        ratios = signs * own.log_share(values) + own.offset(lane.own_class)
+        weights = C * dual[rows] * signs * ratios**2 * values
+        columns = np.concatenate((compact.columns[is_weighted], compact.single_columns[single]))
+        return columns, np.concatenate((shared[is_weighted], weights))
+
     def _weights_of(self, shared: Floats, dual: Floats, lane: Lane, sums: dict[int, FoldSums], C: float) -> Floats:
-        """Return the weights (n_features,) of a lane, from those of the shared features and the dual variables."""
-        compact, weights = self._compact, np.zeros(self._data.n_features)
-        weights[compact.columns] = shared
-        if len(compact.single_rows):
-            values, own = compact.single_values, sums[lane.fold]
-            signs = np.where(self._data.classes[compact.single_rows] == lane.own_class, 1.0, -1.0)
-            ratios = signs * own.log_share(values) + own.offset(lane.own_class)
-            weights[compact.single_columns] = C * dual[compact.single_rows] * signs * ratios**2 * values
+        """Return the weights (n_features,) of a lane."""
+        weights = np.zeros(self._data.n_features)
+        columns, values = self._entries(shared, dual, lane, sums, C)
+        weights[columns] = values
         return weights
-
-
-def sort_entries(
-    features: NDArray[np.int32], classes: NDArray[np.int32], weights: Floats, n_features: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-    """Return weights of features and classes, feature by feature: (indptr, classes, weights).
-
-    Entries of one feature keep their order.
-    """
-    order = np.argsort(features, kind="stable")
-    return running_sums(np.bincount(features, minlength=n_features)), classes[order], weights[order]
-
-
-sort_entries = choose_version(sort_entries, "nbtext.linear._solvers")

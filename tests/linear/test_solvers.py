@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from made_rows import Floats, binary_objective, every, fit, softmax_objective, training_data, training_sets
 
 from nbtext.errors import ModelError, NbtextWarning
-from nbtext.features.kernel import HAS_KERNEL, PLAIN_VERSIONS
+from nbtext.features.kernel import HAS_KERNEL
 from nbtext.linear import lbfgs, logistic, nbsvm
 from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
@@ -299,18 +299,3 @@ def test_sums_groups_and_scores_that_do_not_fit_are_refused() -> None:
     for scores, own in ((np.zeros((2, 1)), lane[0]), (np.zeros((1, 1)), lane[0] + 1), (np.zeros((1, 1)), lane[0] - 1)):
         with pytest.raises(ValueError, match="a row of scores"):
             _solvers.score_left_out(*rows[:3], rows[4], np.zeros((5, 1)), own, lane[1], scores)
-
-
-@needs_kernel
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3))))
-def test_entries_are_sorted_as_in_plain_python(entries: list[tuple[int, int]]) -> None:
-    """By feature, the order of others kept."""
-    features, classes = np.array(entries, dtype=np.int32).reshape(-1, 2).T.copy()
-    weights = np.arange(len(entries)) / 2
-    found = nbsvm.sort_entries(features, classes, weights, 7)
-    for one, other in zip(found, PLAIN_VERSIONS["sort_entries"](features, classes, weights, 7), strict=True):
-        np.testing.assert_array_equal(one, other)
-    with pytest.raises(ValueError, match="out of range"):
-        nbsvm.sort_entries(np.array([7], np.int32), np.zeros(1, np.int32), np.ones(1), 7)
-    with pytest.raises(ValueError, match="for each feature"):
-        nbsvm.sort_entries(features, classes, np.ones(len(entries) + 1), 7)
