@@ -102,7 +102,7 @@ def _evaluate_node(
     operations: Mapping[str, Callable[..., Value]],
     constant: Callable[[float], Value],
 ) -> Value:
-    """Return the value of a node. It is no closure, since one that calls itself would keep large arrays alive."""
+    """Return the value of a node. A closure that calls itself would keep large arrays alive, so this is a function."""
     import ast
 
     def values(nodes: Iterable[ast.expr]) -> list[Value]:
