@@ -77,10 +77,12 @@ class ModelSettings(LinearSettings):
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)
         defaults = {each.name: each.default for each in fields(self)}
-        options = LINEAR_MODELS[self.model].options if self.is_linear else self._record.options
-        for name in OF_SOME_MODELS:
-            if getattr(self, name) != defaults[name] and name not in options:
-                raise SettingsError(f"{self.model} does not use this option", where=name, hint="leave it out")
+        special = [name for name in OF_SOME_MODELS if getattr(self, name) != defaults[name]]
+        if special:  # only then, because the record of a model imports NumPy
+            options = LINEAR_MODELS[self.model].options if self.is_linear else self._record.options
+            for name in special:
+                if name not in options:
+                    raise SettingsError(f"{self.model} does not use this option", where=name, hint="leave it out")
         if self.smoothing is not None:
             is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
             _require(is_sound, self.smoothing, f"0 or a number from {SMALLEST:g} to {LARGEST:g}", "smoothing")

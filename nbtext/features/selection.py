@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -131,7 +132,8 @@ def _share_of_information(both: NDArray[Any], one: Floats, other: Floats, n_docu
     share = np.zeros(len(both))
     some = both > 0
     joint = both[some] / n_documents
-    share[some] = joint * np.log(joint / (one[some] / n_documents * (other[some] / n_documents)))
+    # logarithms of the numbers apart: a product of tiny numbers (of a model that decayed) would be 0
+    share[some] = joint * (np.log(both[some]) - np.log(one[some]) - np.log(other[some]) + math.log(n_documents))
     return share
 
 
