@@ -26,6 +26,7 @@ HINTS = {
     errno.EFBIG: "the limit of file sizes is too low (ulimit -f)",
     errno.ENOENT: "make its folder first",
     errno.EISDIR: "name a file in it",
+    errno.ENOTDIR: "write to another folder, because a part of this path is a file",
     errno.EROFS: "write to a place that is not read-only",
     errno.EACCES: "write where you may, or change its permissions",
 }
@@ -143,7 +144,7 @@ def lock_descriptor(descriptor: int, path: str) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OutputError(
-            "another nbtext process is writing it", where=path, hint="try again when it is done"
+            "another nbtext process is writing it", where=path, hint="try again when that process has ended"
         ) from None
     except OSError:  # a file system without locks, such as some network file systems
         return

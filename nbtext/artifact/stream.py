@@ -28,7 +28,11 @@ KNOWN_FILES = (  # first bytes, kind of file, hint
     (b"BZh", "is compressed by bzip2, and models are not", TRAIN_HINT),
     (b"\xfd7zXZ\x00", "is compressed by xz, and models are not", TRAIN_HINT),
     (b"\x28\xb5\x2f\xfd", "is compressed by zstd, and models are not", TRAIN_HINT),
-    (b"PK\x03\x04", "looks like a matrix file (.npz) or another zip archive, not a model", "train a model on it first"),
+    (
+        b"PK\x03\x04",
+        "looks like a zip archive, such as a matrix file (.npz), not a model",
+        "train a model on a matrix file first",
+    ),
     (b"version https://git-lfs", "is a Git LFS pointer, not the model itself", "fetch the model with git lfs pull"),
     (b"{", "looks like JSON, not a model", TRAIN_HINT),
     (b"<", "looks like a web page or XML, not a model", "check that the download did not stop at a login page"),
@@ -127,7 +131,7 @@ class Stream:
 def _name_content(head: bytes) -> ArtifactError:
     """Return the error for a file whose first bytes `head` are not those of a model."""
     if not head:
-        return ArtifactError("is empty", hint="the command that should have written it may have failed")
+        return ArtifactError("the file is empty", hint=TRAIN_HINT)
     for magic, what, hint in KNOWN_FILES:
         if head.startswith(magic):
             return ArtifactError(what, hint=hint)

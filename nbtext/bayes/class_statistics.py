@@ -19,6 +19,7 @@ combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistic
 
 MOST_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflows
 NEVER_LEARNED = "the model was not trained on some of these documents: their counts exceed those of the model"
+LEARNED_HINT = "give only documents that the model was trained on, with the same labels"
 MIN_DECAYED = 1e-300  # the smallest value to which a count decays
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-100, 1e100  # of class weights: their ratios and sums are finite
 Prior = str | tuple[float, ...]
@@ -199,10 +200,10 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
     combine = plain.combine_entries if a.is_decayed or b.is_decayed else combine_entries
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
-        raise ModelError(NEVER_LEARNED)
+        raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
     combined = ClassStatistics(class_documents, *entries)
     if sign < 0 and not _is_difference(combined, a, b):
-        raise ModelError(NEVER_LEARNED)
+        raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
     return combined
 
 
@@ -239,13 +240,16 @@ def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64
     elif prior == "empirical":
         weights = class_documents.astype(np.float64)
         if (weights <= 0).any():
-            raise ModelError("a class has no document", hint="give it one, leave it out, or use --prior uniform")
+            raise ModelError(
+                "a class has no document", hint="add a document to it, remove the class, or use --prior uniform"
+            )
     else:
         weights = np.array(prior, dtype=np.float64)
         is_sound = (weights >= SMALLEST_PRIOR) & (weights <= LARGEST_PRIOR)
         if len(weights) != len(class_documents) or not is_sound.all():
             raise SettingsError(
-                f"{len(class_documents)} positive numbers are needed, one for each label in sorted order",
+                f"{len(class_documents)} numbers from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g} are needed, one for each "
+                f"label in sorted order; found {', '.join(f'{weight:g}' for weight in weights[:10])}",
                 where="prior",
             )
     return np.asarray(np.log(weights) - np.log(weights.sum()))

@@ -44,12 +44,12 @@ class LinearSettings:
 
     def __post_init__(self) -> None:
         is_sound = self.C == AUTO if isinstance(self.C, str) else SMALLEST_C <= self.C <= LARGEST_C
-        _require(is_sound, self.C, f"auto or a number from {SMALLEST_C:g} to {LARGEST_C:g}", "C")
+        _require(is_sound, self.C, f"auto, or a number from {SMALLEST_C:g} to {LARGEST_C:g}", "C")
         _require(self.loss in LOSSES, self.loss, " or ".join(LOSSES), "loss")
-        _require(0 <= self.interpolation <= 1, self.interpolation, "from 0 to 1", "interpolation")
+        _require(0 <= self.interpolation <= 1, self.interpolation, "a number from 0 to 1", "interpolation")
         is_sound = SMALLEST <= self.ratio_smoothing <= LARGEST
-        _require(is_sound, self.ratio_smoothing, f"from {SMALLEST:g} to {LARGEST:g}", "ratio_smoothing")
-        _require(self.folds >= 2, self.folds, "2 or more", "folds")
+        _require(is_sound, self.ratio_smoothing, f"a number from {SMALLEST:g} to {LARGEST:g}", "ratio_smoothing")
+        _require(self.folds >= 2, self.folds, "a number of 2 or more", "folds")
         _require(0 <= self.seed < 2**64, self.seed, "a whole number from 0 to 2^64 - 1", "seed")
 
 
@@ -82,16 +82,17 @@ class ModelSettings(LinearSettings):
             options = LINEAR_MODELS[self.model].options if self.is_linear else self._record.options
             for name in special:
                 if name not in options:
-                    raise SettingsError(f"{self.model} does not use this option", where=name, hint="leave it out")
+                    hint = "leave out this option"
+                    raise SettingsError(f"{self.model} does not use this option", where=name, hint=hint)
         if self.smoothing is not None:
             is_sound = self.smoothing == 0 or SMALLEST <= self.smoothing <= LARGEST
-            _require(is_sound, self.smoothing, f"0 or a number from {SMALLEST:g} to {LARGEST:g}", "smoothing")
+            _require(is_sound, self.smoothing, f"0, or a number from {SMALLEST:g} to {LARGEST:g}", "smoothing")
         if isinstance(self.prior, str):
             _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
         if not 2 <= self.values <= MOST_VALUES:
             raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="values")
         is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
-        _require(is_sound, self.keep_sample, f"from 1 to {MOST_KEPT:,}", "keep_sample")
+        _require(is_sound, self.keep_sample, f"a number from 1 to {MOST_KEPT:,}", "keep_sample")
         self._check_class_weight()
         self._check_targets()
 
@@ -107,16 +108,16 @@ class ModelSettings(LinearSettings):
                 _require(SMALLEST <= weight <= LARGEST, f"{label}: {weight:g}", "a weight above 0", "class_weight")
         if self.is_linear or self.prior is not None:
             why = f"{self.model} has no class priors to weight" if self.is_linear else "prior sets the class priors"
-            raise SettingsError(why, where="class_weight", hint="leave it out")
+            raise SettingsError(why, where="class_weight", hint="leave out this option")
 
     def _check_targets(self) -> None:
         for name in ("min_recall", "min_precision"):
             targets = getattr(self, name)
             for label, least in targets:
-                _require(0 < least < 1, f"{label}={least:g}", "between 0 and 1", name)
+                _require(0 < least < 1, f"{label}={least:g}", "a number between 0 and 1", name)
             if len({label for label, _ in targets}) < len(targets):
                 raise SettingsError("a label has two targets", where=name, hint="keep one of them")
-        _require(0 < self.confidence < 1, self.confidence, "between 0 and 1", "confidence")
+        _require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")
         if not self.has_targets and self.confidence != CONFIDENCE:
             raise SettingsError("there is no target", where="confidence", hint="add min_recall or min_precision")
         if self.has_targets and self.optimize in ("accuracy", "macro_f1"):
@@ -177,4 +178,5 @@ class ModelSettings(LinearSettings):
 
 def _require(is_sound: bool, value: object, wanted: str, option: str) -> None:
     if not is_sound:
-        raise SettingsError(f"{value} is not {wanted}", where=option)
+        shown = f"{value:g}" if isinstance(value, float) else value
+        raise SettingsError(f"{shown} is not a valid value", where=option, hint=f"give {wanted}")

@@ -296,7 +296,7 @@ def refuse(*stages: Stage[Any], because: str, but: tuple[str, ...] = ()) -> None
     for option in (option for each in stages for option in each.options):
         source = ctx.get_parameter_source(option.name or "")
         if source is ParameterSource.COMMANDLINE and option.name not in but:
-            raise SettingsError(because, where=option.flag, hint="leave it out")
+            raise SettingsError(because, where=option.flag, hint=f"leave out {option.flag}")
 
 
 def _write_text(formatter: click.HelpFormatter, text: str) -> None:

@@ -84,7 +84,7 @@ def compare(
         raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
     if models:
         if test is not None:
-            raise SettingsError("the models are tested on SOURCE", where="--test", hint="leave it out")
+            raise SettingsError("with -m, the models are tested on SOURCE", where="--test", hint="leave out --test")
         refuse(
             CURVE_STAGE,
             FEATURE_STAGE,

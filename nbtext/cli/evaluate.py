@@ -142,9 +142,9 @@ def _load_subject(
     if foreign is not None and model_file is None:
         raise SettingsError("it needs a model", where="--foreign", hint="give one with -m")
     if [model_file, fold_settings.is_wanted or None, predictions].count(None) != 2:
-        raise SettingsError("give one of -m MODEL, --folds N and --predictions FILE")
+        raise SettingsError("give exactly one of -m MODEL, --folds N and --predictions FILE")
     if not fold_settings.is_wanted:
-        refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="this option needs cross-validation (--folds)")
+        refuse(FOLD_STAGE, FEATURE_STAGE, MODELS, because="this option is used only in cross-validation (--folds)")
     if predictions is not None:
         from nbtext.evaluation.predictions_file import PredictionsFile
 

@@ -71,6 +71,11 @@ class FileType(ParamType):
             return value
         if ctx is not None and param is not None and value not in self.not_files:
             option = param.opts[0] if isinstance(param, click.Option) else (param.human_readable_name or "").rstrip(".")
+            if not value:
+                hint = {"SOURCE": "name a file or directory", "DIR": "name a directory"}.get(
+                    self.metavar, "name a file"
+                )
+                raise SettingsError("the path is empty", where=option, hint=hint)
             found = NamedFile(value, option, self.is_output, self.is_model, self.is_rewritten)
             ctx.meta.setdefault(NAMED, []).append(found)
         try:
@@ -150,9 +155,11 @@ def _refuse_other_kind(output: NamedFile, is_forced: bool) -> None:
     if is_forced or found is None or not stat.S_ISREG(found.st_mode) or not found.st_size:
         return
     if _is_model(output.path) != output.is_model:
-        kinds = ("is not a model", "a model") if output.is_model else ("is a model", "another kind of file")
-        what = f"{output.path} {kinds[0]} and is not replaced by {kinds[1]}"
-        raise SettingsError(what, where=output.option, hint="write to another file, or give --force")
+        what = (
+            "is not a model, and a model would replace it" if output.is_model else "is a model, and would be replaced"
+        )
+        hint = "write to another file, or replace it with --force"
+        raise SettingsError(f"{output.path} {what}", where=output.option, hint=hint)
 
 
 def _is_model(path: str) -> bool:

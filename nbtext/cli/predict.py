@@ -110,14 +110,16 @@ def predict(
     _check_format(chosen, decisions)
     if resume and rank is not None:
         raise SettingsError(
-            "cannot be combined with --rank, which writes all records at the end", where="--resume", hint="leave it out"
+            "cannot be combined with --rank, which writes all records at the end",
+            where="--resume",
+            hint="leave out one of them",
         )
     if resume and chosen not in ("jsonl", "tsv"):
         raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="add --to jsonl")
     if cluster.cluster is not None:
         if resume or rank is not None:
             where = "--resume" if resume else "--rank"
-            raise SettingsError("this option does not work on a cluster", where=where, hint="leave out --cluster")
+            raise SettingsError("cannot be combined with --cluster", where=where, hint="leave out one of them")
         _predict_on_cluster(sources, model, output, chosen, decisions, input_settings, cluster, run)
         return
     fitted = load_model(model).fitted
@@ -142,7 +144,7 @@ def _check_format(output_format: str, decisions: DecisionSettings) -> None:
     """Raise SettingsError if an output format has no room for what the options add to a record."""
     if output_format == HEADER and (decisions.coverage is not None or decisions.top_k is not None):
         where = "--coverage" if decisions.coverage is not None else "--top-k"
-        raise SettingsError("a mail header has one label", where=where, hint="leave it out, or add --to jsonl")
+        raise SettingsError("a mail header has one label", where=where, hint=f"leave out {where}, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
         raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")
 
@@ -158,7 +160,7 @@ def _check_columns(output_format: str | None, *, resume: bool, rank: str | None,
     }
     for option, (value, why) in refused.items():
         if value:
-            raise SettingsError(f"with --add-columns, {why}", where=option, hint="leave it out")
+            raise SettingsError(f"with --add-columns, {why}", where=option, hint=f"leave out {option}")
 
 
 def _add_columns(

@@ -202,10 +202,9 @@ class _Training:
         from nbtext.report.training import format_search
 
         if STANDARD_INPUT in self.sources or is_matrix_alone(self.sources, self.input_settings):
-            hint = "give files or directories, or name a model"
-            raise SettingsError(
-                "a model search reads the texts several times, which SOURCE does not allow", where="--model", hint=hint
-            )
+            hint = "give files or directories, or choose one model"
+            what = "best reads the texts several times, which standard input and a matrix do not allow"
+            raise SettingsError(what, where="--model", hint=hint)
         quiet = replace(self.run, quiet=True)
 
         def count(features: FeatureSettings) -> CorpusCounts:

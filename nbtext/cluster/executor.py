@@ -59,7 +59,9 @@ class Workers:
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
         """Return the counts of all documents of a source; see nbtext.model.source_counting.Executor."""
         if has_own_pattern(task.settings):
-            raise SettingsError("workers cannot limit the time of a custom --token-pattern", where="--token-pattern")
+            hint = "leave out --token-pattern or --cluster"
+            what = "a custom pattern cannot be used with --cluster, because workers cannot limit its running time"
+            raise SettingsError(what, where="--token-pattern", hint=hint)
         shards = source.shards(self.shard_bytes, n_readers=self._n_threads())
         counted = [self._submit(count_shard, shard, source.settings, task, TOKEN_VERSIONS) for shard in shards]
         reports = [self._submit(report_of_work, each, priority=1) for each in counted]
@@ -112,8 +114,10 @@ class Workers:
                 os.makedirs(output, exist_ok=True)
                 names = os.listdir(output)
             except OSError as error:
-                hint = "name a folder that can be written"
-                raise OutputError(f"cannot be made: {error.strerror}", where=output, hint=hint) from None
+                hint = "give a folder in which you can write"
+                raise OutputError(
+                    f"the folder cannot be created: {(error.strerror or str(error)).lower()}", where=output, hint=hint
+                ) from None
             if any(name.startswith("part-") for name in names):
                 raise OutputError("contains the records of another run", where=output, hint="name a new folder")
             for _ in self._predict_shards(source, task, on_batch, folder=output):

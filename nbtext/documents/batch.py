@@ -188,7 +188,7 @@ class Batch:
         place = self.place(row)
         if self.names:
             what = f"the document has no label; its keys or columns are: {format_names(self.names)}"
-            return InputError(what, where=place, hint="name the one of the label with --label-field")
+            return InputError(what, where=place, hint="name the key or column of the label with --label-field")
         return missing_label(place)
 
 
@@ -307,8 +307,8 @@ def missing_label(place: str) -> InputError:
     hint = FOLDER_HINT
     if place.rpartition(":")[2].isdecimal():
         hint = (
-            "give the column or key of the label with --label-field, or remove the lines without a label; "
-            "--input-format sets the format of the file"
+            "name the column or key of the label with --label-field, give the file format with --input-format, "
+            "or remove the lines without a label"
         )
     return InputError("the document has no label", where=place, hint=hint)
 

@@ -43,7 +43,7 @@ def find_fields(names: Sequence[str], settings: InputSettings, path: str) -> Fie
             return name
         if name == default:
             return None
-        what = f"no column `{name}`, found {format_names(names)}"
+        what = f"no column `{name}`; the columns are: {format_names(names)}"
         raise InputError(what, where=path, hint=f"name the column with {option}")
 
     may_be_missing = settings.label_field if settings.is_label_remembered else DEFAULTS.label_field

@@ -28,7 +28,9 @@ LEAST_HEADERS = 2  # of these names, if nothing else tells that a stream is a ma
 TEXT_SUFFIX = ".txt"
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
-MODEL_HINT = "give a model with -m; nbtext train MODEL refits one, nbtext merge adds several"
+MODEL_HINT = (
+    "give it with -m to predict; nbtext train MODEL, without other sources, refits it; nbtext merge adds models"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +227,7 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     if kind is MATRIX:
         return FORMATS["matrix"]
     if kind is MODEL:
-        raise InputError("is a model, not text", where=path, hint=MODEL_HINT)
+        raise InputError("is a model, not a source of documents", where=path, hint=MODEL_HINT)
     if kind is None and suffix != TEXT_SUFFIX and "\0" in text:
         kind = name_binary(head, "--input-format lines reads it as text all the same")
     if kind is not None:

@@ -175,7 +175,7 @@ def load_matrix(path: str) -> Matrix:
             return _check_arrays(_read_members(file))
     except _UnfitError as error:
         raise InputError(
-            f"is not a valid matrix file: {error}", where=path, hint="nbtext vectorize writes one"
+            f"is not a valid matrix file: {error}", where=path, hint="write one with nbtext vectorize"
         ) from None
     finally:
         stream.close()

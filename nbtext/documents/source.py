@@ -367,7 +367,7 @@ def _check_joined(path: str, settings: InputSettings) -> None:
     """Raise SettingsError if the settings need fields, which this file does not have."""
     if settings.split_field is not None:
         what = f"{path} has no field `{settings.split_field}`"
-        hint = "give JSON lines, a table or mails"
+        hint = "give JSON lines, a table or mails as SOURCE"
         raise SettingsError(what, where="--group-field or --order-field", hint=hint)
     if settings.separate_fields and len(settings.text_field) > 1:
         what = f"{path} has no fields to keep separate"

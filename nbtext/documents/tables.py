@@ -235,10 +235,12 @@ def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tu
         if name == default:
             return None
         if is_header:
-            what = f"no column `{name}`, found {format_names(first)}"
+            what = f"no column `{name}`; the columns are: {format_names(first)}"
             raise InputError(what, where=place, hint=f"name the column with {option}")
-        what = f"no column `{name}`; the columns of the first row are {format_names(first)}"
-        hint = "give the columns with --text-field and --label-field, by number (from 1) if there is no header"
+        what = f"no column `{name}`; the columns of the first row are: {format_names(first)}"
+        hint = (
+            "name the columns with --text-field and --label-field; if the file has no header, give their numbers from 1"
+        )
         raise InputError(what, where=place, hint=hint)
 
     texts = tuple(find(name, "--text-field") or 0 for name in settings.text_field)

@@ -83,10 +83,10 @@ def predict_from_file(
         Prediction sets or thresholds are asked for, which need the model.
     """
     if decisions.threshold:
-        hint = "give --threshold to nbtext predict, and its labels are evaluated"
+        hint = "write the file with nbtext predict --threshold, and leave out --threshold here"
         raise SettingsError("labels cannot be changed in a file of predictions", where="threshold", hint=hint)
     if decisions.coverage is not None:
-        hint = "give --coverage to nbtext predict, and its sets are evaluated"
+        hint = "write the file with nbtext predict --coverage, and leave out --coverage here"
         raise SettingsError("prediction sets cannot be changed in a file of predictions", where="--coverage", hint=hint)
     decisions = replace(decisions, cost=None)
     for batch in source.batches():

@@ -169,8 +169,10 @@ def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) 
         raise InputError(f"a learning curve needs at least 2 documents; found {number_of(n_documents, 'document')}")
     if wanted is not None:
         if max(wanted) > most:
-            hint = "leave some to test on, or name others with --test" if not has_test else ""
-            raise SettingsError(f"{max(wanted)} of {n_documents} documents are too many", where="--sizes", hint=hint)
+            hint = "leave some for the test, or give test documents with --test" if not has_test else ""
+            raise SettingsError(
+                f"{max(wanted)} of {n_documents} documents are too many for training", where="--sizes", hint=hint
+            )
         return sorted(set(wanted))
     largest = n_documents if has_test else max(1, int(LARGEST_SHARE * n_documents))
     doubled = [FIRST_SIZE << step for step in range(40) if FIRST_SIZE << step < largest]

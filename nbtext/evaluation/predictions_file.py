@@ -61,8 +61,8 @@ class PredictionsFile:
         """Return the predictions for these documents; InputError if one of them has none."""
         records = [self._record(identity) for identity in batch.ids]
         if not self._classes:
-            hint = "nbtext predict --to jsonl keeps the probabilities of documents without a label"
-            raise InputError("the file has no predicted label", where=self._path, hint=hint)
+            hint = "write it with nbtext predict --to jsonl, which keeps the probabilities of documents without a label"
+            raise InputError("no record of the file has a predicted label", where=self._path, hint=hint)
         sets = [record.labels for record in records if record.labels is not None]
         places = {label: place for place, label in enumerate(self._classes)}
         best = [record.label or max(record.scores, key=record.scores.__getitem__, default="") for record in records]

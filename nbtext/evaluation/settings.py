@@ -67,7 +67,7 @@ class CurveSettings:
                 from difflib import get_close_matches
 
                 nearest = get_close_matches(name, known, n=1)
-                hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
+                hint = f"did you mean {nearest[0]}?" if nearest else f"choose from {', '.join(known)}"
                 raise SettingsError(f"{name!r} is not a model", where="--models", hint=hint)
         if self.models is not None and not 0 < len(self.models) == len(set(self.models)):
             raise SettingsError("name each model once", where="--models")

@@ -229,4 +229,6 @@ def _refuse_word_options(settings: FeatureSettings) -> None:
     }
     for name, is_given in given.items():
         if is_given:
-            raise SettingsError("needs features of words", where=name, hint="leave it out, or use --analyzer word")
+            raise SettingsError(
+                "needs features of words", where=name, hint="leave out this option, or use --analyzer word"
+            )

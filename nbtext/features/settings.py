@@ -60,15 +60,10 @@ class FeatureSettings:
 
     def _check_limits(self) -> None:
         for option, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
-            if isinstance(limit, int) and limit < 1:
-                raise SettingsError(
-                    f"{limit} is less than 1",
-                    where=option,
-                    hint="write a proportion of documents with a decimal point, such as 0.5",
-                )
-            if isinstance(limit, float) and not 0 <= limit <= 1:
-                hint = "write a number of documents without a decimal point"
-                raise SettingsError(f"{limit} is not a proportion from 0 to 1", where=option, hint=hint)
+            if not (limit >= 1 if isinstance(limit, int) else 0 <= limit <= 1):
+                what = f"{limit:g} is neither a number of documents nor a proportion of them"
+                hint = "give a whole number from 1, or a proportion from 0.0 to 1.0 with a decimal point"
+                raise SettingsError(what, where=option, hint=hint)
         n_selected = self.select[1] if self.select is not None else None
         for option, number in (("max_features", self.max_features), ("select", n_selected)):
             if number is not None and number < 1:

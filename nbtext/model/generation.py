@@ -52,7 +52,9 @@ def generate_documents(
     generate, has_length, vocabulary = event_model.generate, event_model.has_length, fitted.vocabulary
     if length is not None and not has_length:
         name = model.fitted.model_settings.model
-        raise SettingsError(f"the length of {name} documents cannot be set", where="length", hint="leave it out")
+        raise SettingsError(
+            f"the length of {name} documents cannot be set", where="length", hint="leave out this option"
+        )
     only = None if label is None else model.fitted.class_of(label)
     draws = _draw_documents(model, generate, only=only, length=length, random=np.random.default_rng(seed))
     fields = model.fitted.feature_settings.fields

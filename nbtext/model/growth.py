@@ -302,7 +302,7 @@ def check_growth(model: TrainedModel) -> None:
         raise ModelError(
             "a model with --norm, --tf relative or log, or --model categorical or gaussian needs the counts of each "
             "document, and this one does not retain all of its documents",
-            hint=f"{again}, with --keep-sample N, where N is at least their number",
+            hint=f"{again}, with --keep-sample N, where N is at least the number of documents",
         )
 
 
@@ -386,7 +386,7 @@ def _align_sample(counts: CorpusCounts, known: CorpusCounts) -> DocumentCounts:
     """Return the retained documents among the features and labels of other counts, without unknown features."""
     places = {label: k for k, label in enumerate(known.labels)}
     if unknown := [label for label in counts.labels if label not in places]:
-        raise ModelError(f"the model has no label {unknown[0]}", hint="add documents of this label with nbtext update")
+        raise ModelError(f"the model has no label {unknown[0]!r}", hint="add documents of it with nbtext update")
     classes = np.array([places[label] for label in counts.labels], dtype=np.int32)
     if counts.vocabulary is None or known.vocabulary is None:
         return replace(counts.sample, classes=classes[counts.sample.classes])

@@ -248,7 +248,9 @@ def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | No
     """
     settings = model.fitted.feature_settings
     if settings.hash_bits is None:
-        raise SettingsError("the features of the model are not hashed", where="words_from", hint="leave it out")
+        raise SettingsError(
+            "the features of the model are not hashed", where="words_from", hint="leave out this option"
+        )
     check_fields(settings.fields, source.field_names)
     counting = counter(replace(settings, hash_bits=None))
     for block in source.blocks():

@@ -120,8 +120,8 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
         raise InputError(f"the matrix contains a weight above {most:g}, so that sums could overflow")
     if keep_sample is not None and (not is_counted or features.tf == "binary" or features.vocabulary is not None):
         raise InputError(
-            "the matrix lacks counts of its documents, so no sample can be retained",
-            hint="train from the texts, or from a matrix of counts of all features",
+            "--keep-sample needs the counts of all features, and this matrix contains weights or selected features",
+            hint="train on the texts, or on a matrix of the counts of all features",
         )
     vocabulary = Vocabulary(matrix.feature_blob, matrix.feature_offsets) if features.hash_bits is None else None
     buckets = np.arange(n_features, dtype=np.int32)

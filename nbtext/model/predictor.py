@@ -347,8 +347,8 @@ def _add_sets(predictions: Predictions, calibration: Calibration | None, coverag
     If the set is empty, the model abstains.
     """
     if calibration is None or calibration.nonconformity is None:
-        hint = "train it on several documents of each label"
-        raise SettingsError("the model has no nonconformity scores", where="coverage", hint=hint)
+        hint = "train it on at least two documents of each label"
+        raise SettingsError("the model has no nonconformity scores for prediction sets", where="coverage", hint=hint)
     if len(predictions) == 0:
         return replace(predictions, label_sets=[])
     is_read = ~np.isnan(predictions.probabilities[:, 0])

@@ -71,12 +71,14 @@ def check_semi_supervised(
             f"{model_settings.model} cannot be trained on unlabeled documents by this method", where=where, hint=hint
         )
     if model_settings.class_weight is not None:
-        raise SettingsError("it fits the class priors itself", where="class_weight", hint="leave it out")
+        raise SettingsError("it fits the class priors itself", where="class_weight", hint="leave out this option")
     if model_settings.has_targets:
         hint = "leave out min_recall and min_precision"
         raise SettingsError("it has no leave-one-out scores to meet targets by", where=where, hint=hint)
     if model_settings.smoothing == 0:
-        raise SettingsError("it needs a smoothing above 0", where=where, hint="use --smoothing 0.01 or leave it out")
+        raise SettingsError(
+            "it needs a smoothing above 0", where=where, hint="use --smoothing 0.01, or leave out --smoothing"
+        )
     if not features.is_counting and not model_settings.event_model.is_binary:
         hint = "leave out --idf, --norm and --tf relative or log"
         raise SettingsError("it needs counts, and the features are weights", where=where, hint=hint)

@@ -42,9 +42,9 @@ class Costs:
             for label in (true, predicted or true):
                 if label not in known:
                     raise InputError(
-                        f"there is no label {label}",
+                        f"the model has no label {label!r}",
                         where=f"{self.path}:{line}",
-                        hint=f"there are {_list_labels(known)}",
+                        hint=f"its labels are {_list_labels(known)}",
                     )
 
 
@@ -93,7 +93,10 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
                     yield rows.line_num, [column.strip() for column in columns]
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path, hint="check the path") from None
-    except (UnicodeDecodeError, csv.Error, ValueError) as error:
+    except UnicodeDecodeError as error:
+        what = f"cannot be read as UTF-8 text (invalid byte 0x{error.object[error.start]:02x} at byte {error.start})"
+        raise InputError(what, where=path, hint=COST_HINT) from None
+    except (csv.Error, ValueError) as error:
         raise InputError(f"is not a valid cost file ({error})", where=path, hint=COST_HINT) from None
 
 
@@ -142,8 +145,8 @@ class DecisionSettings:
                 hint="give a number from 0 to 1",
             )
         if self.coverage is not None and not 0 < self.coverage < 1:
-            hint = "0.95 means that 19 of 20 sets contain the true label"
-            raise SettingsError(f"{self.coverage:g} is not between 0 and 1", where="coverage", hint=hint)
+            hint = "0.95 means that 19 of 20 prediction sets contain the true label"
+            raise SettingsError(f"{self.coverage:g} is not above 0 and below 1", where="coverage", hint=hint)
 
     def _check_thresholds(self) -> None:
         for label, least in self.threshold:
@@ -169,8 +172,8 @@ class DecisionSettings:
             self.cost.check(known)
         for label, _ in self.threshold:
             if label not in known:
-                hint = f"there are {_list_labels(known)}"
-                raise SettingsError(f"there is no label {label}", where="threshold", hint=hint)
+                hint = f"its labels are {_list_labels(known)}"
+                raise SettingsError(f"the model has no label {label!r}", where="threshold", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ def write_columns(
         what = f"the rows are written as {found.name}, the format of SOURCE; {target.path} says {suffix}"
         raise SettingsError(what, where="-o", hint=f"name a file that ends with {found.suffixes[0]}")
     if target.table is not None and not found.has_queries:
-        raise SettingsError(f"{found.name} has no tables", where="--table", hint="leave it out")
+        raise SettingsError(f"{found.name} has no tables", where="--table", hint="leave out --table")
     write: Callable[[Iterator[AddedColumns], Target], None] = found.load_writer()
     write(_check_formats(chain((first,), added), first), target)
 

@@ -144,7 +144,7 @@ def test_records_are_compressed_too(nbtext: Any, model: str, table: Path, tmp_pa
 
 
 REFUSED = [
-    (("t.csv", "--to", "csv"), 2, "--to: with --add-columns, the rows keep the format of SOURCE; leave it out"),
+    (("t.csv", "--to", "csv"), 2, "--to: with --add-columns, the rows keep the format of SOURCE; leave out --to"),
     (("t.csv", "--resume"), 2, "--resume: with --add-columns, the file is written completely or not at all"),
     (("t.csv", "--rank", "uncertainty"), 2, "--rank: with --add-columns, the rows keep their order"),
     (("t.csv", "--cluster", "local"), 2, "--cluster: with --add-columns, this option does not work on a cluster"),

@@ -145,7 +145,7 @@ def test_a_shifted_decision_says_its_own_probability(nbtext: Any, unbalanced: Pa
 
 WRONG = [
     ("predict letters/test -m MODEL --min-probability 2", "--min-probability: 2 is not a probability"),
-    ("predict letters/test -m MODEL --coverage 1", "--coverage: 1 is not between 0 and 1"),
+    ("predict letters/test -m MODEL --coverage 1", "--coverage: 1 is not above 0 and below 1"),
     ("predict letters/test -m MODEL --coverage 95%", "'95%'"),
     ("evaluate letters/test -m MODEL --fail-under coverage=0.8", "give --coverage too"),
 ]
@@ -166,7 +166,7 @@ def test_a_model_of_too_little(nbtext: Any, tmp_path: Path) -> None:
     assert nbtext("train", "one.txt", "-o", "m", cwd=tmp_path).status == 0
     result = nbtext("predict", "one.txt", "-m", "m", "--coverage", "0.9", cwd=tmp_path)
     assert result.status == 2
-    assert "train it on several documents of each label" in result.err
+    assert "train it on at least two documents of each label" in result.err
 
 
 @pytest.mark.parametrize("coverage", ["0.05", "0.3", "0.6", "0.95"])

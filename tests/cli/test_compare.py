@@ -138,7 +138,7 @@ def test_forms_of_trained_models(nbtext: Any, letters: Path, candidates: Path, f
             ["-m", "a.joblib", "-m", "b.joblib", "--smoothing", "2"],
             "--smoothing: this option applies to training, and the models of -m are already trained",
         ),
-        (["-m", "a.joblib", "-m", "b.joblib", "--test", "x"], "--test: the models are tested on SOURCE"),
+        (["-m", "a.joblib", "-m", "b.joblib", "--test", "x"], "--test: with -m, the models are tested on SOURCE"),
     ],
 )
 def test_wrong_ways_to_compare(nbtext: Any, letters: Path, candidates: Path, options: list[str], said: str) -> None:

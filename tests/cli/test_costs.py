@@ -100,7 +100,7 @@ def test_evaluate_counts_abstentions_at_their_cost(nbtext: Any, spam: Path, how:
 
 
 WRONG = [
-    (b"ham,spam,10\nham,spma,1\n", "c:2: there is no label spma; there are ham, spam"),
+    (b"ham,spam,10\nham,spma,1\n", "c:2: the model has no label 'spma'; its labels are ham, spam"),
     (b"ham,spam\n", "c:1: expected 3 columns, found 2"),
     (b"a,b,cost\nham,spam,much\n", "c:2: 'much' is not a cost"),
     (b"ham,spam,inf\n", "c:1: 'inf' is not a cost"),
@@ -108,7 +108,7 @@ WRONG = [
     (b",spam,1\n", "c:1: the true label is empty"),
     (b"", "c: the file has no cost"),
     (b"true,predicted,cost\n", "c: the file has no cost"),
-    (b"ham\xff,spam,1\n", "c: is not a valid cost file"),
+    (b"ham\xff,spam,1\n", "c: cannot be read as UTF-8 text (invalid byte 0xff at byte 3)"),
     (b'ham,"spam,1\n', "c: is not a valid cost file"),
 ]
 

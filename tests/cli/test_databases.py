@@ -88,7 +88,7 @@ REFUSED = [
      "there is a column `label` already; --column-prefix"),
     (("predict", "tickets.db", "--query", "select none", "-o", "out.tsv"), "the query fails: no such column: none"),
     (("predict", "tickets.db", "-o", "out.tsv"), "has 2 tables: other, tickets; give --query"),
-    (("predict", "t.csv", "--table", "x", *ADD), "--table: csv has no tables; leave it out"),
+    (("predict", "t.csv", "--table", "x", *ADD), "--table: csv has no tables; leave out --table"),
     (("predict", "t.csv", "--table", "x", "-o", "out"), "--table: no columns are added to records; give --add-columns"),
     (("predict", "t.csv", "--query", "select 1", "-o", "out.csv"), "t.csv: is not a database"),
 ]  # fmt: skip

@@ -96,12 +96,12 @@ def test_each_group_in_turn(nbtext: Any, threads: Path) -> None:
 
 WRONG = [
     ("evaluate letters.jsonl --group-field thred", 1, "letters.jsonl:1: the document has no `thred`"),
-    ("evaluate letters.csv --group-field thred", 1, "no column `thred`, found label, text, thread, day"),
+    ("evaluate letters.csv --group-field thred", 1, "no column `thred`; the columns are: label, text, thread, day"),
     ("evaluate gap.jsonl --order-field day", 1, "gap.jsonl:2: the document has no `day`"),
     ("evaluate gap.csv --order-field day", 1, "gap.csv:3: the document has no `day`"),
     ("evaluate letters --group-field thread", 2, "001.txt has no field `thread`"),
     ("evaluate letters.jsonl --group-field thread --order-field day", 2, "cannot be combined with --group-field"),
-    ("evaluate letters.jsonl --group-field thread -m m", 2, "give one of -m MODEL, --folds N"),
+    ("evaluate letters.jsonl --group-field thread -m m", 2, "give exactly one of -m MODEL, --folds N"),
     ("evaluate letters.jsonl --group-field label --folds 7", 2, "7 folds need 7 groups; found 6"),
     ("evaluate same.jsonl --order-field day", 2, "all documents have the same timestamp"),
     ("evaluate letters.jsonl --order-field  --folds 3", 2, "--order-field"),

@@ -225,7 +225,7 @@ def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model:
             given = [option, value] if value is not None else [option]
             result = nbtext("train", "t.csv", "--model", model, *given, "-o", "x", cwd=tmp_path)
             assert (result.status, result.out) == (2, "")
-            assert result.err == f"nbtext: {option}: {model} does not use this option; leave it out\n"
+            assert result.err == f"nbtext: {option}: {model} does not use this option; leave out this option\n"
 
 
 def test_values_are_shown_as_they_are_typed(nbtext: Any) -> None:

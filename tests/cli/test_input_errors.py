@@ -16,7 +16,7 @@ LABELED = '{"id": "t-1", "text": "red", "label": "a"}\n'
         (
             "x.jsonl",
             LABELED + '{"id": "t-2", "text": "green", "class": "b"}\n',
-            "x.jsonl:2: the document has no label; its keys or columns are: id, text, class; name the one of the label",
+            "x.jsonl:2: the document has no label; its keys or columns are: id, text, class; name the key",
         ),
         (
             "x.jsonl",
@@ -26,7 +26,7 @@ LABELED = '{"id": "t-1", "text": "red", "label": "a"}\n'
         (
             "x.csv",
             'id,text,class\n"7","red\napple",b\n',
-            "x.csv:2: the document has no label; its keys or columns are: id, text, class; name the one",
+            "x.csv:2: the document has no label; its keys or columns are: id, text, class; name the key",
         ),
         (
             "x.jsonl",

@@ -57,15 +57,24 @@ def test_folds(nbtext: Any, letters: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--C", "3"], "nbtext: --C: auto does not use this option; leave it out"),
+        (["--C", "3"], "nbtext: --C: auto does not use this option; leave out this option"),
         (
             ["--model", "logistic", "--loss", "logistic"],
-            "nbtext: --loss: logistic does not use this option; leave it out",
+            "nbtext: --loss: logistic does not use this option; leave out this option",
         ),
-        (["--model", "nbsvm", "--smoothing", "1"], "nbtext: --smoothing: nbsvm does not use this option; leave it out"),
-        (["--model", "nbsvm", "--prior", "uniform"], "nbtext: --prior: nbsvm does not use this option; leave it out"),
-        (["--values", "3"], "nbtext: --values: auto does not use this option; leave it out"),
-        (["--model", "nbsvm", "--C", "0"], "nbtext: --C: 0.0 is not auto or a number from 1e-20 to 1e+20"),
+        (
+            ["--model", "nbsvm", "--smoothing", "1"],
+            "nbtext: --smoothing: nbsvm does not use this option; leave out this option",
+        ),
+        (
+            ["--model", "nbsvm", "--prior", "uniform"],
+            "nbtext: --prior: nbsvm does not use this option; leave out this option",
+        ),
+        (["--values", "3"], "nbtext: --values: auto does not use this option; leave out this option"),
+        (
+            ["--model", "nbsvm", "--C", "0"],
+            "nbtext: --C: 0 is not a valid value; give auto, or a number from 1e-20 to 1e+20",
+        ),
         (["--model", "nbsvm", "--C", "much"], "nbtext: Invalid value for '--C': 'much' is neither a number nor `auto`"),
     ],
 )

@@ -38,10 +38,16 @@ WITHOUT_USE = [
         "compare texts.tsv --report -",
         "--report: the page and the result cannot both go to standard output; name a file",
     ),
-    ("evaluate texts.tsv -m MODEL --smoothing 3", "--smoothing: this option needs cross-validation (--folds)"),
-    ("evaluate texts.tsv -m MODEL --min-df 2", "--min-df: this option needs cross-validation (--folds)"),
-    ("evaluate texts.tsv -m MODEL --seed 2", "--seed: this option needs cross-validation (--folds)"),
-    ("evaluate texts.tsv --predictions p.jsonl --model nbsvm", "--model: this option needs cross-validation (--folds)"),
+    (
+        "evaluate texts.tsv -m MODEL --smoothing 3",
+        "--smoothing: this option is used only in cross-validation (--folds)",
+    ),
+    ("evaluate texts.tsv -m MODEL --min-df 2", "--min-df: this option is used only in cross-validation (--folds)"),
+    ("evaluate texts.tsv -m MODEL --seed 2", "--seed: this option is used only in cross-validation (--folds)"),
+    (
+        "evaluate texts.tsv --predictions p.jsonl --model nbsvm",
+        "--model: this option is used only in cross-validation (--folds)",
+    ),
     (
         "evaluate texts.tsv --predictions p.tsv --coverage 0.9",
         "--coverage: prediction sets cannot be changed in a file of predictions",
@@ -75,9 +81,9 @@ def test_one_line_names_it(nbtext: Any, folder: Path, model: str, command: str, 
 
 ANSWERS = [
     ("p.jsonl", '{"id": "1", "label": "a", "scores": [1]}\n', "p.jsonl:1: the record is not a prediction"),
-    ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: the file has no predicted label"),
-    ("p.tsv", "1\t\t\n", "p.tsv: the file has no predicted label"),
-    ("p.csv", "id,label,probability\n1,,\n", "p.csv: the file has no predicted label"),
+    ("p.jsonl", '{"id": "1", "label": null, "scores": null}\n', "p.jsonl: no record of the file has a predicted label"),
+    ("p.tsv", "1\t\t\n", "p.tsv: no record of the file has a predicted label"),
+    ("p.csv", "id,label,probability\n1,,\n", "p.csv: no record of the file has a predicted label"),
 ]
 
 

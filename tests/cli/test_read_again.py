@@ -89,7 +89,7 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, 
         (["--model", "categorical"], "nbtext: categorical needs the counts of each document"),
         (
             ["--ngrams", "1,2"],
-            "nbtext: --ngrams: SOURCE is a model, whose features are already extracted; leave it out",
+            "nbtext: --ngrams: SOURCE is a model, whose features are already extracted; leave out --ngrams",
         ),
         (["--weighting", "binary"], "nbtext: --weighting: SOURCE is a model, whose features are already extracted"),
         (["--text-field", "body"], "nbtext: --text-field: SOURCE is a model, whose features are already extracted"),
@@ -97,7 +97,10 @@ def test_settings_stay_as_far_as_they_mean_the_same(nbtext: Any, letters: Path, 
             ["--optimize", "macro_f1"],
             "nbtext: the model has no retained sample to optimize the metric on; train with",
         ),
-        (["--smoothing", "-1"], "nbtext: --smoothing: -1.0 is not 0 or a number from 1e-100 to 1e+100"),
+        (
+            ["--smoothing", "-1"],
+            "nbtext: --smoothing: -1 is not a valid value; give 0, or a number from 1e-100 to 1e+100",
+        ),
     ],
 )
 def test_what_counts_cannot_do(nbtext: Any, model: str, tmp_path: Path, options: list[str], says: str) -> None:
@@ -131,4 +134,4 @@ def test_a_model_is_no_text(nbtext: Any, letters: Path, model: str, command: str
     piped = nbtext(name, "-", *options, input=Path(model).read_bytes())
     for result in (among, piped):
         assert result.status == 1
-        assert ": is a model, not text; give a model with -m; nbtext train MODEL refits one" in result.err
+        assert ": is a model, not a source of documents; give it with -m to predict" in result.err

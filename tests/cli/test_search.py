@@ -54,8 +54,8 @@ def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Pat
     [
         (
             ["-"],
-            "nbtext: --model: a model search reads the texts several times, which SOURCE does not allow; give files "
-            "or directories",
+            "nbtext: --model: best reads the texts several times, which standard input and a matrix do not allow; "
+            "give files or directories",
         ),
         (
             ["x.jsonl", "--budget", "soon"],

@@ -71,7 +71,7 @@ def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
         ),
         (["--min-precision", "spam=0.999"], "--min-precision: precision 0.999 of spam cannot be assured"),
         (["--min-recall", "hum=0.9"], "--min-recall: there is no label hum; did you mean ham?"),
-        (["--min-recall", "ham=1"], "--min-recall: ham=1 is not between 0 and 1"),
+        (["--min-recall", "ham=1"], "--min-recall: ham=1 is not a valid value; give a number between 0 and 1"),
         (["--min-recall", "ham=a"], "'ham=a' is not LABEL=P"),
         (["--min-recall", "0.9"], "'0.9' is not LABEL=P"),
         (["--min-recall", "ham=0.9", "--min-recall", "ham=0.8"], "--min-recall: a label has two targets"),
@@ -135,8 +135,8 @@ def test_thresholds_without_a_meaning(nbtext: Any, mails: Path) -> None:
         ("predict", ["--threshold", "spam=0.9", "--cost", "cost.csv"], "a threshold and costs both decide"),
         ("predict", ["--threshold", "spam=0.9", "--coverage", "0.9"], "a threshold and a prediction set both decide"),
         ("predict", ["--threshold", "spam=1.5"], "--threshold: spam=1.5 is not a probability"),
-        ("predict", ["--threshold", "spum=0.5"], "--threshold: there is no label spum"),
-        ("evaluate", ["--threshold", "spum=0.5"], "--threshold: there is no label spum"),
+        ("predict", ["--threshold", "spum=0.5"], "--threshold: the model has no label 'spum'"),
+        ("evaluate", ["--threshold", "spum=0.5"], "--threshold: the model has no label 'spum'"),
         ("predict", ["--threshold", "spam=0.5", "--threshold", "spam=0.6"], "--threshold: a label has two thresholds"),
     ):
         ran = nbtext(command, "test.csv", "-m", "t", *options, cwd=mails)

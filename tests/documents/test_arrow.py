@@ -117,7 +117,9 @@ def test_what_cannot_be_read(write: Callable[[Any], Path], tmp_path: Path) -> No
     """A missing column, a column of objects, two columns of a name: one line that names the file."""
     table = pa.table({"body": ["a"], "o": [{"x": 1}]})
     path = write(table)
-    with pytest.raises(InputError, match=r"no column `text`, found body, o; name the column with --text-field"):
+    with pytest.raises(
+        InputError, match=r"no column `text`; the columns are: body, o; name the column with --text-field"
+    ):
         read(path)
     with pytest.raises(InputError, match=r"`o` is struct<x: int64>, expected a text; name a column of texts"):
         read(path, text_field=("o",))

@@ -265,5 +265,5 @@ def test_damage_is_refused_or_harmless(tmp_path: Path) -> None:
 def test_what_is_no_matrix_is_said(tmp_path: Path, content: bytes) -> None:
     """Other files are refused by name, with a hint."""
     (tmp_path / "x.npz").write_bytes(content)
-    with pytest.raises(InputError, match=r"is not a valid matrix file: .*; nbtext vectorize writes one"):
+    with pytest.raises(InputError, match=r"is not a valid matrix file: .*; write one with nbtext vectorize"):
         load_matrix(str(tmp_path / "x.npz"))

@@ -135,7 +135,10 @@ def test_many_rows_in_blocks(tmp_path: Path, rows: Callable[..., list[Any]]) -> 
 
 def test_what_cannot_be_read(database: Path, tmp_path: Path) -> None:
     for given, message in (
-        ({"query": "select body from tickets"}, "no column `text`, found body; name the column with --text-field"),
+        (
+            {"query": "select body from tickets"},
+            "no column `text`; the columns are: body; name the column with --text-field",
+        ),
         ({"query": "select 1 as text", "label_field": "y"}, "no column `y`"),
     ):
         with pytest.raises(InputError, match=message):

@@ -153,19 +153,27 @@ def test_several_columns_are_joined_or_kept_apart(read: Any, opened: Callable[..
 @pytest.mark.parametrize(
     ("content", "settings", "says"),
     [
-        ("body,label\na,x\n", {}, ":1: no column `text`, found body, label; name the column with --text-field"),
-        ("text,class\na,x\n", {"label_field": "kind"}, ":1: no column `kind`, found text, class; name the column with"),
+        (
+            "body,label\na,x\n",
+            {},
+            ":1: no column `text`; the columns are: body, label; name the column with --text-field",
+        ),
+        (
+            "text,class\na,x\n",
+            {"label_field": "kind"},
+            ":1: no column `kind`; the columns are: text, class; name the column with",
+        ),
         (
             "a,b\n",
             {},
-            ":1: no column `text`; the columns of the first row are a, b; give the columns with --text-field",
+            ":1: no column `text`; the columns of the first row are: a, b; name the columns with --text-field",
         ),
         (
             "a,b\n",
             {"text_field": ("3",), "label_field": "1"},
-            ":1: no column `3`; the columns of the first row are a, b",
+            ":1: no column `3`; the columns of the first row are: a, b",
         ),
-        ("a;b\n", {}, ":1: no column `text`; the columns of the first row are a, b; give the columns with"),
+        ("a;b\n", {}, ":1: no column `text`; the columns of the first row are: a, b; name the columns with"),
         ("text;id;text\n", {}, ":1: 2 columns are called `text`; name it by its number, as in --text-field 1"),
         ("text\n" + "a" * 40 + '\n"open\nb\n' + "c\n" * 40, {"max_document_bytes": 50}, ":3: the row that begins here"),
     ],

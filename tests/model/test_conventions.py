@@ -64,7 +64,7 @@ def test_parameters_as_programs_give_them(options: dict[str, Any], tmp_path: Pat
         ({"smoothing": "lots"}, "smoothing: 'lots' has the wrong type; use float | None"),
         ({"smoothing": True}, "smoothing: True has the wrong type"),
         ({"optimize": "f1"}, "optimize: unknown value 'f1'; choose one of accuracy, macro_f1, log_loss"),
-        ({"prior": "even"}, "prior: even is not empirical, uniform or a number for each label"),
+        ({"prior": "even"}, "prior: even is not a valid value; give empirical, uniform or a number for each label"),
     ],
 )
 def test_parameters_that_make_no_sense(options: dict[str, Any], says: str) -> None:

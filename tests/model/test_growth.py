@@ -240,7 +240,7 @@ def test_calibrate_on_what_was_learned() -> None:
 
 def test_calibrate_with_a_label_that_is_unknown() -> None:
     """A label that the model does not know is refused."""
-    with pytest.raises(ModelError, match="has no label fig"):
+    with pytest.raises(ModelError, match="has no label 'fig'"):
         calibrate(trained(FRUIT, {}).model_, corpus_of([("red", "fig")], None))
 
 

@@ -113,8 +113,8 @@ def test_class_weight_is_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"class_weight": "heavy"}, "class_weight: heavy is not balanced or a weight"),
-        ({"class_weight": {"a": -1.0}}, "class_weight: a: -1 is not a weight above 0"),
+        ({"class_weight": "heavy"}, "class_weight: heavy is not a valid value; give balanced or a weight"),
+        ({"class_weight": {"a": -1.0}}, "class_weight: a: -1 is not a valid value; give a weight above 0"),
         ({"class_weight": {"x": 1.0}}, "class_weight: there is no label x"),
         ({"class_weight": "balanced", "prior": "uniform"}, "class_weight: prior sets the class priors"),
         ({"class_weight": "balanced", "model": "nbsvm"}, "class_weight: nbsvm has no class priors"),

@@ -113,7 +113,7 @@ def test_bad_bodies(service: Running, body: bytes, headers: dict[str, str], stat
         ("modle=letters", 400, "there is no option 'modle'; there are coverage, explain, "),
         ("min_probability=x", 400, "min_probability is 'x', expected a number"),
         ("min_probability=nan", 400, "min_probability: "),
-        ("coverage=2", 400, "coverage: 2 is not between 0 and 1"),
+        ("coverage=2", 400, "coverage: 2 is not above 0 and below 1"),
         ("explain=0", 400, "explain: 0 is less than 1"),
         ("explain=-1", 400, "explain is '-1', expected a whole number"),
         ("=", 400, "there is no option ''"),
