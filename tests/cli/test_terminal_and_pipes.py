@@ -51,7 +51,7 @@ def test_progress(on_a_terminal: Any, letters: Path, tmp_path: Path) -> None:
     )
     shown = on_a_terminal("train", str(letters / "train"), "-o", str(tmp_path / "m"))
     assert re.search(r"336/336.*[0-9,]+ files/s.*\d:\d\d:\d\d", shown)
-    assert shown.rpartition("\x1b[2K")[2].startswith("multinomial: 336 documents")
+    assert shown.rpartition("\x1b[2K")[2].startswith("complement: 336 documents")
     shown = on_a_terminal("train", str(tmp_path / "texts.tsv"), "-o", str(tmp_path / "m"))
     assert re.search(r"[0-9.]+ .?B.*[0-9.]+ .?B/s.*\d:\d\d:\d\d", shown)
 
