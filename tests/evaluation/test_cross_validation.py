@@ -41,7 +41,7 @@ def test_folds_are_stratified() -> None:
 
 def test_more_folds_than_documents() -> None:
     """That makes no sense, and the error says so."""
-    with pytest.raises(SettingsError, match="3 folds of 2 documents"):
+    with pytest.raises(SettingsError, match="3 folds need at least as many documents; found 2"):
         stratified_folds(np.zeros(2, dtype=np.int32), 3, seed=1)
 
 

@@ -146,7 +146,8 @@ def test_every_form(form: str) -> None:
     texts, labels = texts_of(30)
     corpus = corpus_of_texts(texts, labels, FeatureSettings())
     curves = CurveSettings(models=("multinomial",), sizes=(20,), seeds=1)
-    found = compute_learning_curves(corpus, curves, features=FeatureSettings(), model_settings=[ModelSettings()])
+    model = ModelSettings(model="multinomial")
+    found = compute_learning_curves(corpus, curves, features=FeatureSettings(), model_settings=[model])
     text = format_learning_curves(found, output_format=form)
     assert "multinomial" in text
     assert "20" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 
@@ -97,8 +98,8 @@ def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.Monkey
     with pytest.raises(InputError, match="takes too long"):
         counting.rows([["a" * 60]])
     assert time.monotonic() - start < 10
-    assert regex_timeout.signal.getsignal(regex_timeout.signal.SIGVTALRM) is regex_timeout.signal.SIG_DFL
-    assert regex_timeout.signal.getitimer(regex_timeout.signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_DFL
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
 def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
