@@ -174,7 +174,7 @@ def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable
 )
 def test_what_cannot_be_read(opened: Callable[..., Any], url: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line says what is wrong, and which package would read it; credentials and escapes are not in it."""
-    for driver in ("pyarrow", "s3fs"):  # as if they were not installed
+    for driver in ("pyarrow", "pyarrow.fs", "s3fs"):  # as if they were not installed
         monkeypatch.setitem(sys.modules, driver, None)
     with pytest.raises(InputError) as raised:
         list(opened(url).batches())
