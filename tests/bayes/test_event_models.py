@@ -90,5 +90,5 @@ def test_a_class_without_documents() -> None:
 def test_a_prior_of_the_wrong_length() -> None:
     """A given prior has one positive number for each label."""
     for prior in ((1.0,), (1.0, 0.0), (1.0, float("nan"))):
-        with pytest.raises(SettingsError, match="2 positive numbers"):
+        with pytest.raises(SettingsError, match="2 numbers from 1e-100 to"):
             log_prior(np.array([3, 1]), prior)
