@@ -72,14 +72,14 @@ lowest: dist
 man: $(VENV)/.nbtext
 	$(BIN)/python -m nbtext.cli.manual $(VENV)/share/man/man1
 
-# Measure speed and memory, and the time, memory and accuracy of all models, beside other programs (about 12 minutes).
-# Those are installed for comparison; the tables name the ones that cannot be installed.
+# Measure speed and memory, and the time, memory and accuracy of all models, beside other programs.
+# These are installed for comparison; the tables name those that cannot be installed.
 bench: $(VENV)/.dev
 	-sh tests/benchmarks/peers/install.sh
 	$(BIN)/python tests/benchmarks/models.py
 	$(BIN)/python tests/benchmarks/run.py --rounds 3
 
-# Measure every other published figure, too. This takes hours.
+# Measure every other published figure, too. This takes much longer.
 bench-all: bench
 	$(BIN)/python tests/benchmarks/accuracy.py --without-baseline
 	$(BIN)/python tests/benchmarks/em.py
