@@ -23,7 +23,7 @@ SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
     ".mbox, .eml, all of them also as .gz, .bz2, .xz, .zst; .parquet, .arrow, .db, or a matrix .npz), or - for "
     "standard input. A .txt file "
-    "holds one text per line, unless the model was trained on whole files; --input-format lines or files overrides "
+    "holds one text per line, unless a given model was trained on whole files; --input-format lines or files overrides "
     "this."
 )
 SHORT_SOURCE_HELP = (
@@ -164,8 +164,8 @@ class Command(click.Command):
                     "--force",
                     is_flag=True,
                     title="Running",
-                    help="Overwrite an existing file of another kind: a model over another file, or another file over "
-                    "a model.",
+                    help="Allow a model to overwrite a file that is not a model, and another output to overwrite a "
+                    "model.",
                 )
             )
         parameters += [

@@ -54,7 +54,7 @@ MODELS = MODEL_STAGE.without("keep_sample")
     FOLD_STAGE,
     Option("--fail-under", "thresholds", type=Parsed("METRIC=N,…", parse_thresholds), default={},
            help="Thresholds of metrics, such as accuracy=0.85,macro_f1=0.8,recall:LABEL=0.9. Exit with status 3 if a "
-           "metric is worse than its threshold. The metrics are the fields of --to json."),
+           "metric is worse than its threshold. The names of the metrics are the fields of --to json."),
     Option("--foreign", type=SOURCE,
            help="Out-of-distribution documents. Measure the AUROC of separating them from SOURCE by their likelihood."),
     REPORT,

@@ -51,9 +51,9 @@ def explain(
 ) -> None:
     """Explain why documents get their labels, feature by feature.
 
-    The contributions of the features, the prior and the absent features, divided by the temperature, add up to the
-    log-odds of the label against the other label. On a terminal and on a page, the words of the text are colored: blue
-    words support the label, and yellow and orange words support the other label.
+    The contributions of the features, the prior and the absent features, divided by the temperature of the
+    calibration, add up to the log-odds of the label against the other label. On a terminal and on a page, the words
+    of the text are colored: blue words support the label, and yellow and orange words support the other label.
     """
     from nbtext.artifact.model import load_model
     from nbtext.features.occurrences import Locator

@@ -24,7 +24,8 @@ SUFFIXES = ", ".join(suffix for exporter in EXPORTERS.values() for suffix in exp
     common="-m --to -o",
     example="nbtext export letters.joblib -o letters.mjs",
     notes="".join(f"{exporter.name}: {exporter.summary}\n\n" for exporter in EXPORTERS.values())
-    + "Memory holds the model and the weights of all features for all labels (js and c: only those that differ).",
+    + "Memory holds the model and the weights of all features for all labels (js and c: only weights that differ from "
+    "the default weight of the label).",
 )  # fmt: skip
 def export(model: str, output_format: str | None, output: str | None) -> None:
     """Export a model for other programs: C, JavaScript, ONNX, scikit-learn, spreadsheets.

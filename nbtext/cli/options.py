@@ -94,13 +94,13 @@ LABELED_INPUT_STAGE = stage(
     Option("--encoding-errors", type=click.Choice(["replace", "strict"]), metavar="NAME",
            help="How invalid bytes are handled. `replace` replaces and counts them; `strict` rejects the document."),
     Option("--text-field", type=Parsed("NAME[,NAME…]", parse_names),
-           help="Column, JSON key or mail header of the text. Separate several names with commas. In a file without "
-           "a header, a number counts the columns from 1."),
+           help="Column, JSON key or mail header of the text. Separate several names with commas. For a file without "
+           "a header, give the number of the column, counted from 1."),
     Option("--label-field", metavar="NAME", help="Column, JSON key or mail header of the label."),
     Option("--label", metavar="LABEL", help="Label of all documents of SOURCE, whose own labels are ignored."),
     Option("--exclude", metavar="GLOB", multiple=True,
-           help="Skip files and folders of a directory whose name, or path in the directory, matches a pattern such as "
-           "'*.bak' or 'old/*'; may be repeated."),
+           help="Skip a file or folder of a directory if its name, or its path in the directory, matches a pattern "
+           "such as '*.bak' or 'old/*'; may be repeated."),
     Option("--id-field", metavar="NAME", help="Column, JSON key or mail header of the document id."),
     Option("--query", metavar="SQL",
            help="Query whose rows are the documents of SOURCE: a SQLite file, or the URL of a database, such as "
@@ -186,7 +186,7 @@ RUN_STAGE = stage(
     Option("--no-progress", is_flag=True, default=None, help="Show no progress bar."),
 )  # fmt: skip
 VERBOSE = Option("-v", "--verbose", is_flag=True, expose_value=False, callback=_log_details, title="Running",
-                 help="Log details, such as whether the compiled kernel is used.")  # fmt: skip
+                 help="Log details, such as whether the compiled kernel (extension modules) is used.")  # fmt: skip
 DEBUG = Option("--debug", is_flag=True, expose_value=False, title="Running", help="Show the traceback of an error.")
 RUN_PARTS = (RUN_STAGE, VERBOSE, DEBUG)
 

@@ -49,7 +49,8 @@ COLUMN_STAGE = stage(
            help="Write the rows of SOURCE as they are, in its format, with predictions as further columns. SOURCE is "
            f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}."),
     Option("--columns", type=Parsed("NAME,…", parse_names),
-           help=f"Columns to add, of {', '.join(FIELDS)}."),
+           help=f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that the model knows; "
+           "typicality is the conformal p-value of the likelihood."),
     Option("--column-prefix", metavar="TEXT", help="Beginning of the names of added columns, such as predicted_."),
     Option("--table", metavar="NAME", default_help="predictions",
            help="Name of the new table, if SOURCE is a database. -o is a new or existing SQLite file."),
@@ -61,9 +62,10 @@ COLUMN_STAGE = stage(
     MODEL_FILE,
     *result_options((*OUTPUT_FORMATS, HEADER)),
     Option("--resume", is_flag=True,
-           help="Write records as they come, and continue the file of an interrupted run (tsv or jsonl). Its records "
-           "are first checked to be predictions of the same model, documents and options. Until the run ends, a "
-           "hidden file beside it holds its checksum; without that, its records are predicted again and compared."),
+           help="Write each record as soon as it is predicted, and continue the file of an interrupted run (tsv or "
+           "jsonl). Its records are first verified: they must come from the same model, documents and options. Until "
+           "the run ends, a hidden file beside it holds its checksum; if that file is missing, its records are "
+           "predicted again and compared."),
     Option("--rank", type=click.Choice(["uncertainty"]), metavar="NAME",
            help="Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
            "probabilities first, for active learning. Memory holds all predictions."),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NETWORK_STAGE = stage(
     "settings", ServeSettings, "Service",
     Option("--host", metavar="ADDRESS",
-           help="Address to listen on. Any other than this machine's needs --token-file or --insecure."),
+           help="Address to listen on. Any non-loopback address needs --token-file or --insecure."),
     Option("--port", type=click.IntRange(0, 65535), metavar="N", help="Port to listen on; 0 is any free one."),
     Option("--token-file", type=INPUT,
            help="File of bearer tokens, one on each line. Requests then need the header `Authorization: Bearer "
@@ -27,11 +27,11 @@ NETWORK_STAGE = stage(
     Option("--insecure", is_flag=True, default=None,
            help="Allow a --host that is not local without --token-file: everybody who reaches it may use it."),
     Option("--allowed-host", "allowed_hosts", multiple=True, metavar="NAME",
-           help="Host name by which the service is called, such as that of a reverse proxy. May be repeated."),
+           help="Host name that clients use for the service, such as that of a reverse proxy. May be repeated."),
     Option("--feedback-dir", type=FileType("DIR"),
            help="Accept labeled texts, and append them to DIR/NAME.jsonl for each model NAME."),
     Option("--learn", is_flag=True, default=None,
-           help="Update the models by the feedback, as `nbtext update` does."),
+           help="Update the models with the feedback, as `nbtext update` does."),
     Option("--new-labels", is_flag=True, default=None,
            help="Accept feedback whose label the model does not know."),
     Option("--max-body-bytes", type=click.IntRange(1), metavar="N",
@@ -40,7 +40,7 @@ NETWORK_STAGE = stage(
     Option("--max-requests", type=click.IntRange(1), metavar="N",
            help="Maximum number of requests at the same time. Further ones are answered with status 503."),
     Option("--timeout", type=click.FloatRange(0, min_open=True, max=86_400), metavar="SECONDS",
-           help="Maximum time of a request; of a stream, the time without progress."),
+           help="Time limit of a request; for a stream, the longest time without progress."),
 )  # fmt: skip
 
 

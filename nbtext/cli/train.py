@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     common="-o --input-format --text-field --label-field --ngrams --stop-words --weighting --model --smoothing",
     example="nbtext train corpora/letters/train -o letters.joblib",
     notes="Memory grows with the vocabulary and the labels, but not with the corpus. With TF-IDF weights, and for "
-    "categorical, gaussian and linear models, it grows with the corpus, too. --em holds 20 bytes for each distinct "
-    "word of an unlabeled document.",
+    "categorical, gaussian and linear models, it grows with the corpus, too. --em needs 20 bytes for each distinct "
+    "word of each unlabeled document.",
 )  # fmt: skip
 def train(
     sources: tuple[str, ...],

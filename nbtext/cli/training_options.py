@@ -125,7 +125,7 @@ FEATURE_STAGE = stage(
     Option("--idf", type=click.Choice(list(INVERSE_DOCUMENT_FREQUENCIES)), metavar="NAME",
            help="Inverse-document-frequency variant, for n documents of which df contain the feature. `plain` is "
            "ln(n/df); `plus-one` is ln(n/(df+1)); `smooth` is ln((n+1)/(df+1)) + 1."),
-    Option("--norm", type=click.Choice(NORMS), metavar="NAME", help="Norm of a document vector that is scaled to 1."),
+    Option("--norm", type=click.Choice(NORMS), metavar="NAME", help="Scale document vectors so that this norm is 1."),
     build=_build_features,
 )  # fmt: skip
 
@@ -138,17 +138,17 @@ MODEL_STAGE = stage(
            "variances; `auto` is 1e-9."),
     Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
            default_help="empirical; uniform for complement",
-           help="Naive Bayes: class prior. Give numbers as one weight for each label, in sorted order of the labels."),
+           help="Naive Bayes: class prior. N,N… is one weight for each label, in sorted order of the labels."),
     Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
            help="Calibrate probabilities with leave-one-out scores."),
     Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
            help="Metric to optimize, on leave-one-out scores, by an offset for each label that is added to its "
            "log-probability. Only log_loss also changes the probabilities."),
     Option("--min-recall", type=LABEL_SHARE, multiple=True,
-           help="Least recall of a label on new documents, such as ham=0.995; may be repeated. The threshold is chosen "
-           "on leave-one-out scores."),
+           help="Minimum recall of a label on new documents, such as ham=0.995; may be repeated. The threshold is "
+           "chosen on leave-one-out scores."),
     Option("--min-precision", type=LABEL_SHARE, multiple=True,
-           help="Least precision of a label on new documents, such as spam=0.99; may be repeated."),
+           help="Minimum precision of a label on new documents, such as spam=0.99; may be repeated."),
     Option("--confidence", type=float, metavar="P",
            help="--min-recall, --min-precision: probability that new documents meet the target."),
     Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
@@ -206,8 +206,8 @@ FOLD_STAGE = stage(
 CURVE_STAGE = stage(
     "curves", CurveSettings, "Learning curves",
     Option("--models", type=Parsed("MODEL,…", parse_names), shell_complete=completion.names(models_to_compare),
-           default_help="those that `update` can extend", help="Models to train and compare: names of --model."),
-    Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 %",
+           default_help="those that `update` can extend", help="Models to train and compare: values of --model."),
+    Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 % of SOURCE",
            help="Sizes of the training set, in documents. Each training set contains the smaller ones."),
     Option("--seeds", type=int, metavar="N", help="Number of random splits."),
 )  # fmt: skip

@@ -125,6 +125,7 @@ def _unicode_tables() -> bytes:
 
 
 C_SOURCE = Exporter(
-    "c", (".c",), "A C99 file without dependencies: a filter of lines, or nbtext_classify in a program of yours.",
+    "c", (".c",), "A C99 file without dependencies. As a program, it classifies each line "
+    "of its input; in your own program, it provides the function nbtext_classify.",
     check_c, c_source,
 )  # fmt: skip

@@ -205,6 +205,6 @@ def _add_predictions(graph: Graph, model: FittedModel, scores: str, known: str) 
 
 
 ONNX = Exporter(
-    "onnx", (".onnx",), "A graph from features (words, or n-grams of words) as strings to label and probabilities; its "
-    "documentation has the details. Needs nbtext[onnx].", check_onnx, onnx_graph,
+    "onnx", (".onnx",), "A graph from features (words, or n-grams of words) as strings to label and probabilities; the "
+    "doc_string of the graph describes them. Needs nbtext[onnx].", check_onnx, onnx_graph,
 )  # fmt: skip

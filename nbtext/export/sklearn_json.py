@@ -116,7 +116,7 @@ def sklearn_class(model: FittedModel) -> SklearnClass | None:
 
 
 SKLEARN_JSON = Exporter(
-    "sklearn-json", (), "The steps of a scikit-learn pipeline with their parameters and fitted attributes. nbtext "
-    "loads no pickle, so a pipeline becomes a model only in Python: nbtext.export.from_sklearn.",
+    "sklearn-json", (), "A JSON file with the steps of a scikit-learn pipeline, their parameters and fitted "
+    "attributes. To convert a pipeline into a model, call nbtext.export.from_sklearn in Python.",
     check_sklearn, sklearn_json,
 )  # fmt: skip
