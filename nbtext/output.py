@@ -164,7 +164,7 @@ def lock_file(path: str) -> Iterator[None]:
     """Lock a file that this process is going to replace; other programs can still read it.
 
     Within the context, `atomic_output` does not replace the file if another program changed, replaced or created it in
-    spite of the lock. The lock is on the file itself: there is no lock file, and the lock ends with the process.
+    spite of the lock. The file itself is locked, without a separate lock file, and the lock ends with the process.
 
     Raises
     ------

@@ -89,7 +89,7 @@ class TextClassifier:
     optimize : {"accuracy", "macro_f1", "log_loss"}, optional
         Fit decision offsets (for log_loss a prior adjustment) that optimize this metric on leave-one-out scores.
     min_recall, min_precision : dict of label to float, optional
-        Least recall or precision of labels on new documents, such as {"ham": 0.995}, by decision offsets that are
+        Minimum recall or precision of labels on new documents, such as {"ham": 0.995}, by decision offsets that are
         chosen on leave-one-out scores.
     confidence : float
         Probability that new documents meet each of these targets.

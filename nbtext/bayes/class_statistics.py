@@ -208,10 +208,10 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
 
 
 def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics) -> bool:
-    """Return whether a difference can be counts of documents.
+    """Return whether the difference `rest` of a and b can be the counts of a set of documents.
 
-    Then all occurrences of `b` were subtracted, each document that has a feature has an occurrence of it, and no class
-    has fewer documents than one of its features.
+    It can if all occurrences of `b` were subtracted, each document that has a feature has at least one occurrence of
+    it, and no feature occurs in more documents of a class than the class has.
     """
     if rest.occurrences.dtype.kind == "f":  # sums of weights are rounded, so it cannot be decided
         return True

@@ -89,7 +89,7 @@ def leave_out(
 
 
 def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
-    """Return leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
+    """Return leave-one-out scores for integer counts and several smoothings > 0, without a scorer.
 
     A score is L · log(T + αV) − Σ_j c_j · log(t_j + α) = L · log((T + αV) / α) − Σ_j c_j · log(1 + t_j / α), with the
     occurrences t_j and the tokens T of all other classes.

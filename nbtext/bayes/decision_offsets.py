@@ -21,9 +21,10 @@ PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
 class Optimized(NamedTuple):
     """Offsets that optimize a metric, and the metric before and after.
 
-    offsets  (n_classes,), added for the decision; for log_loss, added before normalizing; None if there is no gain
+    offsets  (n_classes,), added to the log-probabilities: for the decision only, or for log_loss before normalizing;
+             None if the metric does not improve
     before   the metric without offsets
-    after    the metric with them; cross-validated, but for log_loss; equal to `before` if there is no gain
+    after    the metric with offsets, cross-validated except for log_loss; equal to `before` if it does not improve
     """
 
     offsets: Floats | None
@@ -150,7 +151,7 @@ def _fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any], *, start
     """Return the offsets that minimize log-loss with a weak prior.
 
     The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its product with a
-    vector, so no array of squared classes is made.
+    vector, so no array of shape (n_classes, n_classes) is allocated.
     """
     n, n_classes = log_posterior.shape
     frequencies = np.bincount(classes, minlength=n_classes)

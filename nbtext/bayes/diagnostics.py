@@ -28,7 +28,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """A number of successes among a number of trials, such as documents of a label and those that are found."""
+    """A number of successes among a number of trials, such as documents of a label and those predicted as it."""
 
     correct: int
     documents: int

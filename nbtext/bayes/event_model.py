@@ -93,7 +93,7 @@ class LeaveOneOutScores(Protocol):
 
 
 class CountedLeaveOneOutScores(Protocol):
-    """Does the same for whole counts and several smoothings > 0: returns (n_smoothings, n, n_classes)."""
+    """Returns leave-one-out scores for integer counts and several smoothings > 0: (n_smoothings, n, n_classes)."""
 
     def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats: ...
 
@@ -144,10 +144,11 @@ class EventModel:
 
     compile                  see Compile
     leave_one_out            see LeaveOneOutScores
-    leave_one_out_counts     see CountedLeaveOneOutScores; None: whole counts have no faster method
+    leave_one_out_counts     see CountedLeaveOneOutScores; None: integer counts have no faster method
     out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all others
     sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models can be updated
-    derivation               makes the columns of its scorer, given the number of values; None: features are columns
+    derivation               returns, for a number of values, how columns of the scorer are derived from features; None:
+                             each feature is a column
     generate                 see Generate; None: it cannot generate documents
     has_length               whether a generated document needs a length
     log_prior_density        log p(weights) per unit of smoothing, which expectation-maximization maximizes; None: the
@@ -156,7 +157,7 @@ class EventModel:
     smoothing                the default smoothing; None: leave-one-out selects it
     has_pseudo_counts        whether smoothing adds pseudo-counts; `refit` transfers smoothing between such models
     is_binary                whether it is fitted to binary counts
-    is_of_counts             whether it is defined for whole counts only, not for weights
+    is_of_counts             whether it is defined for integer counts only, not for weights
     counts_documents         whether it counts the documents that have a feature; otherwise its occurrences
     allows_negative          whether it accepts negative weights
     is_generative            whether its scores are log P(document | class), which gives log P(document)

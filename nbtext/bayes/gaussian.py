@@ -27,8 +27,8 @@ MOST_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
 class Powers:
     """A feature's weight in column 2j, and its square in column 2j + 1.
 
-    Two scores add up to one: very large terms are summed apart from the others, so that they cancel without a
-    rounding error.
+    The score of a class is the sum of two partial scores: very large terms are summed separately from the others, so
+    that they cancel without a rounding error.
     """
 
     width: ClassVar[int] = 2
@@ -87,7 +87,7 @@ def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n
 
 
 def _sums(places: NDArray[Any], values: Floats, n_places: int) -> Floats:
-    """Return the sum of the values that belong to each place."""
+    """Return, for each place, the sum of its values."""
     return np.bincount(places, weights=values, minlength=n_places).astype(np.float64)
 
 
@@ -138,8 +138,8 @@ def compile_gaussian(statistics: ClassStatistics, *, smoothing: float = FLOOR) -
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float = FLOOR) -> Floats:
     """Return leave-one-out scores, with the ε of the whole corpus. Only the scores of the own class change.
 
-    The class's sums lose the weights, its sums of squares lose their squares, and it has one document less. Rows
-    with the same number of copies are scored together.
+    The weights of the document and its copies are subtracted from the sums of the class, their squares from its sums
+    of squares, and the number of copies from its documents. Rows with the same number of copies are scored together.
     """
     if not isinstance(statistics, Moments):
         raise TypeError("a gaussian model needs Moments")
@@ -178,14 +178,14 @@ def _remaining_moments(documents: NDArray[np.int64], sums: Floats, squares: Floa
 
 
 def _evidence(variances: Floats, distances: Floats, floor: float) -> tuple[Floats, Floats]:
-    """Return two parts of log N(distance; 0, σ²) − log N(0; 0, ε): it is the first part − 1 / 2ε times the second."""
+    """Return arrays a and b with log N(distance; 0, σ²) − log N(0; 0, ε) = a − b / (2ε)."""
     squares, scatters = distances**2, _scatters(variances, floor)
     light = -np.log1p(variances / floor) / 2 - np.where(scatters, squares / (2 * (variances + floor)), 0)
     return light, np.where(scatters, 0, squares)
 
 
 def _scatters(variances: Floats, floor: float) -> NDArray[np.bool_]:
-    """Return whether each variance is not negligible."""
+    """Return, for each variance, whether it is not negligible."""
     return np.asarray(variances > NEGLIGIBLE * floor)
 
 

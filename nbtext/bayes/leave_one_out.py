@@ -158,15 +158,15 @@ def _score_by_scorer(
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """A corpus's documents, which leave-one-out scores with one event model and prior.
+    """The documents of a corpus, for leave-one-out scores with one event model and prior.
 
     A feature that occurs only in a document and its duplicates is out of vocabulary when they are left out. It is
     ignored for the label, and used only for the likelihood of the document.
 
     statistics  sufficient statistics of the corpus for the event model
     documents   of the corpus, in the order of their hashes
-    n_hapax     (n_documents,), tokens of each document whose features are only in it and its duplicates; None: the
-                vocabulary is hashed or given, so no feature is out of vocabulary
+    n_hapax     (n_documents,), number of tokens of each document whose feature occurs only in it and its duplicates;
+                None: the vocabulary is hashed or given, so no feature is out of vocabulary
     is_new      (n_documents,), which documents are not part of the corpus; None: none
     """
 
@@ -258,7 +258,7 @@ class LeaveOneOut:
 
     @cached_property
     def _hapax_counts(self) -> Floats:
-        """The sum of each document's counts of hapaxes, or the number of hapaxes if the model is of whole counts."""
+        """The tokens of hapaxes in each document; if the model is for integer counts only, each hapax counts once."""
         return count_hapaxes(self.statistics, self.documents, self.is_new, is_binary=self.model.is_of_counts)
 
 

@@ -44,7 +44,7 @@ def compile_multinomial(statistics: ClassStatistics, *, smoothing: float) -> Lin
 
 
 def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *, smoothing: float) -> Floats:
-    """Return leave-one-out scores. Only the own class changes: it loses the document's counts and length."""
+    """Return leave-one-out scores. Only the own class changes: the document's counts and length are subtracted."""
     documents = left_out.documents
     totals = statistics.class_occurrences[documents.classes] - left_out.copies * documents.totals
     others = statistics.occurrences[statistics.locate(documents)] - left_out.entry_counts
@@ -53,7 +53,7 @@ def leave_out(statistics: ClassStatistics, left_out: LeftOut, scores: Floats, *,
 
 
 def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothings: Sequence[float]) -> Floats:
-    """Return leave-one-out scores of whole counts, for several smoothings > 0, without a scorer.
+    """Return leave-one-out scores for integer counts and several smoothings > 0, without a scorer.
 
     A score is Σ_j c_j · log((t_kj + α) / (T_k + αV)) = Σ_j c_j · log(1 + t_kj / α) − L · log((T_k + αV) / α). The first
     sum needs only the features that the class has. The kernel subtracts the counts that it is given from t_kj. So it

@@ -37,7 +37,7 @@ class Quantiles:
         return cls(np.interp(ranks, np.arange(len(numbers)), ascending), len(numbers))
 
     def upper_bound(self, share: float) -> float:
-        """Return the bound that a new exchangeable number does not exceed with at least this probability.
+        """Return the bound b such that a new exchangeable number is at most b with at least the probability `share`.
 
         It is the ⌈(n + 1) · share⌉-th smallest of the n numbers, and infinity if there are too few (Vovk,
         Gammerman, Shafer, Algorithmic Learning in a Random World, 2005, section 2.2).

@@ -25,7 +25,7 @@ class Derivation(Protocol):
 
     @property
     def width(self) -> int:
-        """Columns for each feature."""
+        """Number of columns for each feature."""
 
     @property
     def height(self) -> int:
@@ -39,7 +39,7 @@ class Derivation(Protocol):
 class LinearScorer(SparseWeights):
     """Weights that give each class a score; natural logarithms if the model has probabilities.
 
-    derivation  makes columns of features; None: each feature is a column. With a derivation, the "features" of
+    derivation  derives columns from features; None: each feature is a column. With a derivation, the "features" of
                 SparseWeights are columns, and its "classes" are partial scores
     """
 
@@ -130,13 +130,13 @@ class ClassWeights:
         return self._scorer.column_weights(columns, k) if self._scorer.derivation is None else self.of(k)[columns]
 
     def entries(self, k: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return the features for which class k has a weight of its own, and these weights; there is no derivation."""
+        """Return the features for which class k stores a weight, and these weights; only without a derivation."""
         own = slice(self._bounds[k], self._bounds[k + 1])
         columns = self._columns[own]
         return columns, self.absent(k, columns) + self._scorer.deltas[self._order[own]]
 
     def absent(self, k: int, columns: NDArray[np.int64]) -> Floats:
-        """Return what some features weigh in class k without a weight of its own; there is no derivation."""
+        """Return the weight of features for which class k stores none; only without a derivation."""
         scorer = self._scorer
         weights = np.full(len(columns), scorer.default[k])
         if scorer.base is not None and scorer.base_scale is not None:
@@ -144,7 +144,7 @@ class ClassWeights:
         return weights
 
     def common(self) -> Floats | None:
-        """Return the weights, (n_features,), of a class without weights of its own, up to a constant.
+        """Return the weights, (n_features,), of a class that stores no weights, up to a constant.
 
         None: classes differ in more than a constant.
         """

@@ -126,12 +126,12 @@ class ModelSettings(LinearSettings):
 
     @property
     def has_targets(self) -> bool:
-        """Whether a least recall or precision is set."""
+        """Whether a minimum recall or precision is set."""
         return bool(self.targets)
 
     @property
     def targets(self) -> tuple[tuple[str, str, float], ...]:
-        """The metric (`recall` or `precision`), the label and the least value of each target."""
+        """The metric (`recall` or `precision`), the label and the minimum of each target."""
         recalls = (("recall", *each) for each in self.min_recall)
         return (*recalls, *(("precision", *each) for each in self.min_precision))
 

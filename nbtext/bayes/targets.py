@@ -21,14 +21,14 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.errors import SettingsError, number_of
 
 RECALL = "recall"  # the other metric is precision
-ROUNDS = 5  # at most, over all targets: the offset of one label changes the others
+ROUNDS = 5  # maximum passes over all targets: the offset of one label changes the metrics of the others
 GROWTH = 1.02  # from one number of predictions to the next that is tested for precision
 MARGIN = 1e-9  # nats by which a document on the threshold exceeds it
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A least recall or precision of one label.
+    """A minimum recall or precision of one label.
 
     metric       `recall` or `precision`
     label        the name of the label, for messages
@@ -49,8 +49,8 @@ class Goals:
     """What decisions have to achieve on documents that the model has not seen.
 
     optimize  the metric that decision offsets optimize, or a prior adjustment if it is `log_loss`; None: no metric
-    targets   the least recall and precision of labels: those of recall first
-    adjusts_prior  whether the calibration has a prior adjustment, whatever decisions optimize
+    targets   the minimum recalls and precisions of labels: the recalls first
+    adjusts_prior  whether the calibration has a prior adjustment, regardless of what decisions optimize
     """
 
     optimize: str | None = None
@@ -63,7 +63,7 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
 
     Raises
     ------
-    SettingsError : there is no such label
+    SettingsError : the model does not have the label of a target
     """
     targets = []
     for metric, label, least in settings.targets:
@@ -78,7 +78,7 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
 
 
 def refuse_targets(targets: Sequence[Target]) -> None:
-    """Raise SettingsError if there are targets, because no document can be left out to choose decision offsets by."""
+    """Raise SettingsError if targets are set: decision offsets are chosen on left-out documents, and there are none."""
     for target in targets:
         hint = "train on more documents of two labels at least"
         raise SettingsError("no document can be left out to choose by", where=f"min_{target.metric}", hint=hint)
@@ -133,8 +133,8 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> 
 
     The margin of a document is the lead of the label over the best other one. The threshold of the margin is the k-th
     smallest of the label's n documents. The share of new documents of the label above it has the distribution
-    Beta(n − k + 1, k) whatever the scores are. k is the largest number for which it is at least the target with the
-    confidence.
+    Beta(n − k + 1, k) for any distribution of the scores. k is the largest number for which this share reaches the
+    target with the confidence.
 
     Source: Tong, Feng and Li, Neyman-Pearson classification algorithms and NP receiver operating characteristics, 2018,
     proposition 1; Wilks, Determination of Sample Sizes for Setting Tolerance Limits, 1941.
@@ -156,9 +156,9 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> 
 def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) -> float:
     """Return the least decrease (negative) of a label's offset that meets a precision.
 
-    The predictions of the label are tested from the most certain ones to all of them. Tests in a fixed order keep the
-    error of all: if one succeeds, the next has its error level. Half of the level is given to the first test, and half
-    to later starts, so that one wrong document among the most certain ones does not end the search.
+    The predictions of the label are tested from the most certain ones to all of them. Tests in a fixed order control
+    the error of all tests: if one succeeds, its error level passes to the next. Half of the level is given to the first
+    test, and half to later starts, so that one wrong document among the most certain ones does not end the search.
 
     Source: Wiens, A fixed sequence Bonferroni procedure for testing multiple endpoints, 2003; Angelopoulos, Bates,
     Candès, Jordan and Lei, Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control, 2021, section 3.
@@ -193,7 +193,7 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
 
 
 def _test_sizes(margins: Floats, first: int) -> list[int]:
-    """Return the numbers of predictions to test, ascending: about 2 % apart, and no threshold between equal margins."""
+    """Return the numbers of predictions to test, ascending: about 2 % apart, and never between equal margins."""
     n = len(margins)
     if n < first:
         return []
@@ -204,7 +204,7 @@ def _test_sizes(margins: Floats, first: int) -> list[int]:
 
 
 def _margins(scores: Floats, number: int) -> Floats:
-    """Return by how much a class leads over the best other one, shape (n_documents,)."""
+    """Return the score of a class minus the highest score of the other classes, shape (n_documents,)."""
     others = scores.copy()
     others[:, number] = -np.inf
     return np.asarray(scores[:, number] - others.max(axis=1))

@@ -97,7 +97,7 @@ class HeldOut:
 
     @cached_property
     def held_out(self) -> NDArray[np.int64]:
-        """The numbers of the documents that are held out, each once."""
+        """The indices of the documents that are held out, ascending."""
         return np.flatnonzero(self.folds != NEVER_HELD_OUT)
 
     def compare(self, *candidates: Candidate, optimize: str | None = None) -> list[Trial]:
@@ -113,7 +113,7 @@ class HeldOut:
         return self._select(trial.candidate.smoothing, trial.complete, trial.known, None, optimize)
 
     def _score_part(self, part: NDArray[np.int64], candidate: Candidate) -> Floats:
-        """Return the scores of a part by a model of all others: complete and known, (2, n_part, n_classes)."""
+        """Return the scores of a part by a model of all others, (2, n_part, n_classes): all and known features."""
         held_out = self.sample.take(part)
         rest = self.statistics - count_classes(held_out, self.statistics.n_features, self.statistics.n_classes)
         scorer = candidate.fit(rest, is_watched=False).scorer

@@ -173,7 +173,7 @@ def _is_model(path: str) -> bool:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """Return the status of a file from the system; None if there is no such file."""
+    """Return the status of a file from the system; None if the file does not exist."""
     if path in STANDARD_INPUT:
         return _descriptor_status(0)
     try:

@@ -1,6 +1,6 @@
 """Read Parquet and Arrow (Feather) files: each row of the table is a document.
 
-Row groups and record batches are read one by one. A shard of a file is some of them.
+Row groups and record batches are read one by one. A shard of a file contains some of them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from nbtext.errors import InputError, MissingExtra
 
 BLOCK_ROWS = 1 << 12
 BLOCK_BYTES = 1 << 20
-EXPANSION = 4  # bytes in memory for one of a Parquet file, about
+EXPANSION = 4  # assumed bytes in memory for each byte of a Parquet file
 BUFFER_BYTES = 1 << 20  # of a column that are read at once
-FILE_MAGIC = b"ARROW1\0\0"  # an Arrow file; without it, what can be read is an Arrow stream
+FILE_MAGIC = b"ARROW1\0\0"  # begins an Arrow file; other input is read as an Arrow stream
 
 
 def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocuments]:
@@ -71,7 +71,7 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocume
         rows = ArrowRows("arrow", stream.path, None, False) if options.settings.keeps_rows else None
         if file is None or not is_file:
             if options.byte_range is not None and options.byte_range.start:
-                return  # it has no index: the first shard has all of it
+                return  # a stream has no index, so the first shard contains all rows
             stream.skip(len(FILE_MAGIC) if is_file else 0)
             table = pa.ipc.open_stream(pa.PythonFile(_StreamFile(stream), mode="r"))
             columns = find_fields(table.schema.names, options.settings, stream.path)
@@ -140,7 +140,7 @@ def _read_batches(start: ArrowDocuments, table: Any, stream: ByteStream) -> Iter
 
 
 def _no_rows(start: ArrowDocuments, schema: Any) -> Iterator[ArrowDocuments]:
-    """Yield a block without documents, whose schema is kept, if rows are kept."""
+    """If rows are kept, yield a block without documents that has the schema."""
     if start.rows is not None:
         import pyarrow as pa
 
@@ -170,13 +170,13 @@ def _mark_last(items: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
 
 
 def _block_rows(n_bytes: int, n_rows: int) -> int:
-    """Return how many rows are about a megabyte."""
+    """Return the number of rows that take about a megabyte."""
     return min(BLOCK_ROWS, max(1, BLOCK_BYTES * n_rows // max(1, n_bytes)))
 
 
 @contextmanager
 def _open_table(stream: ByteStream) -> Iterator[IO[bytes] | None]:
-    """Open the file of a stream, to be read at any place; None for a pipe.
+    """Open the file of a stream for random access; None for a pipe.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def import_pyarrow(purpose: str) -> Any:
 
 
 class _StreamFile:
-    """A stream as a file that is only read."""
+    """A read-only file object for a stream."""
 
     closed = False
 
@@ -238,4 +238,4 @@ class _StreamFile:
         return True
 
     def close(self) -> None:
-        """Leave the stream open; who opened it closes it."""
+        """Leave the stream open; the caller that opened it closes it."""

@@ -54,7 +54,7 @@ class ArrowDocuments:
     first_row : int
         The number of the first row in the file, from 1.
     size : int
-        The share of the file's bytes.
+        The number of bytes of the file that these rows account for.
     rows : ArrowRows, optional
         All columns of the rows, if they are kept.
     """

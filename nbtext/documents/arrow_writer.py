@@ -137,7 +137,7 @@ def _open(target: Target) -> Iterator[Any]:
 
 
 class _Sink:
-    """A file that is only written, and that remains open; pyarrow asks for its position."""
+    """A write-only file object, which remains open; pyarrow asks for its position."""
 
     closed = False
 

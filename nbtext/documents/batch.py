@@ -73,7 +73,7 @@ class Rows(Protocol):
         ...
 
     def slice(self, start: int, stop: int) -> Rows:
-        """Return some rows; the first part has what precedes the first row, and the last part what follows."""
+        """Return some rows, with the text before them if they are the first, and after them if they are the last."""
         ...
 
 
@@ -108,9 +108,9 @@ class Batch:
     groups : list of str, optional
         The group or the timestamp of each document, if the settings name the field.
     origin : str
-        The prefix of line numbers in the place of a document: `FILE:`, or "" for standard input.
+        The prefix of the line number in the location of a document: `FILE:`, or "" for standard input.
     line_numbers : sequence of int, optional
-        The first line of each document; None if the ids are places.
+        The number of the first line of each document; None if the ids are already locations.
     names : tuple of str
         The keys or columns of the first document without a label.
     rows : Rows, optional

@@ -64,7 +64,7 @@ class LineFeed:
         return line
 
     def put_back(self, lines: list[str]) -> None:
-        """Make the last lines the next ones to return."""
+        """Put back the last lines, so that they are returned again."""
         self._returned.extendleft(reversed(lines))
         self.line -= len(lines)
 
@@ -124,7 +124,7 @@ def find_separator(feed: LineFeed, names: Set[str], n_columns: int) -> str:
 
 
 def separator_of(line: str, names: Set[str], n_columns: int) -> str:
-    """Return the separator of a line: comma, semicolon or tab, because spreadsheets use the separator of a country.
+    """Return the separator of a line: comma, semicolon or tab, because that of spreadsheets depends on the country.
 
     It is the first of these with which the line is a header; else the first with which it has `n_columns`; else the one
     with which it has most columns.
@@ -235,7 +235,7 @@ def _split_tsv(line: str, feed: LineFeed) -> list[str]:
 
 
 def _read_quoted(line: str, start: int, feed: LineFeed) -> tuple[str, str, int] | None:
-    """Return a quoted column, the line on which it ends, and its end in this line; None if it is not well quoted."""
+    """Return a quoted column, the line on which it ends, and its end in this line; None if its quotes are invalid."""
     contents: list[str] = []
     taken: list[str] = []
     size, begin = 0, start + 1

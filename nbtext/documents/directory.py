@@ -123,7 +123,7 @@ def list_tree(root: str, outputs: Sequence[str] = (), exclude: Sequence[str] = (
 
 
 def _compile_globs(patterns: Sequence[str]) -> Callable[[str], bool] | None:
-    """Return a test whether the relative path of a file or folder, or its name, matches a pattern; None without one."""
+    """Return a function that tells whether a path, or the name at its end, matches a pattern; None without patterns."""
     if not patterns:
         return None
     matches = re.compile("|".join(fnmatch.translate(pattern.rstrip("/")) for pattern in patterns)).match

@@ -22,10 +22,10 @@ FREQUENT = {
     "cp1256": r"[اةتبرلمنوي]",
     "cp874": "[กงนมรวอาีเ่้]",
 }
-# of Chinese encodings: the first bytes of the characters of everyday use
+# of Chinese encodings: the first bytes of common characters
 COMMON_LEADS = {"gb18030": ("gb2312", range(0xB0, 0xD8)), "big5": ("big5", range(0xA4, 0xC7))}
 
-EAST_ASIAN = ("euc_kr", "shift_jis", "euc_jp", "gb18030", "big5")  # of equal shares the first one
+EAST_ASIAN = ("euc_kr", "shift_jis", "euc_jp", "gb18030", "big5")  # if shares are equal, the first one
 
 
 def guess_encoding(paths: Iterable[str]) -> str | None:
@@ -34,7 +34,7 @@ def guess_encoding(paths: Iterable[str]) -> str | None:
     Parameters
     ----------
     paths : Iterable[str]
-        Files and directories. Other paths are passed over.
+        Files and directories. Other paths are ignored.
     """
     sample = b"\n".join(_samples(paths))
     if not sample:

@@ -14,7 +14,7 @@ DEFAULTS = InputSettings()
 
 
 class Fields(NamedTuple):
-    """The names of the columns that are read; there may be no label, id and group."""
+    """The names of the columns that are read; label, id and group are optional."""
 
     texts: tuple[str, ...]
     label: str | None

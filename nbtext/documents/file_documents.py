@@ -43,7 +43,7 @@ SAMPLE_STEP = 32  # the size of every 32nd file estimates the size of a block
 TAB_BYTES = 300  # a record of results has a tab among its first 300 bytes
 SPECIAL_BEGINNINGS = BOMS + MAGICS + UNUSUAL_BEGINNINGS
 SPECIAL_SUFFIXES = (*SUFFIXES, *HTML_SUFFIXES, ".HTML", ".HTM")
-# These two spare most files the comparison with each of them.
+# Most files have none of these, and need not be compared with each beginning and suffix.
 FIRST_BYTES = frozenset(beginning[:1] for beginning in SPECIAL_BEGINNINGS)
 LAST_LETTERS = frozenset(suffix[-1] for suffix in SPECIAL_SUFFIXES)
 UNREADABLE_LINK = "symbolic link to a file that cannot be read"

@@ -92,7 +92,7 @@ def read_json_array(stream: ByteStream, options: ReadOptions) -> Iterator[ArrayD
 
 
 class _Text:
-    """The decoded text of a stream; the characters before `at` have been parsed, those before `_taken` were taken."""
+    """The decoded text of a stream, parsed up to `at`, and returned by `take` up to `_taken`."""
 
     def __init__(self, stream: ByteStream, options: ReadOptions) -> None:
         encoding, bom_size = detect_bom(stream.head(), options.encoding)
@@ -110,7 +110,7 @@ class _Text:
         )
 
     def read_more(self) -> None:
-        """Double the rest of the text, so that an item is parsed only a few times."""
+        """Read until the rest is at least twice as long, so that a long item is parsed again only a few times."""
         self.line += self.buffer.count("\n", 0, self.at)
         if self._keeps_text:
             self._kept.append(self.buffer[self._taken : self.at])
@@ -144,7 +144,7 @@ class _Text:
         return text
 
     def keep_rows(self, pieces: list[str], n_items: int, first_number: int) -> TextRows:
-        """Return the items of a block as they are. A piece of the text ends where an item does."""
+        """Return the unchanged text of the items of a block. Each piece ends with an item, or with the file."""
         from nbtext.documents.rows import TextRows
 
         lines = [piece.encode(self.encoding.codec) for piece in pieces]

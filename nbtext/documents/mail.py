@@ -54,7 +54,7 @@ _quoted_from = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 class _Policy(email.policy.Compat32):
-    """The library's most lenient policy, with very long MIME headers cut."""
+    """The most lenient policy of Python's email package; very long MIME headers are truncated."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
@@ -237,7 +237,7 @@ class MailDocuments:
 
 
 def _header_if_named(mail: Mail, name: str, default: str) -> str | None:
-    """Return the header that the user named; with the default name, the sender of a mail could choose its label."""
+    """Return the header if its name is not the default; otherwise the sender of a mail could choose its label or id."""
     return mail.text(name) or None if name != default else None
 
 

@@ -17,12 +17,12 @@ class Records(Protocol):
         ...
 
     def finish(self) -> None:
-        """Check that there are no further records."""
+        """Check that no record is left."""
         ...
 
 
 class Remainder(Source):
-    """A source without its first documents: those that have records. They are read, and compared with the records."""
+    """A source without its first documents, which have records; they are only read to compare them with these."""
 
     def __init__(self, source: Source, records: Records) -> None:
         self.__dict__.update(vars(source))

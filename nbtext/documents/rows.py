@@ -34,9 +34,9 @@ class Column(NamedTuple):
         text, number or boolean; or what is nested: labels (a list), scores (probabilities by label) or contributions
         (features with log-odds).
     values : sequence
-        One for each row; None is not a value.
+        One for each row; None stands for a missing value.
     cells : callable
-        Returns a value as text, for a format in which a value is a text.
+        Returns a value as text, for a format whose values are texts.
     """
 
     name: str
@@ -209,7 +209,7 @@ def write_json(added: Iterable[AddedColumns], target: Target) -> None:
 def _write_text(
     added: Iterable[AddedColumns], target: Target, add: Callable[[TextRows, AddedColumns, TextRows], list[bytes]]
 ) -> None:
-    """Write rows; several files follow each other, and the first one decides on header and byte order mark."""
+    """Write the rows of several files one after the other, with the header and byte order mark of the first file."""
     first: TextRows | None = None
     is_ended = True
     with target.open() as file:
@@ -229,7 +229,7 @@ def _write_text(
 
 
 def _check_alike(rows: TextRows, first: TextRows) -> None:
-    """Raise InputError unless the rows of two files can follow each other."""
+    """Raise InputError unless the rows of two files can be written to one file."""
     hint = "write the rows of each file to a file of its own"
     if (rows.encoding.codec, rows.newline) != (first.encoding.codec, first.newline):
         what = f"its encoding or its line ends are not those of {first.path}"

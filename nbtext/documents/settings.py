@@ -51,7 +51,7 @@ class InputSettings:
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
 
     def of_unit(self, unit: str) -> InputSettings:
-        """Return the settings for a source of a unit: the default fields, if the fields are those of another unit."""
+        """Return the settings for a source of a unit; fields that belong to another unit become the default ones."""
         if self.fields_of is None or self.fields_of == unit or self.separate_fields:
             return self
         text_field = DEFAULT_TEXT if self.is_text_remembered else self.text_field

@@ -43,7 +43,7 @@ class Shard:
 
 
 def suitable_bytes(n_bytes: int | None, n_readers: int) -> int:
-    """Return a shard size that gives each of `n_readers` workers two shards of `n_bytes`, within bounds."""
+    """Return the shard size, within bounds, that divides `n_bytes` into two shards for each of `n_readers` workers."""
     if n_bytes is None:
         return MAX_BYTES
     return min(max(-(-n_bytes // (2 * n_readers)), MIN_BYTES), MAX_BYTES)

@@ -86,7 +86,7 @@ class Source:
 
     @property
     def model_input(self) -> ModelInput:
-        """What a model that is trained on the source remembers of it."""
+        """The properties of the source that a model stores when it is trained on it."""
         unit = self.input_unit
         if unit not in ("row", "mail"):
             return ModelInput(unit)

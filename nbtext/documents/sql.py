@@ -26,7 +26,7 @@ from nbtext.errors import InputError, MissingExtra, NbtextError
 BLOCK_ROWS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
 QUERY_HINT = "see --query"
-ALLOWED = {  # what a query may do in SQLite; attaching a file, or setting something, is none of it
+ALLOWED = {  # what a query may do in SQLite; it may not attach a file or change a setting
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
     sqlite3.SQLITE_FUNCTION,
@@ -199,7 +199,7 @@ def _only_table(connection: sqlite3.Connection, path: str) -> str:
 def _run_query(connection: sqlite3.Connection, query: str, path: str) -> tuple[sqlite3.Cursor, tuple[str, ...]]:
     """Return the rows of a query, and the declared types of its columns.
 
-    A temporary view of the query tells the types. SQLite makes one of a `select` only.
+    The types come from a temporary view of the query. SQLite creates a view of a `select` statement only.
     """
     try:
         connection.execute(f"create temp view nbtext_rows as {query.strip().rstrip(';')}")
@@ -290,7 +290,7 @@ def _read_rows(rows: Iterable[Row], start: SqlRows, options: ReadOptions, *, n_b
     start : SqlRows
         The columns.
     n_bytes : int
-        The size of the file, which the last block has.
+        The size of the file, which the last block reports.
     """
     fields = find_fields(start.names, options.settings, start.path)
     block: list[Row] = []

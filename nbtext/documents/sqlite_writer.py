@@ -68,7 +68,7 @@ def _create_table(table: str, rows: SqlRows, columns: Iterable[Column]) -> str:
 
 
 def _values_of(column: Column) -> Iterable[Any]:
-    """Return values that SQLite has a type for; others as text."""
+    """Return the values; those for which SQLite has no type become text."""
     if column.kind in TYPES:
         return column.values
     return (None if value is None else column.cells(value) for value in column.values)

@@ -203,7 +203,7 @@ def _convert_line_ends(stream: ByteStream, newline: bytes, encoding: Encoding, *
 
 
 def _group_records(records: Iterator[Record]) -> Iterator[list[Record]]:
-    """Yield some thousands of records, or about a megabyte, at a time."""
+    """Yield several thousand records, or about a megabyte, at a time."""
     group: list[Record] = []
     size = 0
     for record in records:

@@ -37,7 +37,7 @@ class LabelScore:
 
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
-    """What a target of the model (`min_recall`, `min_precision`) comes to on the evaluated documents.
+    """The result of a target of the model (`min_recall`, `min_precision`) on the evaluated documents.
 
     metric     `recall` or `precision`
     target     the value to reach
@@ -58,7 +58,7 @@ class TargetCheck:
 class Evaluation:
     """The metrics of predictions for labeled documents.
 
-    A document without a predicted label is not correct, and in no column of the confusion matrix. Its probabilities
+    A document without a predicted label is incorrect, and in no column of the confusion matrix. Its probabilities
     count in log-loss, Brier score and calibration error like those of all others: all metrics but accuracy among
     answered are means over the same documents.
 
@@ -139,7 +139,7 @@ class Evaluator:
         matrix = None
         if len(labels) <= MOST_CONFUSED:
             square = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
-            square[totals.true, totals.predicted] = totals.counts  # the last column is of the unanswered
+            square[totals.true, totals.predicted] = totals.counts  # last column: no predicted label
             matrix = tuple(map(tuple, square[:, :-1].tolist()))
         return Evaluation(
             documents=totals.n_documents,
@@ -237,7 +237,7 @@ def check_thresholds(evaluation: Evaluation, thresholds: Mapping[str, float]) ->
     BelowThreshold
         A metric is worse than its threshold; the message names all of them.
     SettingsError
-        A metric was not measured, or there is no such label.
+        A metric was not measured, or the label does not exist.
     """
     missed = []
     for name, threshold in thresholds.items():

@@ -90,7 +90,7 @@ class CompactMatrix:
     def of(cls, data: TrainingData, *, is_splitting: bool) -> CompactMatrix:
         """Return the compact matrix of training data.
 
-        is_splitting  whether features of one document are kept apart; otherwise there is none of them
+        is_splitting  whether features of one document are stored separately; otherwise they are shared ones
 
         raises  ModelError: values are too large for float32
         """
@@ -119,9 +119,9 @@ class CompactMatrix:
 
 
 def mapped_zeros(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
-    """Return zeros in memory of their own, which returns to the system at once; it begins at a cache line.
+    """Return zeros in mapped memory, aligned to a cache line, which returns to the system when it is freed.
 
-    Each block of lanes needs large arrays. What threads allocate in the usual way often stays with the process.
+    Each block of lanes needs large arrays. Ordinary memory that threads free often stays with the process.
     """
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     memory = mmap.mmap(-1, max(size, 1))

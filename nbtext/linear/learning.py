@@ -42,8 +42,8 @@ def learn(
 ) -> Learned:
     """Fit a linear model to all documents. The result does not depend on the number of threads.
 
-    Folds are fitted only if something needs them: calibration, `optimize`, targets or the search for C. Without them
-    there is no estimate.
+    Folds are fitted only if something needs them: calibration, `optimize`, targets or the search for C. Without them,
+    the result has no estimate for new documents.
 
     Parameters
     ----------

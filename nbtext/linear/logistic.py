@@ -54,7 +54,7 @@ class LogisticRegression:
         self._data, self._jobs = data, jobs
 
     def solve(self, solver: SolverSettings, start: Solution | None = None) -> Solution:
-        """Solve for all documents, in one thread, since the classes belong together; `start` is overwritten."""
+        """Solve for all documents, in one thread, because the classes are solved jointly; `start` is overwritten."""
         return solve_softmax(self._data, np.arange(len(self._data)), self._halve(solver), start)
 
     def scorer(self, solution: Solution) -> LinearScorer:

@@ -1,8 +1,8 @@
 """NB-SVM: each class against the rest, over features that are scaled by their log-count ratios.
 
 With the log-count ratios r of a class, w minimizes ½ |w|² + C Σ loss(± w·(x ∘ r)). The weights of the class are
-r ∘ ((1 - β) mean|w| + β w), β the interpolation. There is no intercept: after scaling by r none is needed, and with
-interpolation it lowers accuracy. Of two classes, one is fitted against the other.
+r ∘ ((1 - β) mean|w| + β w), β the interpolation. The model has no intercept: scaling by r makes it unnecessary,
+and with interpolation it lowers accuracy. Of two classes, one is fitted against the other.
 
 Wang, Manning, Baselines and Bigrams: Simple, Good Sentiment and Topic Classification, 2012; with the logistic loss:
 Mesnil, Mikolov, Ranzato, Bengio, Ensemble of Generative and Discriminative Techniques for Sentiment Analysis of Movie
@@ -72,7 +72,7 @@ class Solution(NamedTuple):
 
 
 class FoldSums(NamedTuple):
-    """What the log-count ratios are made of, over the documents that are not in a fold.
+    """The sums from which log-count ratios are computed, over the documents that are not in a fold.
 
     Ratio smoothing counts occurrences, of which one has the mean weight of an entry: 1 for binary counts, about 0.05
     for TF-IDF vectors of length 1. In this unit, 1 to 2 is best for both (20 Newsgroups, IMDB, polarity 2.0).
@@ -147,7 +147,7 @@ class NbSvm:
     def solve(self, solver: SolverSettings, start: Solution | None = None) -> Solution:
         """Return the solution for all documents. It does not depend on the number of threads.
 
-        start  the solution for another C, which gives up its weights
+        start  the solution for another C; its weights are freed
 
         raises  ModelError: the values are too large to compute with
         """
@@ -165,8 +165,8 @@ class NbSvm:
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
         """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.
 
-        The documents that a model scores affect neither its ratios nor its weights. Those of
-        the other documents' dual variables come from `start`, which saves passes.
+        The documents that a model scores affect neither its ratios nor its weights. The dual variables
+        of the other documents start from those of `start`, which saves passes.
         """
         scores, sums = np.zeros((len(self._data), self._data.n_classes)), self._sum_folds(folds)
 
@@ -193,7 +193,7 @@ class NbSvm:
         return scores
 
     def scorer(self, solution: Solution) -> LinearScorer:
-        """Return a scorer of a solution, which gives up its weights. Of two labels the first has score 0."""
+        """Return a scorer of a solution, whose weights are freed. Of two labels the first has score 0."""
         data, compact, sums = self._data, self._compact, self._sum_folds(self._no_folds)
         widths = np.zeros(data.n_features, dtype=np.int64)
         for block in solution.blocks:
@@ -218,7 +218,7 @@ class NbSvm:
         return [lanes[first:last] for first, last in pairwise(bounds)]
 
     def _sum_folds(self, folds: NDArray[np.int32]) -> dict[int, FoldSums]:
-        """Return the sums without each fold, by the fold; NO_FOLD where there are no folds."""
+        """Return, by fold, the sums over the documents outside of it; NO_FOLD if no document is held out."""
         if not HAS_KERNEL:
             return {}
         from nbtext.linear._solvers import add_by_fold

@@ -25,13 +25,13 @@ SAMPLE_SIZE = 2**14  # documents retained for leave-one-out: all of most corpora
 
 @dataclass(frozen=True, eq=False)
 class CorpusCounts:
-    """The counts of a labeled corpus. The counts of two corpora add to, and subtract from, each other exactly.
+    """The counts of a labeled corpus. Integer counts of two corpora can be added and subtracted without rounding.
 
     labels       Sorted; class k is `labels[k]`.
     vocabulary   The feature of each column; None if features are hashed.
     statistics   Class statistics of all documents, over all features.
     sample       The retained documents: those with the smallest content hashes, at most `sample_size`.
-    sample_size  None retains all documents; 0 retains none, or documents that cannot be added to other retained ones.
+    sample_size  None: all documents are retained. 0: none is, or the sample cannot be combined with another one.
     weighting    Of a matrix of weights: how its counts were weighted. Otherwise None.
     below        The sample holds all documents whose hashes are below this bound. After a subtraction from a larger
                  corpus, the documents with the next larger hashes are not known.
@@ -233,7 +233,7 @@ class Reservoir:
     """Retains the `size` documents with the smallest hashes (None: all), in at most twice their memory.
 
     by_name  returns the place of each class in sorted order; it breaks ties of equal hashes
-    below    all documents with smaller hashes are here, or `size` documents that come before them
+    below    each added document with a smaller hash is retained, unless `size` documents that precede it are retained
     """
 
     def __init__(self, size: int | None, by_name: Callable[[], NDArray[np.int32]], bound: Bound | None) -> None:

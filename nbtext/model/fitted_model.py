@@ -31,7 +31,7 @@ LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
 
 
 def are_labels_of(label_type: str, labels: Iterable[str]) -> bool:
-    """Return whether all labels are texts of values of a type, one of LABEL_TYPES."""
+    """Return whether each label is the text of a value of a type, one of LABEL_TYPES, such as "3" for an integer."""
     try:
         return all(str(LABEL_TYPES[label_type](label)) == label for label in labels)
     except (ValueError, KeyError, OverflowError):

@@ -67,7 +67,7 @@ def generate_documents(
 def _draw_documents(
     model: TrainedModel, generate: Generate, *, only: int | None, length: int | None, random: np.random.Generator
 ) -> Iterator[tuple[int, FeatureIds]]:
-    """Yield the class and the columns of documents without end; `only` is the class of all of them."""
+    """Yield the class and the columns of endlessly many documents; `only`, if given, is the class of each."""
     statistics, scorer = model.counts.statistics, model.fitted.scorer
     shares = np.cumsum(np.exp(model.fitted.log_prior))
     of_classes = ClassWeights(scorer)

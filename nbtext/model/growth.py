@@ -261,9 +261,9 @@ def _share_smoothing(*names: str) -> bool:
 def decay_counts(counts: CorpusCounts, factor: float) -> CorpusCounts:
     """Return the counts with the weight of each document multiplied by `factor`, from 0 to 1.
 
-    All counts are sums over documents, so it is the same to multiply the counts. With the factor 2^(−t / h) for each
-    time t between two updates, where h is the half-life, a document of age a weighs 2^(−a / h) in the end, whenever
-    the updates were. No count falls below 1e-300, so labels and words stay known.
+    All counts are sums over documents, so multiplying the counts has the same effect. With the factor 2^(−t / h) for
+    each time t between two updates, where h is the half-life, a document of age a weighs 2^(−a / h) in the end,
+    regardless of when the updates took place. No count falls below 1e-300, so no label or word is lost.
 
     Source: exponential forgetting; Klinkenberg, Learning Drifting Concepts, 2004, section 3.2 (global weighting).
     """

@@ -287,8 +287,8 @@ def z_scores(counts: NDArray[Any], total: float, everywhere: NDArray[Any], whole
     feature and b that of all others in the class, c and d the same in all other classes, ½ added to each. Then
     z = (ln a/b − ln c/d) / √(1/a + 1/b + 1/c + 1/d).
 
-    counts      (n_features,), counts in the class; `total` is their possible maximum
-    everywhere  (n_features,), counts in all classes; `whole` is their possible maximum
+    counts      (n_features,), counts in the class; `total` is the largest value that a count can have
+    everywhere  (n_features,), counts in all classes; `whole` is the largest value that a count can have
     source      Monroe, Colaresi, Quinn, Fightin' Words, 2008, section 3.3; the variance: Gart and Zweifel, On the Bias
                 of Various Estimators of the Logit and Its Variance, 1967
     """

@@ -1,4 +1,4 @@
-"""Leave-one-out probabilities of the documents that a model was fitted to: what its estimate is made of."""
+"""Leave-one-out probabilities of the documents that a model was fitted to: the input of its estimate."""
 
 from __future__ import annotations
 

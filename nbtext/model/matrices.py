@@ -99,7 +99,7 @@ def train_on_matrix(matrix: Matrix, model_settings: ModelSettings) -> TrainedMod
 def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int | None = None) -> CorpusCounts:
     """Return the counts of a matrix, with all of its documents retained.
 
-    keep_sample  how many documents the model retains, if any; without it, no other counts can be added to the sample
+    keep_sample  number of documents that the model retains; None: all, but no other sample can be added to them
     raises       InputError: a document has no label, or the matrix does not hold the counts of its documents
     """
     if None in matrix.labels:

@@ -236,7 +236,7 @@ def _abstain(predictions: Predictions, new_reasons: dict[int, str]) -> Predictio
 def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
     """Return the predictions with the labels of least expected cost; ties go to the more probable label.
 
-    If abstaining costs less than every label, there is no label.
+    A document for which abstaining costs less than every label gets no label.
     """
     if len(predictions) == 0:
         return predictions
@@ -284,7 +284,7 @@ class Unpredicted(NamedTuple):
 
 
 def find_unpredicted(model: FittedModel, costs: Costs) -> list[Unpredicted]:
-    """Return the labels that the costs never let a model predict.
+    """Return the labels that the model can never predict with these costs.
 
     The label-noise rate bounds calibrated probabilities: a label has at most 1 − noise + noise / K, and each other
     label at least noise / K. A label is listed if another one, or abstaining, costs less even at this bound.

@@ -136,7 +136,7 @@ class _SharedBlocks:
 
 
 def check_fields(learned: tuple[str, ...], given: tuple[str, ...]) -> None:
-    """Raise SettingsError unless the source keeps the same text fields apart as the model's training documents."""
+    """Raise SettingsError unless the source has the same separate text fields as the training documents."""
     if learned == given:
         return
     if learned:

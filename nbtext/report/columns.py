@@ -26,7 +26,7 @@ def write_columns(
     Raises
     ------
     SettingsError
-        The name of the output says another format than that of the source.
+        The suffix of the output names another format than that of the source.
     InputError
         A column cannot be added.
     """

@@ -256,7 +256,7 @@ def _rows(batch: Predictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
 
 
 def top_fields(batch: Predictions, top_k: int | None) -> list[list[str | float | None]]:
-    """Return the values of the columns `top_columns` for each document; None if there is no label left."""
+    """Return the values of the columns `top_columns` for each document; None for ranks without a label."""
     if top_k is None:
         return [[]] * len(batch)
     fields = []

@@ -53,7 +53,7 @@ PAGE_HEADERS = {
 
 
 class Feedback(NamedTuple):
-    """Where the feedback for a model goes, and who learns from it, if anybody does."""
+    """The file of the feedback for a model, and the learner that updates the model, if it learns."""
 
     file: FeedbackFile
     learner: Learner | None
@@ -103,7 +103,7 @@ class Service:
         self.app = Guard(starlette, paths, settings, tokens=tokens, metrics=metrics, log=log)
 
     async def predict(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer `POST /v1/predict`. It is called most, so it does without Starlette's routing and requests."""
+        """Answer `POST /v1/predict`. It is called most, so it bypasses Starlette's routing and requests."""
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"Allow": "POST"})
         options = parse_options(scope["query_string"], PREDICT)

@@ -132,7 +132,7 @@ def _split_jobs(jobs: list[_Job]) -> list[list[_Job]]:
 
 
 def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_Job]) -> list[Any]:
-    """Return the encoded records of each job, or its error; one job's error is not another's."""
+    """Return the encoded records of each job, or its error, which does not affect other jobs."""
     if len(jobs) > 1:
         try:
             batch = _join([job.documents.batch for job in jobs])
@@ -141,7 +141,7 @@ def _predict_jobs(model: ServedModel, decisions: DecisionSettings, jobs: list[_J
                 job.documents.encode([next(records) for _ in range(len(job.documents.batch))])
                 for job in jobs
             ]  # fmt: skip
-        except Exception:  # found out below whose it is
+        except Exception:  # predicted one by one below, to find the job that fails
             return [result for job in jobs for result in _predict_jobs(model, decisions, [job])]
     documents = jobs[0].documents
     try:

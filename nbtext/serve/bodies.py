@@ -100,9 +100,10 @@ def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:
 
 
 def _settings_of(items: list[Any], settings: InputSettings) -> InputSettings:
-    """Return the settings, with the key `text` where the first item is a text or has no other key of a text.
+    """Return the settings with the text field `text`, if the first item needs it.
 
-    So `text` is the whole text for any model whose fields are not kept separate.
+    It does if it is a text, or an object with the key `text` but none of the text fields. So clients can send `text`
+    to any model without separate fields.
     """
     first = items[0] if items else None
     is_whole = isinstance(first, str) or (
@@ -112,7 +113,7 @@ def _settings_of(items: list[Any], settings: InputSettings) -> InputSettings:
 
 
 def settings_of_lines(block: LineBlock, settings: InputSettings) -> InputSettings:
-    """Return the settings, with the key `text` where the first line has no other key of a text."""
+    """Return the settings with the text field `text`, if the first line needs it; see `_settings_of`."""
     if settings.text_field == ("text",) or settings.separate_fields:
         return settings
     try:

@@ -1,4 +1,4 @@
-"""What a served model computes: predictions and explanations, in this process or in one of its own."""
+"""What a served model computes: predictions and explanations, in this process or in a separate one."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class LocalEngine:
 
 
 class ProcessEngine:
-    """Computes in a process of its own, for models with a token pattern.
+    """Computes in a separate process, for models with a token pattern.
 
     A pattern can take exponential time, in which Python's matcher lets no other thread run. Only a main thread can
     stop it, see `nbtext.features.regex_timeout`: in the other process it is the main thread that computes.

@@ -158,7 +158,7 @@ class Guard:
         """Raise HTTPException unless the request may be answered.
 
         A page of another site can make a browser on this machine send requests, under a name that leads here (DNS
-        rebinding) or across origins. The first has that name in `Host`, the second is told by `Origin`.
+        rebinding) or across origins. `Host` shows the first, and `Origin` the second.
         """
         host = origin = token = site = b""
         for name, value in scope["headers"]:
@@ -193,7 +193,7 @@ def _late(usage: Usage) -> HTTPException:
 
 
 def _place(error: BaseException) -> str:
-    """Return where an error was raised: file and line, without what was in the variables or the message."""
+    """Return where an error was raised: file and line, without variables or the message."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

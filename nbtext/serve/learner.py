@@ -1,4 +1,4 @@
-"""Has models learn from their feedback, each in a process of its own, one update after the other."""
+"""Has models learn from their feedback, each in a separate process, one update after the other."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Learner:
         self._is_wanted = asyncio.Event()
 
     def notify(self) -> None:
-        """Say that there is feedback to learn."""
+        """Wake up `run`, because there is feedback to learn."""
         self._is_wanted.set()
 
     async def run(self) -> None:
-        """Learn what there is, and whatever comes, until this is cancelled."""
+        """Learn the feedback in the file, and new feedback as it arrives, until this is cancelled."""
         self.notify()  # feedback that the last process has not learned
         while True:
             await self._is_wanted.wait()

@@ -1,4 +1,4 @@
-"""The models that are served. Each is loaded again when its file is replaced, while the old one goes on."""
+"""The models that are served. Each is loaded again when its file is replaced, while the old one continues to answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ServedModel:
     engine
         Computes its predictions and explanations.
     state
-        Of its file, before it was loaded.
+        The state of its file, before it was loaded.
     loaded_at : float
         Seconds since the epoch.
     """

@@ -1,4 +1,4 @@
-"""What the service tells about itself: metrics for Prometheus, and a log of requests, without texts."""
+"""Monitoring of the service: metrics for Prometheus, and a log of requests, without texts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Usage:
 
 
 class Metrics:
-    """Counts requests and documents. Names of labels come from the service, never from a request."""
+    """Counts requests and documents. The values of Prometheus labels come from the service, never from a request."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry(auto_describe=True)

@@ -46,7 +46,7 @@ EXPLAIN = frozenset({"model", "label", "against", "features", "marks"})
 
 @lru_cache(maxsize=256)
 def parse_options(query: bytes, known: frozenset[str]) -> Options:
-    """Return the options of a query string; HTTPException 400 if one is not known, or wrong."""
+    """Return the options of a query string; HTTPException 400 if an option is unknown or invalid."""
     if not query:
         return DEFAULT
     if len(query) > MAX_QUERY_BYTES:

@@ -71,7 +71,7 @@ class Protocol(HttpToolsProtocol):
 
 
 class Server(uvicorn.Server):
-    """Uvicorn's server, which ends by itself after SIGTERM, and as after Ctrl-C after SIGINT."""
+    """Uvicorn's server; `is_interrupted` tells whether SIGINT ended it."""
 
     is_interrupted = False
 
@@ -80,13 +80,13 @@ class Server(uvicorn.Server):
         self._on_start, self._on_exit = on_start, on_exit
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections, and say so."""
+        """Accept connections, then call `on_start`."""
         await super().startup(sockets)
         self._on_start()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle SIGTERM and SIGINT inside."""
+        """Handle SIGTERM and SIGINT within the context."""
         handlers = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield
@@ -124,7 +124,7 @@ def serve(
     ArtifactError
         A model cannot be loaded.
     ModelError
-        A model is to learn, and cannot.
+        A model cannot learn from feedback.
     OutputError
         The address, or a file of feedback, cannot be used.
     """
@@ -165,7 +165,7 @@ def serve(
 
 
 async def _run(server: Server, listener: socket.socket, *background: Coroutine[Any, Any, None]) -> None:
-    """Run the server, and these beside it until it ends."""
+    """Run the server; the background coroutines run until it ends."""
     tasks = [asyncio.create_task(each) for each in background]
     try:
         await server.serve(sockets=[listener])
@@ -183,7 +183,7 @@ def _open_feedback(
     Raises
     ------
     ModelError
-        A model is to learn, and cannot.
+        A model cannot learn from feedback.
     OutputError
         A file cannot be opened, or another service appends to it.
     """

@@ -131,6 +131,6 @@ async def predict_stream(
             tasks.create_task(write())
             tasks.create_task(read(tasks))
     except ExceptionGroup as errors:
-        raise errors.exceptions[0] from None  # the others were ended by it
+        raise errors.exceptions[0] from None  # it cancelled the other tasks
     finally:
         outbox.close()

@@ -43,6 +43,6 @@ def kernel_name() -> str:
 
 
 def choose_version(plain: Function, module: str) -> Function:
-    """Return the function of the same name in a compiled module, or the plain one if there is no kernel."""
+    """Return the function of the same name in a compiled module, or the plain one if the kernel is not used."""
     PLAIN_VERSIONS[plain.__name__] = plain
     return cast(Function, getattr(import_module(module), plain.__name__)) if HAS_KERNEL else plain
