@@ -134,6 +134,18 @@ cdef inline void add_gains(const Logarithms* logs, int64_t others, double count,
             gains[a] += count * (log(others + logs.smoothings[a]) - logs.log_smoothings[a])
 
 
+cdef inline bint fetch(
+    const Counted* corpus, const int64_t* occurrences, int64_t n_features, const int32_t* features, size_t i,
+    size_t length
+) noexcept nogil:
+    """Prefetch the entries of features after feature i of a document; return whether feature i is of the corpus."""
+    if i + 2 * AHEAD < length and 0 <= features[i + 2 * AHEAD] < n_features and 0 <= features[i + AHEAD] < n_features:
+        nb_prefetch(&corpus.starts[features[i + 2 * AHEAD]])
+        nb_prefetch(corpus.classes + corpus.starts[features[i + AHEAD]])
+        nb_prefetch(occurrences + corpus.starts[features[i + AHEAD]])
+    return 0 <= features[i] < n_features
+
+
 cdef bint add_left_out(
     const Counted* corpus, const int64_t* occurrences, int64_t n_features, const int32_t* features,
     const int32_t* counts, size_t length, int32_t own, const Logarithms* logs, double* gains
@@ -142,11 +154,7 @@ cdef bint add_left_out(
     cdef size_t i
     cdef int64_t entry, others
     for i in range(length):
-        if i + 2 * AHEAD < length and 0 <= features[i + 2 * AHEAD] < n_features and 0 <= features[i + AHEAD] < n_features:
-            nb_prefetch(&corpus.starts[features[i + 2 * AHEAD]])
-            nb_prefetch(corpus.classes + corpus.starts[features[i + AHEAD]])
-            nb_prefetch(occurrences + corpus.starts[features[i + AHEAD]])
-        if not 0 <= features[i] < n_features:
+        if not fetch(corpus, occurrences, n_features, features, i, length):
             return False
         for entry in range(corpus.starts[features[i]], corpus.starts[features[i] + 1]):
             others = occurrences[entry] - (counts[i] if corpus.classes[entry] == own else 0)
@@ -154,6 +162,19 @@ cdef bint add_left_out(
                 return False
             add_gains(logs, others, counts[i], gains + corpus.classes[entry] * logs.n_smoothings)
     return True
+
+
+cdef check_arrays(
+    const int64_t[::1] starts, const int32_t[::1] features, const int32_t[::1] counts, Py_ssize_t n_rows, corpus,
+    Py_ssize_t n_classes, const double[::1] smoothings, const double[::1] log_smoothings, const double[:, ::1] table
+):
+    """Raise ValueError unless the arrays of documents, of the corpus and of logarithms have the same sizes and range."""
+    if len(starts) != n_rows + 1 or not is_indptr(starts, len(features)) or len(counts) != len(features):
+        raise ValueError("the arrays of the rows do not fit each other")
+    if not 0 < len(smoothings) == len(log_smoothings) == table.shape[1] or len(table) == 0:
+        raise ValueError("the table must have a column of logarithms for each smoothing")
+    if corpus[3].dtype != np.int64 or len(corpus[1]) and not 0 <= corpus[1].min() <= corpus[1].max() < n_classes:
+        raise ValueError("the occurrences must be int64, and the classes below n_classes")
 
 
 def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothings, table):
@@ -174,12 +195,7 @@ def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothi
     cdef Py_ssize_t row, n_rows = len(row_classes)
     cdef bint is_part = True
     cdef Logarithms logs
-    if len(rows[0]) != n_rows + 1 or not is_indptr(starts, len(features)) or len(counts) != len(features):
-        raise ValueError("the arrays of the rows do not fit each other")
-    if not 0 < len(smoothings) == len(log_smoothings) == table.shape[1] or len(table) == 0:
-        raise ValueError("the table must have a column of logarithms for each smoothing")
-    if corpus[3].dtype != np.int64 or len(corpus[1]) and not 0 <= corpus[1].min() <= corpus[1].max() < n_classes:
-        raise ValueError("the occurrences must be int64, and the classes below n_classes")
+    check_arrays(starts, features, counts, n_rows, corpus, n_classes, alphas, log_alphas, logarithms)
     logs = Logarithms(&logarithms[0, 0], len(table), &alphas[0], &log_alphas[0], len(smoothings))
     gains = np.zeros((n_rows, n_classes, len(smoothings)), dtype=np.float64)
     cdef double[:, :, ::1] to_gains = gains
@@ -216,11 +232,7 @@ cdef bint add_complements(
     cdef int64_t entry, rest, left
     cdef double* change
     for i in range(length):
-        if i + 2 * AHEAD < length and 0 <= features[i + 2 * AHEAD] < n_features and 0 <= features[i + AHEAD] < n_features:
-            nb_prefetch(&corpus.starts[features[i + 2 * AHEAD]])
-            nb_prefetch(corpus.classes + corpus.starts[features[i + AHEAD]])
-            nb_prefetch(occurrences + corpus.starts[features[i + AHEAD]])
-        if not 0 <= features[i] < n_features:
+        if not fetch(corpus, occurrences, n_features, features, i, length):
             return False
         rest = everywhere[features[i]] - copies * counts[i]
         if rest < 0:
@@ -262,14 +274,9 @@ def left_out_complements(rows, row_classes, copies, corpus, everywhere, n_classe
     cdef Py_ssize_t row, n_rows = len(row_classes), n_smoothings = len(alphas)
     cdef bint is_part = True
     cdef Logarithms logs
-    if len(rows[0]) != n_rows + 1 or not is_indptr(starts, len(features)) or len(counts) != len(features):
-        raise ValueError("the arrays of the rows do not fit each other")
+    check_arrays(starts, features, counts, n_rows, corpus, n_classes, alphas, log_alphas, table)
     if not len(of_class) == len(of_all) == n_rows or len(everywhere) != n_features:
         raise ValueError("there must be copies for each document, and occurrences of each feature")
-    if not 0 < n_smoothings == len(log_alphas) == table.shape[1] or len(table) == 0:
-        raise ValueError("the table must have a column of logarithms for each smoothing")
-    if corpus[3].dtype != np.int64 or len(corpus[1]) and not 0 <= corpus[1].min() <= corpus[1].max() < n_classes:
-        raise ValueError("the occurrences must be int64, and the classes below n_classes")
     logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
     sums, base = np.zeros((n_rows, n_classes, n_smoothings)), np.zeros((n_rows, 1, n_smoothings))
     memory = np.zeros(n_smoothings)
