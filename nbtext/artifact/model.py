@@ -268,7 +268,7 @@ def _read_log_prior(
         return np.array(unlabeled.log_prior)
     try:
         class_documents = _read_counts(record, "class_documents")
-        return log_prior(class_documents, model_settings.prior_of(labels, class_documents))
+        return log_prior(class_documents, model_settings.prior_of(labels))
     except NbtextError as error:
         raise audit.invalid_value("class_documents", f"and the settings do not fit together: {error}") from error
 

@@ -22,8 +22,20 @@ NEVER_LEARNED = "the model was not trained on some of these documents: their cou
 LEARNED_HINT = "give only documents that the model was trained on, with the same labels"
 MIN_DECAYED = 1e-300  # the smallest value to which a count decays
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-100, 1e100  # of class weights: their ratios and sums are finite
-Prior = str | tuple[float, ...]
 EXACT_FLOAT = 2**53  # float64 represents all whole numbers up to this one
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPrior:
+    """A prior that is proportional to the weighted documents of each class.
+
+    weights  (n_classes,), above 0, how much each document of a class counts
+    """
+
+    weights: tuple[float, ...]
+
+
+Prior = str | tuple[float, ...] | WeightedPrior
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,13 +244,13 @@ def log_prior(class_documents: NDArray[Any], prior: Prior) -> NDArray[np.float64
     """Return the logarithm of each class's prior probability, shape (n_classes,).
 
     class_documents  (n_classes,), documents of each class
-    prior            `empirical` (the share of the documents), `uniform`, or a weight for each class
+    prior            `empirical` (the share of the documents), `uniform`, a weight for each class, or WeightedPrior
     raises           SettingsError: the weights do not fit the classes; ModelError: a class has no document
     """
     if prior == "uniform":
         weights = np.ones(len(class_documents))
-    elif prior == "empirical":
-        weights = class_documents.astype(np.float64)
+    elif prior == "empirical" or isinstance(prior, WeightedPrior):
+        weights = class_documents * (np.array(prior.weights) if isinstance(prior, WeightedPrior) else 1.0)
         if (weights <= 0).any():
             raise ModelError(
                 "a class has no document", hint="add a document to it, remove the class, or use --prior uniform"

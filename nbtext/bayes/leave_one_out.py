@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import ClassStatistics, Prior, log_prior
+from nbtext.bayes.class_statistics import ClassStatistics, Prior, WeightedPrior, log_prior
 from nbtext.bayes.event_model import LARGEST_INT32, EventModel, LeftOut
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
@@ -109,7 +109,7 @@ def leave_one_out(
 
     The scores equal those of refitted models to 1e-9, for weights up to the rounding of sums. The vocabulary, the
     labels, the idf and the ε of a gaussian model are those of the whole corpus. A class without another document has
-    score −∞ under the empirical prior.
+    score −∞, unless the prior does not depend on the documents.
 
     Parameters
     ----------
@@ -134,10 +134,13 @@ def leave_one_out(
     else:
         scores = np.stack([_score_by_scorer(model, statistics, parts, smoothing, jobs) for smoothing in smoothings])
     scores += log_prior(statistics.class_documents, prior)
-    if prior == "empirical":
-        n, of_class = statistics.n_documents, statistics.class_documents[left_out.documents.classes]
+    if prior == "empirical" or isinstance(prior, WeightedPrior):
+        weights = np.array(prior.weights) if isinstance(prior, WeightedPrior) else np.ones(statistics.n_classes)
+        own = left_out.documents.classes
+        n, of_class = weights @ statistics.class_documents, statistics.class_documents[own]
+        gone = np.bincount(duplicates.row_groups, weights=left_out.copies * weights[own])[duplicates.row_groups]
         with np.errstate(divide="ignore"):  # a class that loses all of its documents has log 0
-            scores += np.log(n / np.maximum(1, n - left_out.all_copies))[:, None]
+            scores += np.log(n / np.maximum(weights.min(), n - gone))[:, None]
             scores[:, *left_out.own] += np.log((of_class - left_out.copies) / of_class)
     return duplicates.spread(scores)
 

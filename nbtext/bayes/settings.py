@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from nbtext.bayes.class_statistics import Prior
     from nbtext.bayes.event_model import EventModel
 
 LOSSES = ("squared-hinge", "logistic")
@@ -157,8 +156,8 @@ class ModelSettings(LinearSettings):
             return self.prior
         return "empirical" if self.is_linear else self._record.prior
 
-    def prior_of(self, labels: Sequence[str], class_documents: NDArray[Any]) -> str | tuple[float, ...]:
-        """Return the prior of a model of these labels: a name, or a weight for each label.
+    def prior_of(self, labels: Sequence[str]) -> Prior:
+        """Return the prior of a model of these labels.
 
         With class weights, a label with n documents of weight w has the prior of n · w documents. "balanced" weights
         all labels alike. A label that is not listed has weight 1.
@@ -173,7 +172,9 @@ class ModelSettings(LinearSettings):
         if unknown := sorted(weights.keys() - set(labels)):
             hint = f"there are {', '.join(labels[:10])}"
             raise SettingsError(f"there is no label {unknown[0]}", where="class_weight", hint=hint)
-        return tuple(float(n * weights.get(label, 1.0)) for label, n in zip(labels, class_documents, strict=True))
+        from nbtext.bayes.class_statistics import WeightedPrior  # only then, because it imports NumPy
+
+        return WeightedPrior(tuple(weights.get(label, 1.0) for label in labels))
 
 
 def _require(is_sound: bool, value: object, wanted: str, option: str) -> None:

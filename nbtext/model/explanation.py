@@ -46,7 +46,7 @@ class LogOddsTerms:
     noise
         The change by the label-noise rate.
     prior_adjustment
-        The change by the prior adjustment of optimize="log_loss".
+        The change by the prior adjustment of model="auto" or optimize="log_loss".
     """
 
     prior: float = 0.0

@@ -139,7 +139,7 @@ def fit_model(
     if event_model.sufficient_statistics is not None:
         _check_complete(statistics, sample)
         statistics = event_model.sufficient_statistics(statistics, sample, n_values=model_settings.values)
-    prior = model_settings.prior_of(counts.labels, statistics.class_documents)
+    prior = model_settings.prior_of(counts.labels)
     if selection is None:
         left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
         selection = select_smoothing(
@@ -193,7 +193,7 @@ def _select_event_model(
         weighted = statistics, counts.sample
         if weighting is not counts.weighting:
             weighted = weight_counts(*weighted, weighting)
-        prior = settings.prior_of(counts.labels, statistics.class_documents)
+        prior = settings.prior_of(counts.labels)
         corpora.append(LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs))
     return candidates[compare_event_models(corpora, model_settings.smoothing)]
 

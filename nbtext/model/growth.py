@@ -206,6 +206,8 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         features = model.fitted.feature_settings
     elif "model" not in changes:
         before = requested
+    if changes.get("prior") is not None:
+        before = replace(before, class_weight=None)  # the prior replaces the weights of classes
     settings = replace(_applicable_settings(before, str(changes.get("model", before.model))), **changes)
     if needs_all_documents(features, settings) and not counts.has_all_documents:
         hint = "train it on the texts"
@@ -240,17 +242,10 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
     """Return the settings of a model, as far as they apply to the model of another name."""
     if name == before.model:
         return before
-    kept: dict[str, Any] = {
-        "calibrate": before.calibrate,
-        "optimize": before.optimize,
-        "min_recall": before.min_recall,
-        "min_precision": before.min_precision,
-        "confidence": before.confidence,
-        "keep_sample": before.keep_sample,
-    }
+    kept = ["calibrate", "optimize", "min_recall", "min_precision", "confidence", "keep_sample"]
     if _share_smoothing(before.model, name):
-        return ModelSettings(model=name, smoothing=before.smoothing, prior=before.prior, **kept)
-    return ModelSettings(model=name, **kept)
+        kept += ["smoothing", "prior", "class_weight"]
+    return ModelSettings(model=name, **{field: getattr(before, field) for field in kept})
 
 
 def _share_smoothing(*names: str) -> bool:

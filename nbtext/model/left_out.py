@@ -41,7 +41,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
         statistics, sample = weight_counts(statistics, sample, fitted.weighting)
     if event_model.sufficient_statistics is not None:
         statistics = event_model.sufficient_statistics(statistics, sample, n_values=settings.values)
-    prior = settings.prior_of(counts.labels, statistics.class_documents)
+    prior = settings.prior_of(counts.labels)
     judged = LeaveOneOut(statistics, sample, n_hapax, event_model, prior).complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):

@@ -12,6 +12,7 @@ import pytest
 from nbtext import TextClassifier, Vectorizer
 from nbtext.errors import InputError, MissingExtra, ModelError, NbtextError, SettingsError, name_parameters
 from nbtext.estimators import MultinomialNB
+from nbtext.model.growth import refit
 
 TEXTS = ["red apple", "green apple", "yellow banana", "a long banana", "red plum", "apple", "apple", "banana red"]
 LABELS = ["a", "a", "b", "b", "p", "a", "a", "b"]
@@ -52,9 +53,11 @@ def test_left_out_probabilities_make_the_estimate(options: dict[str, Any]) -> No
 WORDS = ("apple", "banana", "green", "red")
 
 
-def test_left_out_probabilities_are_those_of_the_others() -> None:
+@pytest.mark.parametrize("options", [{}, {"class_weight": {"a": 5.0, "b": 0.25}}], ids=str)
+def test_left_out_probabilities_are_those_of_the_others(options: dict[str, Any]) -> None:
     """Each row is what a classifier of the other texts gives, its duplicates left out too."""
     fixed: dict[str, Any] = {"model": "multinomial", "smoothing": 1.0, "calibrate": False, "vocabulary": WORDS}
+    fixed |= options
     found = TextClassifier(**fixed).fit(TEXTS, LABELS).leave_one_out_predict_proba_
     for row, text in enumerate(TEXTS):
         others = [k for k in range(len(TEXTS)) if TEXTS[k] != text]
@@ -103,6 +106,31 @@ def test_class_weight() -> None:
     np.testing.assert_allclose(np.exp(grown.class_log_prior_), expected / expected.sum())
     numbers = TextClassifier(class_weight={0: 2, 1: 1}).fit(TEXTS, [0, 0, 1, 1, 1, 0, 0, 1])
     np.testing.assert_allclose(np.exp(numbers.class_log_prior_), [2 / 3, 1 / 3])
+
+
+def test_a_large_class_weight() -> None:
+    """All weights that are accepted can be used, with any number of documents."""
+    weighted = TextClassifier(class_weight={"a": 1e100, "b": 1e-100}, smoothing=1.0).fit(TEXTS, LABELS)
+    np.testing.assert_allclose(weighted.class_log_prior_, np.log([4e100, 3e-100, 1.0]) - np.log(4e100))
+
+
+@pytest.mark.parametrize("keep_sample", [None, 100])
+def test_class_weight_of_another_model_of_the_same_counts(keep_sample: int | None, tmp_path: Path) -> None:
+    """It is kept, as a prior is, and a given prior replaces it."""
+    options: dict[str, Any] = {"smoothing": 1.0, "keep_sample": keep_sample}
+    TextClassifier(model="multinomial", class_weight={"a": 3.0}, **options).fit(TEXTS, LABELS).save(tmp_path / "m")
+    model = TextClassifier.load(tmp_path / "m").model_
+    other = TextClassifier(model="bernoulli", class_weight={"a": 3.0}, **options).fit(TEXTS, LABELS)
+    refitted = refit(model, {"model": "bernoulli"}).fitted
+    assert refitted.model_settings == other.model_settings
+    np.testing.assert_array_equal(refitted.log_prior, other.fitted_.log_prior)
+    uniform = refit(model, {"prior": "uniform"}).fitted
+    assert (uniform.model_settings.prior, uniform.model_settings.class_weight) == ("uniform", None)
+    assert refit(model, {"model": "logistic"} if keep_sample else {"model": "complement"}).fitted.labels == (
+        "a",
+        "b",
+        "p",
+    )
 
 
 def test_class_weight_is_saved(tmp_path: Path) -> None:
