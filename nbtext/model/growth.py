@@ -323,15 +323,19 @@ def _format_setting(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _size(model: TrainedModel) -> tuple[float | str, ...]:
+def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
     """Return the sort key of the model whose choices a merged model keeps: most documents, then the largest smoothing.
 
     The rest makes the key independent of the order of the models.
     """
-    temperature = model.fitted.calibration.temperature
+    calibration = model.fitted.calibration
+    temperature = calibration.temperature
     slope = (temperature.a, temperature.b) if temperature is not None else (0.0, 0.0)
     choice = model.fitted.model_settings.model, model.fitted.feature_settings.tf
-    return model.counts.statistics.n_documents, model.fitted.hyperparameters.smoothing, *slope, *choice
+    points = (each.points for each in (calibration.nonconformity, calibration.likelihoods) if each is not None)
+    offsets = (each for each in (calibration.prior_adjustment, calibration.decision_offsets) if each is not None)
+    rest = b"".join(each.tobytes() for each in (*points, *offsets))
+    return model.counts.statistics.n_documents, model.fitted.hyperparameters.smoothing, *slope, *choice, rest
 
 
 def _count(

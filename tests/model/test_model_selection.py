@@ -213,3 +213,12 @@ def test_growth_is_refused_between_a_choice_and_a_named_model() -> None:
         merge(
             [TextClassifier().fit(texts, labels).model_, TextClassifier(model="multinomial").fit(texts, labels).model_]
         )
+
+
+@pytest.mark.parametrize("options", [{}, {"model": "multinomial"}, {"optimize": "macro_f1"}], ids=str)
+def test_a_merged_model_does_not_depend_on_the_order_of_equal_ones(options: dict[str, Any], tmp_path: Path) -> None:
+    """Models of as many documents, with one smoothing and without a temperature, differ in their nonconformity only."""
+    options |= {"smoothing": 1.0, "calibrate": False}
+    first, second = (reloaded(TextClassifier(**options).fit(*corpus(seed)), tmp_path).model_ for seed in (1, 2))
+    one, other = (TextClassifier.from_model(merge(each)) for each in ([first, second], [second, first]))
+    assert saved(one, tmp_path) == saved(other, tmp_path)
