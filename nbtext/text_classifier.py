@@ -115,8 +115,8 @@ class TextClassifier:
     class_log_prior_ : (n_classes,)
         Natural logarithm of each class's prior probability.
     leave_one_out_predict_proba_ : (n_documents, n_classes)
-        After `fit`: the probabilities of each text under the model of all others, which make the estimate. NaN for
-        texts that were not left out: the only one of a label, and all but 16,384 of many.
+        After `fit`: the probabilities of each text under the model of all others (about 4,096 of them make the estimate
+        of model="auto"). NaN for texts not left out: the only one of a label, and all but 16,384 of many.
     model_ : TrainedModel
         The fitted model (`fitted_`) and the counts that it was fitted to (`counts_`), as plain data.
 

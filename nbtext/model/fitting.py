@@ -120,25 +120,20 @@ def fit_model(
     if counts.statistics.n_documents == 0:
         raise ModelError("there is no document to train on")
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
-    statistics, sample = counts.statistics, counts.sample
-    has_vocabulary = counts.vocabulary is not None and counts.weighting is None and features.vocabulary is None
-    n_hapax = count_hapaxes(statistics, sample, is_new) if has_vocabulary else None
+    n_hapax = count_unseen(counts, features, is_new)
     is_binary_selected = False
     if model_settings.model == AUTO:
         is_model_selected, tf = True, features.tf
         features, model_settings = _select_event_model(counts, n_hapax, features, model_settings, jobs)
         is_binary_selected = features.tf != tf
     if model_settings.is_linear:
-        lengths = sample.lengths if n_hapax is None else sample.lengths - n_hapax
+        lengths = counts.sample.lengths if n_hapax is None else counts.sample.lengths - n_hapax
         return _fit_linear_model(counts, columns, features, model_settings, lengths=lengths, jobs=jobs)
     event_model = model_settings.event_model
     weighting = _weighting(counts, features, event_model)
     if weighting is not counts.weighting:
         _check_signs(event_model, model_settings, weighting)
-        statistics, sample = weight_counts(statistics, sample, weighting)
-    if event_model.sufficient_statistics is not None:
-        _check_complete(statistics, sample)
-        statistics = event_model.sufficient_statistics(statistics, sample, n_values=model_settings.values)
+    statistics, sample = compute_sufficient_statistics(counts, weighting, model_settings)
     prior = model_settings.prior_of(counts.labels)
     if selection is None:
         left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
@@ -190,9 +185,7 @@ def _select_event_model(
     for tf_features, settings in candidates:
         weighting = _weighting(counts, tf_features, settings.event_model)
         _check_signs(settings.event_model, settings, weighting)
-        weighted = statistics, counts.sample
-        if weighting is not counts.weighting:
-            weighted = weight_counts(*weighted, weighting)
+        weighted = compute_sufficient_statistics(counts, weighting, settings)
         prior = settings.prior_of(counts.labels)
         corpora.append(LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs))
     return candidates[compare_event_models(corpora, model_settings.smoothing)]
@@ -303,6 +296,37 @@ def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None
             "this model needs the counts of each document, and SOURCE contains only sums over documents",
             hint="train it on the texts",
         )
+
+
+def count_unseen(
+    counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64] | None:
+    """Return the tokens of each retained document that are out of vocabulary without it and its duplicates.
+
+    Shape (n_sampled,). None if the vocabulary does not depend on the documents: it is hashed, given, or of a matrix.
+
+    is_new  (n_sampled,), which documents are not in the counts; None: none
+    """
+    if counts.vocabulary is None or counts.weighting is not None or features.vocabulary is not None:
+        return None
+    return count_hapaxes(counts.statistics, counts.sample, is_new)
+
+
+def compute_sufficient_statistics(
+    counts: CorpusCounts, weighting: Weighting, model_settings: ModelSettings
+) -> tuple[ClassStatistics, DocumentCounts]:
+    """Return the sufficient statistics of weighted counts for an event model, and the weighted sample.
+
+    raises  ModelError: the model needs all documents, and some are not in the sample
+    """
+    statistics, sample = counts.statistics, counts.sample
+    if weighting is not counts.weighting:
+        statistics, sample = weight_counts(statistics, sample, weighting)
+    sufficient_statistics = model_settings.event_model.sufficient_statistics
+    if sufficient_statistics is not None:
+        _check_complete(statistics, sample)
+        statistics = sufficient_statistics(statistics, sample, n_values=model_settings.values)
+    return statistics, sample
 
 
 def weight_counts(

@@ -1,4 +1,4 @@
-"""Leave-one-out probabilities of the documents that a model was fitted to: the input of its estimate."""
+"""Leave-one-out probabilities of the documents that a model was fitted to."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
+from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.fitting import align_to_vocabulary, select_features, weight_counts
+from nbtext.model.fitting import align_to_vocabulary, compute_sufficient_statistics, count_unseen, select_features
 
 
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
@@ -34,15 +34,11 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
     counts, _ = select_features(align_to_vocabulary(counts, features), features)
-    statistics, sample, event_model = counts.statistics, counts.sample, settings.event_model
-    has_vocabulary = counts.vocabulary is not None and counts.weighting is None and features.vocabulary is None
-    n_hapax = count_hapaxes(statistics, sample) if has_vocabulary else None
-    if fitted.weighting is not counts.weighting:
-        statistics, sample = weight_counts(statistics, sample, fitted.weighting)
-    if event_model.sufficient_statistics is not None:
-        statistics = event_model.sufficient_statistics(statistics, sample, n_values=settings.values)
-    prior = settings.prior_of(counts.labels)
-    judged = LeaveOneOut(statistics, sample, n_hapax, event_model, prior).complete().drop_single_documents()
+    weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
+    corpus = LeaveOneOut(
+        *weighted, count_unseen(counts, features), settings.event_model, settings.prior_of(counts.labels)
+    )
+    judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):
         return np.zeros(0, dtype=np.int64), np.zeros((0, len(counts.labels)))
