@@ -67,7 +67,11 @@ def parse_time(units: Mapping[str, float], default_unit: str, example: str) -> C
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    """Return the names in a list that is separated by commas; ValueError if there is none."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError(f"{text!r} holds no name; separate several names with commas")
+    return names
 
 
 def _parse_label_share(text: str) -> tuple[str, float]:

@@ -43,7 +43,8 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
 def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
     """Shuffle the documents of each class, and spread them over the folds."""
     if not 2 <= n_folds <= len(classes):
-        usual = "10 is usual" if len(classes) >= 10 else f"use 2 to {len(classes)}"
+        possible = "use 2" if len(classes) == 2 else f"use 2 to {len(classes)}"
+        usual = "10 is usual" if len(classes) >= 10 else possible
         hint = usual if len(classes) > 1 else "give at least 2 documents"
         what = f"{n_folds} folds need at least as many documents; found {len(classes)}"
         raise SettingsError(what, where="--folds", hint=hint)

@@ -31,6 +31,8 @@ class ColumnSettings:
         if not self.add_columns and any(given.values()):
             where = next(name for name, value in given.items() if value)
             raise SettingsError("no columns are added to records", where=where, hint="give --add-columns")
+        if self.table == "":
+            raise SettingsError("the name of the table is empty", where="table", hint="name it, or leave out --table")
         for name in self.columns:
             if name not in FIELDS:
                 raise SettingsError(

@@ -28,6 +28,7 @@ def prepare(folder: Path, letters: Path) -> None:
     with zipfile.ZipFile(folder / "letter.docx", "w") as archive:
         archive.writestr("word/document.xml", "<w:t>Dear town hall</w:t>")
     (folder / "four.csv").write_text("text;label\na text;x\nanother;y\na third;x\na fourth;y\n")
+    (folder / "two.csv").write_text("text,label\na text,x\nanother,y\n")
     (folder / "link.joblib").symlink_to("nowhere")
     (folder / "short.tsv").write_text("text\tlabel\na text\tx\nonly text\n")
 
@@ -107,6 +108,8 @@ WRONG: list[tuple[str, int, str]] = [
     ("evaluate letters/test --folds 1", 2, "--folds"),
     ("evaluate letters/test --folds 1000", 2, "--folds"),
     ("evaluate four.csv --folds 10", 2, "10 folds need at least as many documents; found 4; use 2 to 4"),
+    ("evaluate two.csv --folds 3", 2, "3 folds need at least as many documents; found 2; use 2\n"),
+    ("predict letters/test -m model.joblib --text-field ,", 2, "',' holds no name; separate several names with"),
     ("evaluate letters/test --folds 3 --fail-under accuracy=85", 2, "the highest value is 1; write accuracy=0.85"),
     (
         "evaluate letters/test --folds 3 --fail-under accuracy=1.5",
