@@ -32,6 +32,7 @@ from nbtext.cli.running import (
 )
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
+from nbtext.output import check_output
 from nbtext.report.records import HEADER, OUTPUT_FORMATS
 from nbtext.report.settings import FIELDS, ColumnSettings
 
@@ -110,14 +111,8 @@ def predict(
         return
     chosen = result_format(output_format, output, (*OUTPUT_FORMATS, HEADER))
     _check_format(chosen, decisions)
-    if resume and rank is not None:
-        raise SettingsError(
-            "cannot be combined with --rank, which writes all records at the end",
-            where="--resume",
-            hint="leave out one of them",
-        )
-    if resume and chosen not in ("jsonl", "tsv"):
-        raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="add --to jsonl")
+    if resume:
+        _check_resume(output, chosen, rank)
     if cluster.cluster is not None:
         if resume or rank is not None:
             where = "--resume" if resume else "--rank"
@@ -151,6 +146,16 @@ def _check_format(output_format: str, decisions: DecisionSettings) -> None:
         raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")
 
 
+def _check_resume(output: str, output_format: str, rank: str | None) -> None:
+    """Raise SettingsError if the output cannot be continued."""
+    if rank is not None:
+        what = "cannot be combined with --rank, which writes all records at the end"
+        raise SettingsError(what, where="--resume", hint="leave out one of them")
+    if output_format not in ("jsonl", "tsv"):
+        raise SettingsError("only jsonl and tsv can be resumed", where="--resume", hint="add --to jsonl")
+    refuse_compression(output)
+
+
 def _check_columns(output_format: str | None, *, resume: bool, rank: str | None, cluster: ClusterSettings) -> None:
     """Raise SettingsError if an option was given that cannot be used with --add-columns."""
     refused = {
@@ -182,6 +187,7 @@ def _add_columns(
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.columns import write_columns
 
+    check_output(output)
     fitted = load_model(model).fitted
     warn_of_costs(fitted, decisions, quiet=run.quiet)
     run = replace(run, no_progress=run.no_progress or is_watched(output))

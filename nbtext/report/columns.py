@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.formats import FORMATS, content_suffix
 from nbtext.documents.rows import AddedColumns, Column, Target
 from nbtext.errors import InputError, SettingsError
@@ -26,7 +27,8 @@ def write_columns(
     Raises
     ------
     SettingsError
-        The suffix of the output names another format than that of the source.
+        The suffix of the output names another format than that of the source, or a compression that the output does
+        not have; or a table is named, and the format has none.
     InputError
         A column cannot be added.
     """
@@ -44,6 +46,10 @@ def write_columns(
     if suffix not in found.suffixes and any(suffix in each.suffixes for each in FORMATS.values() if each.writer):
         what = f"the rows are written as {found.name}, the format of SOURCE; {target.path} says {suffix}"
         raise SettingsError(what, where="-o", hint=f"name a file that ends with {found.suffixes[0]}")
+    plain, compression = suffix_compression(target.path)
+    if found.magic and compression is not None:
+        what = f"{target.path}: {found.name} is not compressed as a whole"
+        raise SettingsError(what, where="-o", hint=f"leave out {target.path[len(plain) :]}")
     if target.table is not None and not found.has_queries:
         raise SettingsError(f"{found.name} has no tables", where="--table", hint="leave out --table")
     write: Callable[[Iterator[AddedColumns], Target], None] = found.load_writer()
