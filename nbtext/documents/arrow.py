@@ -75,9 +75,7 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocume
             stream.skip(len(FILE_MAGIC) if is_file else 0)
             table = pa.ipc.open_stream(pa.PythonFile(_StreamFile(stream), mode="r"))
             columns = find_fields(table.schema.names, options.settings, stream.path)
-            start = ArrowDocuments(
-                None, 1, columns, options, stream.path, 0, rows if options.settings.keeps_rows else None
-            )
+            start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
             yield from _read_batches(start, table, stream)
             return
         schema = pa.ipc.open_file(file).schema

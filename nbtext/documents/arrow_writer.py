@@ -20,6 +20,8 @@ def write_parquet(added: Iterable[AddedColumns], target: Target) -> None:
 
     Raises
     ------
+    SettingsError
+        The output is a terminal.
     InputError
         There is a column of one of the names, or several files have different columns.
     """
@@ -44,10 +46,7 @@ def write_parquet(added: Iterable[AddedColumns], target: Target) -> None:
 def write_arrow(added: Iterable[AddedColumns], target: Target) -> None:
     """Write the rows of Arrow files, with columns added; compressed with LZ4 if the name ends with .feather.
 
-    Raises
-    ------
-    InputError
-        There is a column of one of the names, or several files have different columns.
+    It raises the errors of `write_parquet`.
     """
     from pyarrow import ipc
 
