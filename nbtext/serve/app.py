@@ -22,7 +22,7 @@ from nbtext.serve.learner import Learner
 from nbtext.serve.models import ModelStore
 from nbtext.serve.monitoring import METRICS_TYPE, Log, Metrics
 from nbtext.serve.openapi import describe
-from nbtext.serve.requests import EXPLAIN, PREDICT, Closed, find_model, header, parse_options, read_body
+from nbtext.serve.requests import EXPLAIN, PREDICT, find_model, header, parse_options, read_body
 from nbtext.serve.settings import ServeSettings
 from nbtext.serve.streaming import predict_stream
 
@@ -122,8 +122,6 @@ class Service:
             documents = parse_documents(body, kind, charset, model.input_settings(limit), self._settings.max_documents)
             usage.n_documents = len(documents.batch)
             answer = await self._batcher.predict(model, documents, options.decisions)
-        except Closed:
-            return
         except NbtextError as error:
             raise HTTPException(400, str(error)) from None
         await send(

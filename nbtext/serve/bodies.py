@@ -228,7 +228,10 @@ class LineSplitter:
             self._parts, self._size = [], 0
         if rest := data[cut:]:
             self._size += len(rest)
-            self._parts = [] if self._size > self._limit else [*self._parts, rest]
+            if self._size > self._limit:
+                self._parts = []
+            else:
+                self._parts.append(rest)
 
     def _complete(self, data: bytes) -> Iterator[LineBlock]:
         if self._size > self._limit:  # the beginning of the line has been dropped

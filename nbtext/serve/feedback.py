@@ -121,6 +121,8 @@ class FeedbackFile:
             raise
 
     def _is_moved(self) -> bool:
+        if self._descriptor < 0:  # the last attempt to open a new file failed
+            return True
         try:
             return not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
         except FileNotFoundError:

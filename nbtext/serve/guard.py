@@ -19,6 +19,7 @@ from nbtext.serve.monitoring import Log, Metrics, Usage
 from nbtext.serve.settings import LOCAL_HOSTS, ServeSettings
 
 RETRY_AFTER = {"Retry-After": "1"}
+CLIENT_CLOSED = 499  # status in the metrics and the log, as of nginx: nobody receives the answer
 SAFE_METHODS = ("GET", "HEAD")
 USAGE = "nbtext.usage"  # the key of a request's Usage in its scope
 DEADLINE = "nbtext.deadline"  # the key of its Deadline
@@ -28,6 +29,10 @@ SECURITY_HEADERS = (
     (b"cache-control", b"no-store"),
 )
 SECONDS_BETWEEN_SWEEPS = 0.25
+
+
+class Closed(Exception):
+    """The client has closed the connection."""
 
 
 class Deadline:
@@ -115,6 +120,8 @@ class Guard:
                     raise HTTPException(503, "too many requests at the same time", RETRY_AFTER)
                 self._active.add(deadline)
             await self._paths.direct.get(path, self._app)(scope, receive, count_and_send)
+        except Closed:
+            status = CLIENT_CLOSED
         except HTTPException as error:
             await self._refuse(error, is_started, scope, receive, count_and_send)
         except asyncio.CancelledError:

@@ -26,20 +26,22 @@ OnReload = Callable[["ModelSlot"], None]
 class ServedModel:
     """A loaded model; several threads may share it.
 
-    Attributes
-    ----------
-    engine
-        Computes its predictions and explanations.
-    state
-        The state of its file, before it was loaded.
-    loaded_at : float
-        Seconds since the epoch.
+        Attributes
+        ----------
+        engine
+            Computes its predictions and explanations.
+    <<<<<<< HEAD
+        state
+            The state of its file, before it was loaded.
+    =======
+    >>>>>>> 9287b65 (Recover from files that come back, and do not count lost clients as errors of the service)
+        loaded_at : float
+            Seconds since the epoch.
     """
 
     name: str
     fitted: FittedModel
     engine: Engine
-    state: FileState
     loaded_at: float
 
     def input_settings(self, max_document_bytes: int) -> InputSettings:
@@ -77,8 +79,8 @@ class ModelSlot:
 
     def __init__(self, file: ModelFile) -> None:
         self.file = file
-        self._seen = _read_state(file.path)
-        self.current = self._load(self._seen)
+        self._seen: FileState | None = _read_state(file.path)
+        self.current = self._load()
         self.error: str | None = None
 
     def reload(self) -> bool:
@@ -87,11 +89,11 @@ class ModelSlot:
         If the new file cannot be used, the old model stays.
         """
         try:
-            state = _read_state(self.file.path)
-            if state == self._seen:
+            seen, self._seen = self._seen, None  # a file that comes back as it was is loaded again
+            self._seen = _read_state(self.file.path)
+            if self._seen == seen:
                 return False
-            self._seen = state
-            self.current = self._load(state)
+            self.current = self._load()
             self.error = None
         except (NbtextError, OSError, MemoryError) as error:
             message = str(error) or type(error).__name__
@@ -100,9 +102,9 @@ class ModelSlot:
             self.error = message
         return True
 
-    def _load(self, state: FileState) -> ServedModel:
+    def _load(self) -> ServedModel:
         fitted = load_model(self.file.path).fitted
-        model = ServedModel(self.file.name, fitted, make_engine(fitted), state, time.time())
+        model = ServedModel(self.file.name, fitted, make_engine(fitted), time.time())
         columns = tuple([""] for _ in model.fitted.feature_settings.fields or ("text",))
         model.engine.predict(Batch(["1"], columns, [None]), MOST_PROBABLE)  # the first call is slower
         return model

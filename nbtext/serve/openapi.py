@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtext import __version__
+from nbtext.model.settings import MAX_TOP
 from nbtext.serve.bodies import JSON, JSONL, TEXT
 
 Schema = dict[str, Any]
@@ -29,7 +30,11 @@ def describe() -> Schema:
         model,
         _parameter("min_probability", "Abstain below this probability.", PROBABILITY),
         _parameter("coverage", "Add a prediction set that holds the true label this often.", PROBABILITY),
-        _parameter("top_k", "Number of labels in `scores`; all by default.", {"type": "integer", "minimum": 1}),
+        _parameter(
+            "top_k",
+            "Number of labels in `scores`; all by default.",
+            {"type": "integer", "minimum": 1, "maximum": MAX_TOP},
+        ),
         _parameter("explain", "Add the features with the largest contributions.", {"type": "integer", "minimum": 1}),
     ]
     explain = [

@@ -14,17 +14,13 @@ from nbtext.errors import SettingsError
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
 from nbtext.serve.engine import ExplanationSettings
-from nbtext.serve.guard import DEADLINE, USAGE, Deadline
+from nbtext.serve.guard import DEADLINE, USAGE, Closed, Deadline
 from nbtext.serve.models import ModelSlot, ModelStore
 from nbtext.serve.monitoring import Usage
 
 MAX_QUERY_BYTES = 4096
 PREDICTED_LABEL = ExplanationSettings()
 MAX_EXPLAINED = 1000  # features
-
-
-class Closed(Exception):
-    """The client has closed the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,7 @@ def parse_options(query: bytes, known: frozenset[str]) -> Options:
         decisions = DecisionSettings(
             min_probability=_number(values, "min_probability"),
             coverage=_number(values, "coverage"),
-            explain=_count(values, "explain"),
+            explain=_count(values, "explain", MAX_EXPLAINED),
             top_k=_count(values, "top_k"),
         )
     except SettingsError as error:
@@ -74,8 +70,8 @@ def parse_options(query: bytes, known: frozenset[str]) -> Options:
         ExplanationSettings(
             values.get("label"),
             values.get("against"),
-            _count(values, "features"),
-            values.get("marks", "false") == "true",
+            _count(values, "features", MAX_EXPLAINED),
+            _flag(values, "marks"),
         ),
     )
 
@@ -87,12 +83,21 @@ def _number(values: dict[str, str], name: str) -> float | None:
         raise HTTPException(400, f"{name} is {values[name]!r}, expected a number") from None
 
 
-def _count(values: dict[str, str], name: str) -> int | None:
+def _count(values: dict[str, str], name: str, most: int | None = None) -> int | None:
+    """Return a whole number, or `most` if it is larger; None if the option is not given."""
     if name not in values:
         return None
     if not values[name].isdecimal() or len(values[name]) > 9:
         raise HTTPException(400, f"{name} is {values[name]!r}, expected a whole number")
-    return min(int(values[name]), MAX_EXPLAINED)
+    number = int(values[name])
+    return number if most is None else min(number, most)
+
+
+def _flag(values: dict[str, str], name: str) -> bool:
+    value = values.get(name, "false")
+    if value not in ("true", "false"):
+        raise HTTPException(400, f"{name} is {value!r}, expected true or false")
+    return value == "true"
 
 
 def find_model(store: ModelStore, name: str, usage: Usage) -> ModelSlot:

@@ -101,7 +101,7 @@ async def predict_stream(
         async for data, is_last in read_chunks(scope, receive):
             for block in splitter.feed(data, is_last=is_last):
                 settings = settings_of_lines(block, settings) if is_first else settings
-                is_first = False
+                is_first = is_first and not block.data.strip()  # blank lines are not documents
                 batch = await batcher.run(partial(parse_lines, block, settings))
                 usage.n_documents += len(batch)
                 if len(batch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -40,6 +41,16 @@ def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit:
     assert {n: line for n, line in found.items() if n not in at_limit} == {
         n: line for n, line in expected.items() if n not in at_limit
     }
+
+
+def test_a_line_in_many_parts() -> None:
+    """The time grows with the bytes of a line, not with the square of the number of parts it arrives in."""
+    splitter, started = LineSplitter(1_000_000), time.monotonic()
+    for _ in range(200_000):
+        assert list(splitter.feed(b"x", is_last=False)) == []
+    [block] = splitter.feed(b"\n", is_last=True)
+    assert len(block.data) == 200_001
+    assert time.monotonic() - started < 10
 
 
 @settings(deadline=None)

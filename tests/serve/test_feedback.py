@@ -112,6 +112,18 @@ def test_a_file_that_is_moved_away(start: Start, model: Path, tmp_path: Path) ->
     assert "second" not in (tmp_path / "moved").read_text()
 
 
+def test_a_file_that_can_be_opened_again(start: Start, model: Path, tmp_path: Path) -> None:
+    """After a new file could not be opened, later lines go to it as soon as it can."""
+    service, path = start("-m", model, "--feedback-dir", tmp_path), tmp_path / "letters.jsonl"
+    path.unlink()
+    path.mkdir()
+    answer = service.post(PATH, {"text": "first", "label": "noise"})
+    assert (answer.status, "is a directory" in answer.value["error"]) == (507, True)
+    path.rmdir()
+    assert service.post(PATH, {"text": "second", "label": "noise"}).status == 200
+    assert "second" in path.read_text()
+
+
 @pytest.mark.parametrize(
     ("content", "kept"),
     [

@@ -179,11 +179,12 @@ def test_limits_of_bodies_and_documents(start: Start, model: Path) -> None:
         assert connection.recv(100).startswith(b"HTTP/1.1 413")
 
 
-def slow_request(service: Running, body: bytes = b"") -> socket.socket:
+def slow_request(service: Running, body: bytes = b"", path: str = "predict") -> socket.socket:
     """A connection whose request never ends."""
     connection = socket.create_connection(("127.0.0.1", service.port), timeout=30)
     connection.sendall(
-        b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+        b"POST /v1/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+        % path.encode()
         + body
     )
     return connection
@@ -206,6 +207,20 @@ def test_overload_and_time(start: Start, model: Path) -> None:
         assert answer.endswith(b'{"error":"the request took too long"}')
         connection.close()
     assert service.post("/v1/predict", DOCUMENT).status == 200
+
+
+@pytest.mark.parametrize("path", ["predict", "explain"])
+def test_a_client_that_goes_away(start: Start, model: Path, path: str) -> None:
+    """The log and the metrics have the status 499, and no error of the service."""
+    service = start("-m", model)
+    with slow_request(service, b"{", path):
+        time.sleep(0.2)
+    end = time.monotonic() + 20
+    while not service.log("request") and time.monotonic() < end:
+        time.sleep(0.05)
+    assert [each["status"] for each in service.log("request")] == [499]
+    assert service.log("error") == []
+    assert f'nbtext_requests_total{{route="/v1/{path}",status="499"}} 1.0' in service.get("/metrics").body.decode()
 
 
 def test_a_stream_may_take_long_but_not_stand_still(start: Start, model: Path) -> None:

@@ -85,6 +85,18 @@ def test_a_replaced_model(start: Start, tmp_path: Path) -> None:
     assert str(path) in events[1]["error"]
 
 
+def test_a_file_that_comes_back(start: Start, tmp_path: Path) -> None:
+    """The model's error ends when the same file is there again."""
+    path = tmp_path / "m.joblib"
+    RED.save(path)
+    service = start("-m", path)
+    path.rename(tmp_path / "away")
+    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is not None)
+    (tmp_path / "away").rename(path)
+    wait_until(lambda: service.get("/v1/models").value["models"][0]["error"] is None)
+    assert label_of(service) == "warm"
+
+
 def test_no_request_fails_while_models_are_replaced(start: Start, tmp_path: Path) -> None:
     """Requests of all kinds run all the time; each is answered by one model or the other."""
     path = tmp_path / "m.joblib"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -116,6 +117,7 @@ def test_bad_bodies(service: Running, body: bytes, headers: dict[str, str], stat
         ("coverage=2", 400, "coverage: 2 is not above 0 and below 1"),
         ("explain=0", 400, "explain: 0 is less than 1"),
         ("explain=-1", 400, "explain is '-1', expected a whole number"),
+        ("top_k=1001", 400, "top_k: 1001 is not from 1 to 1,000"),
         ("=", 400, "there is no option ''"),
         ("x", 400, "the query string is broken"),
         ("x=" + "y" * 5000, 400, "the query string is too long"),
@@ -125,6 +127,14 @@ def test_bad_options(service: Running, query: str, status: int, message: str) ->
     answer = service.post(f"/v1/predict?{query}", {"text": "x"})
     assert answer.status == status
     assert message in answer.value["error"]
+
+
+def test_marks_are_true_or_false(service: Running) -> None:
+    """Another value is refused rather than taken for false."""
+    answer = service.post("/v1/explain?marks=1", {"text": "bins"})
+    assert (answer.status, answer.value["error"]) == (400, "marks is '1', expected true or false")
+    assert "marks" in service.post("/v1/explain?marks=true", {"text": "bins"}).value
+    assert "marks" not in service.post("/v1/explain?marks=false", {"text": "bins"}).value
 
 
 def test_decisions(service: Running) -> None:
@@ -155,6 +165,13 @@ def test_fields(start: Start, tmp_path: Path) -> None:
     assert service.get("/v1/models").value["models"][0]["fields"] == ["subject", "body"]
 
 
+def late(*parts: bytes) -> Iterator[bytes]:
+    """Yield the parts of a body, each after a moment."""
+    for part in parts:
+        time.sleep(0.2)
+        yield part
+
+
 def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
     """Rows are taken as the model was trained on them; `text` is the whole text of fields that are joined."""
     (tmp_path / "t.csv").write_text("subject,body,queue\nred,sun,a\nblue,sea,b\nred,sky,a\n")
@@ -173,6 +190,12 @@ def test_the_keys_of_the_training_table(start: Start, tmp_path: Path) -> None:
     for line in (row, {"text": "blue boat"}):
         assert service.post("/v1/predict", json.dumps(line), **JSONL).lines == [expected]
     assert service.post("/v1/predict", "blue boat", content_type="text/plain").value == expected
+    connection = service.connect()  # a blank line that arrives alone does not decide which key has the text
+    connection.request(
+        "POST", "/v1/predict", late(b"\n", b'{"text": "blue boat"}\n'), {"content-type": "application/jsonl"}
+    )
+    assert json.loads(connection.getresponse().read()) == {**expected, "id": "2"}
+    connection.close()
     for body in ({"text": "green", "queue": "b"}, {"subject": "green", "body": "green", "queue": "b"}):
         assert service.post("/v1/models/joined/feedback", body).value == {"stored": 1}
     before = (tmp_path / "joined.joblib").read_bytes()
