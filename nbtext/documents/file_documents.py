@@ -27,6 +27,7 @@ from nbtext.documents.recognition import (
     BINARY,
     HEAD_BYTES,
     UNUSUAL_BEGINNINGS,
+    find_utf_16,
     is_like_results,
     name_binary,
     recognize,
@@ -151,9 +152,9 @@ class FileDocuments:
             return UNREADABLE_LINK if is_special and self.root is not None else None
         unpacked_content = content_of(path, content, self.max_document_bytes)
         kind = recognize(unpacked_content)
-        is_text = path.lower().endswith(".txt") or self.encoding.width > 1 or unpacked_content.startswith(BOMS)
-        if kind is None and not is_text and b"\0" in unpacked_content[:HEAD_BYTES]:
-            kind = BINARY
+        head = unpacked_content[:HEAD_BYTES]
+        if kind is None and b"\0" in head and self.encoding.width == 1 and not head.startswith(BOMS):
+            kind = find_utf_16(head) if path.lower().endswith(".txt") else BINARY
         if self.root is None:
             if kind is not None and kind is not BINARY:
                 raise kind.refuse()
@@ -161,7 +162,7 @@ class FileDocuments:
         if kind is None and not is_url(self.root):
             kind = recognize_output(unpacked_content, self.root)
         if kind is BINARY:
-            kind = name_binary(unpacked_content[:HEAD_BYTES])
+            kind = name_binary(head)
         return kind.describe() if kind is not None else None
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from nbtext.documents.decompression import suffix_compression
-from nbtext.documents.recognition import HEAD_BYTES, MATRIX, MODEL, name_binary, recognize
+from nbtext.documents.recognition import HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
 from nbtext.errors import InputError
 
 # The line before a mail in an mbox: "From ada@example.org Thu Nov 21 03:37:00 2024", or an address alone.
@@ -209,7 +209,8 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     text : str
         The same bytes, decoded.
     unit : str, optional
-        What a document was when the model was trained; "mail" makes mails of texts with one usual header.
+        What a document was when the model was trained. "mail" makes mails of texts with one usual header; "file" reads
+        a mail whose name tells nothing as a whole, as it is read in a directory.
 
     Raises
     ------
@@ -220,6 +221,8 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     if (binary := next((record for record in _records if head.startswith(record.magic)), None)) is not None:
         return binary
     named = [record for record in _records if suffix in record.suffixes]
+    if named and "\0" in text and (utf_16 := find_utf_16(head)) is not None:
+        raise utf_16.refuse(path)
     if named and suffix != TEXT_SUFFIX:
         start = text.encode("utf-8", "surrogatepass")
         return next((record for record in named if record.begins(start)), named[-1])
@@ -235,8 +238,8 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
     start = text.encode("utf-8", "surrogatepass")
     found = next((record for record in named or _records if record.begins(start)), FORMATS["lines"])
     if found.name == "lines" and not named and begins_as_mail(start, 1 if unit == "mail" else LEAST_HEADERS):
-        return FORMATS["eml"]
-    return found
+        found = FORMATS["eml"]
+    return FORMATS["files"] if found.unit == "mail" and unit == "file" else found
 
 
 def is_mail(path: str) -> bool:

@@ -125,11 +125,16 @@ def name_binary(head: bytes, hint: str = BINARY.hint) -> Kind:
     hint : str
         What to do, unless the bytes are UTF-16 without a byte order mark, for which the encoding is named.
     """
+    return find_utf_16(head) or BINARY._replace(hint=hint)
+
+
+def find_utf_16(head: bytes) -> Kind | None:
+    """Return the kind of a file whose first bytes are UTF-16 text without a byte order mark; None if they are not."""
     from nbtext.documents.encoding_guess import utf_16_codec
 
     codec = utf_16_codec(head)
     if codec is None:
-        return BINARY._replace(hint=hint)
+        return None
     return BINARY._replace(hint=f"it seems to be UTF-16 without a byte order mark; try --encoding {codec}")
 
 

@@ -267,7 +267,7 @@ def _is_plain_text(path: str, settings: InputSettings) -> bool:
     """Return whether a file is plain text by its name and its first bytes."""
     stream = open_stream(path)
     try:
-        return detect_stream_format(stream, encoding_of(settings), settings).name == "lines"
+        return detect_stream_format(stream, encoding_of(settings), settings).name in ("lines", "files")
     except InputError:  # the error is reported when the file is read
         return False
     finally:

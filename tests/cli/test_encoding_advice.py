@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 RUSSIAN = "Сегодня мы пошли в библиотеку читать книги,\nа потом обедали с друзьями.\n"
 
 
@@ -34,3 +36,16 @@ def test_utf_16_is_named_where_a_file_is_skipped(nbtext: Any, tmp_path: Path) ->
     ran = nbtext("predict", "one.dat", "-m", "m", cwd=tmp_path)
     assert "it seems to be UTF-16 without a byte order mark; try --encoding utf-16-le" in ran.err
     assert nbtext("predict", "one.dat", "-m", "m", "--encoding", "utf-16-le", cwd=tmp_path).out.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "d/a/x.txt"])
+def test_utf_16_is_named_whatever_the_file_is_called(nbtext: Any, model: str, tmp_path: Path, name: str) -> None:
+    """NULs are valid UTF-8: without this test every word would be cut into letters, and the labels would be chance."""
+    text = '{"text": "the bins are full"}\n' if name.endswith("jsonl") else "text\nthe bins are full\n"
+    (tmp_path / "d/a").mkdir(parents=True)
+    (tmp_path / name).write_bytes(text.encode("utf-16-le"))
+    for source in (name, name.partition("/")[0]):
+        ran = nbtext("predict", source, "-m", model, cwd=tmp_path)
+        assert ran.out == ""
+        assert "UTF-16 without a byte order mark; try --encoding utf-16-le" in ran.err
+    assert "trash" in nbtext("predict", name, "-m", model, "--encoding", "utf-16-le", cwd=tmp_path).out

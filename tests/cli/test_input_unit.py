@@ -74,3 +74,20 @@ def test_fields_that_are_typed_hold_for_sources_of_another_kind(nbtext: Any, mod
     asked = ("t.csv", "-m", model, "--text-field", "body")
     assert nbtext("predict", *asked, cwd=tmp_path).out.startswith("t.csv:2\ttrash\t")
     assert nbtext("evaluate", *asked, "--label-field", "kind", cwd=tmp_path).status == 0
+
+
+@pytest.mark.parametrize("envelope", ["", "From ada@example.org Thu Nov 21 03:37:00 2024\n"])
+def test_a_raw_mail_is_read_as_in_its_directory(nbtext: Any, tmp_path: Path, envelope: str) -> None:
+    """A model of files learned the headers, so it gets them from a single file and from standard input, too."""
+    for name, words in (("a/1", "red apple"), ("a/2", "green apple"), ("b/1", "yellow banana"), ("b/2", "banana")):
+        (tmp_path / "td" / name).parent.mkdir(parents=True, exist_ok=True)
+        mail = f"{envelope}From: {name[0]}@example.org\nSubject: fruit\nX-Farm: {name[0]}land\n\n{words}\n"
+        (tmp_path / "td" / name).write_text(mail)
+    assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=tmp_path).status == 0
+    arguments = ("predict", "-m", "m.joblib", "--to", "jsonl")
+    whole = nbtext(*arguments, "td", cwd=tmp_path).out
+    each = [nbtext(*arguments, f"td/{name}", cwd=tmp_path).out for name in ("a/1", "a/2", "b/1", "b/2")]
+    assert "".join(each) == whole
+    piped = nbtext(*arguments, "-", input=(tmp_path / "td/a/1").read_bytes(), cwd=tmp_path).out
+    assert json.loads(piped) | {"id": "td/a/1"} == json.loads(each[0])
+    assert "aland" not in nbtext("explain", "td/a/1", "-m", "m.joblib", "--input-format", "mbox", cwd=tmp_path).out
