@@ -88,7 +88,7 @@ def read_line_blocks(
     first_line : int
         The number of the first line.
     """
-    splitter = _LineSplitter(encoding, limit, first_line)
+    splitter = LineSplitter(encoding, limit, first_line)
     n_read = 0
     for block in chain.from_iterable(map(splitter.feed, _align(raw_blocks, encoding.width))):
         yield block._replace(size=position() - n_read)
@@ -98,10 +98,20 @@ def read_line_blocks(
         n_read = position()
 
 
-class _LineSplitter:
-    """Splits raw blocks at line feeds."""
+class LineSplitter:
+    """Splits bytes, which arrive in parts of any size, into blocks of complete lines.
 
-    def __init__(self, encoding: Encoding, limit: int, first_line: int) -> None:
+    Parameters
+    ----------
+    encoding : Encoding
+    limit : int
+        The maximum size of a line, and of several lines together, in bytes without the last line feed. A longer line
+        is a block without data.
+    first_line : int
+        The number of the first line.
+    """
+
+    def __init__(self, encoding: Encoding, limit: int, first_line: int = 1) -> None:
         self._encoding = encoding
         self._limit = limit
         self._line = first_line  # the number of the next line
@@ -138,7 +148,7 @@ class _LineSplitter:
             self._pending.append(raw)
 
     def _cut(self, whole: bytes) -> Iterator[LineBlock]:
-        """Yield complete lines as one block, or as several if they are many or some of them are too long."""
+        """Yield complete lines as one block, or as several if they are many or too long together."""
         newline = self._encoding.newline
         n_lines = self._encoding.count_newlines(whole) + (not whole.endswith(newline))
         if not whole:
@@ -147,14 +157,16 @@ class _LineSplitter:
             yield self._block(whole, n_lines)
             return
         group: list[bytes] = []
+        size = 0
         for line in self._encoding.split_lines(whole):
-            if group and (len(line) > self._limit or len(group) == MAX_LINES):
+            if group and (size + len(line) > self._limit or len(group) == MAX_LINES):
                 yield self._block(newline.join(group) + newline, len(group))
-                group = []
+                group, size = [], 0
             if len(line) > self._limit:
                 yield self._too_long_line()
             else:
                 group.append(line)
+                size += len(line) + len(newline)
         if group:
             yield self._block(newline.join(group) + newline, len(group))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -206,71 +206,6 @@ def encode_array(records: Records) -> bytes:
 def encode_lines(records: Records) -> bytes:
     """Return each record as a line."""
     return b"".join(dumps(record) + b"\n" for record in records)
-
-
-class LineSplitter:
-    """Splits the bytes of a stream into blocks of complete lines, each of which is a document.
-
-    limit  maximum bytes of a line; a longer one becomes a block without data
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._parts: list[bytes] = []  # of a line whose end has not come
-        self._size = 0
-        self._line = 1
-
-    def feed(self, data: bytes, *, is_last: bool) -> Iterator[LineBlock]:
-        """Yield the lines that end in these bytes."""
-        cut = len(data) if is_last else data.rfind(b"\n") + 1
-        if cut or is_last:
-            yield from self._complete(data[:cut])
-            self._parts, self._size = [], 0
-        if rest := data[cut:]:
-            self._size += len(rest)
-            if self._size > self._limit:
-                self._parts = []
-            else:
-                self._parts.append(rest)
-
-    def _complete(self, data: bytes) -> Iterator[LineBlock]:
-        if self._size > self._limit:  # the beginning of the line has been dropped
-            yield self._too_long()
-            data = data.partition(b"\n")[2]
-        else:
-            data = b"".join((*self._parts, data))
-        if len(data) <= self._limit:
-            yield from self._block(data)
-            return
-        start = 0
-        for end in _line_ends(data, self._limit):  # blocks of at most `limit` bytes
-            if end - start > self._limit:
-                yield self._too_long()
-            else:
-                yield from self._block(data[start:end])
-            start = end
-
-    def _block(self, data: bytes) -> Iterator[LineBlock]:
-        if data:
-            first, self._line = self._line, self._line + data.count(b"\n")
-            yield LineBlock(data, first, len(data))
-
-    def _too_long(self) -> LineBlock:
-        self._line += 1
-        return LineBlock(b"", self._line - 1, 0, is_too_long=True)
-
-
-def _line_ends(data: bytes, limit: int) -> Iterator[int]:
-    """Yield the ends of runs of lines of at most `limit` bytes; a longer line is a run of its own."""
-    start = 0
-    while start < len(data):
-        end = data.rfind(b"\n", start, start + limit) + 1
-        if not end:
-            end = data.find(b"\n", start) + 1 or len(data)
-        if len(data) - start <= limit:
-            end = len(data)
-        yield end
-        start = end
 
 
 def parse_lines(block: LineBlock, settings: InputSettings) -> Batch:

@@ -26,17 +26,12 @@ OnReload = Callable[["ModelSlot"], None]
 class ServedModel:
     """A loaded model; several threads may share it.
 
-        Attributes
-        ----------
-        engine
-            Computes its predictions and explanations.
-    <<<<<<< HEAD
-        state
-            The state of its file, before it was loaded.
-    =======
-    >>>>>>> 9287b65 (Recover from files that come back, and do not count lost clients as errors of the service)
-        loaded_at : float
-            Seconds since the epoch.
+    Attributes
+    ----------
+    engine : Engine
+        Computes its predictions and explanations.
+    loaded_at : float
+        Seconds since the epoch.
     """
 
     name: str

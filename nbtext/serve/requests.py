@@ -147,8 +147,8 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     raise Closed
 
 
-async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[tuple[bytes, bool]]:
-    """Yield the parts of a body of any length as they arrive, and whether each is the last."""
+async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
+    """Yield the parts of a body of any length as they arrive."""
     usage: Usage = scope[USAGE]
     deadline: Deadline = scope[DEADLINE]
     while True:
@@ -158,9 +158,8 @@ async def read_chunks(scope: Scope, receive: Receive) -> AsyncIterator[tuple[byt
         deadline.extend()
         body = message.get("body", b"")
         usage.bytes_in += len(body)
-        is_last = not message.get("more_body")
-        yield body, is_last
-        if is_last:
+        yield body
+        if not message.get("more_body"):
             return
 
 

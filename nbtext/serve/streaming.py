@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import BinaryIO
 
 from starlette.types import Receive, Scope, Send
 
+from nbtext.documents.blocks import LineBlock, LineSplitter
 from nbtext.model.settings import DecisionSettings
 from nbtext.serve.batching import Batcher
-from nbtext.serve.bodies import JSONL, Documents, LineSplitter, encode_lines, parse_lines, settings_of_lines
+from nbtext.serve.bodies import JSONL, UTF8, Documents, encode_lines, parse_lines, settings_of_lines
 from nbtext.serve.guard import DEADLINE, USAGE, Deadline
 from nbtext.serve.models import ServedModel
 from nbtext.serve.monitoring import Usage
@@ -92,22 +94,27 @@ async def predict_stream(
     """Answer each line of the body with a line, in order."""
     usage: Usage = scope[USAGE]
     deadline: Deadline = scope[DEADLINE]
-    settings, splitter, outbox = model.input_settings(max_line_bytes), LineSplitter(max_line_bytes), Outbox()
+    settings, outbox = model.input_settings(max_line_bytes), Outbox()
+    splitter = LineSplitter(UTF8, max_line_bytes)
     running: asyncio.Queue[asyncio.Task[bytes] | None] = asyncio.Queue(AHEAD)
+
+    async def read_blocks() -> AsyncIterator[LineBlock]:
+        async for data in read_chunks(scope, receive):
+            for block in splitter.feed(data):
+                yield block
+        for block in splitter.finish():
+            yield block
 
     async def read(tasks: asyncio.TaskGroup) -> None:
         nonlocal settings
         is_first = True
-        async for data, is_last in read_chunks(scope, receive):
-            for block in splitter.feed(data, is_last=is_last):
-                settings = settings_of_lines(block, settings) if is_first else settings
-                is_first = is_first and not block.data.strip()  # blank lines are not documents
-                batch = await batcher.run(partial(parse_lines, block, settings))
-                usage.n_documents += len(batch)
-                if len(batch):
-                    await running.put(
-                        tasks.create_task(batcher.predict(model, Documents(batch, encode_lines), decisions))
-                    )
+        async for block in read_blocks():
+            settings = settings_of_lines(block, settings) if is_first else settings
+            is_first = is_first and not block.data.strip()  # blank lines are not documents
+            batch = await batcher.run(partial(parse_lines, block, settings))
+            usage.n_documents += len(batch)
+            if len(batch):
+                await running.put(tasks.create_task(batcher.predict(model, Documents(batch, encode_lines), decisions)))
         await running.put(None)
 
     async def collect() -> None:

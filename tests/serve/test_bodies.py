@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
+from nbtext.documents.blocks import LineSplitter
 from nbtext.documents.settings import InputSettings
-from nbtext.serve.bodies import LineSplitter, dumps, parse_documents
+from nbtext.serve.bodies import UTF8, dumps, parse_documents
 
 
 @given(
@@ -25,30 +26,24 @@ def test_lines_are_split_as_they_are(lines: list[bytes], cuts: list[int], limit:
     data = b"\n".join(line.replace(b"\n", b"") for line in lines)
     places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
     parts = [data[start:end] for start, end in pairwise(places)] or [b""]
-    splitter, found = LineSplitter(limit), {}
-    for number, part in enumerate(parts):
-        for block in splitter.feed(part, is_last=number == len(parts) - 1):
-            assert len(block.data) <= limit
-            whole = [None] if block.is_too_long else block.data.removesuffix(b"\n").split(b"\n")
-            found |= dict(enumerate(whole, block.first_line))
+    splitter, found = LineSplitter(UTF8, limit), {}
+    for block in chain(*(splitter.feed(part) for part in parts), splitter.finish()):
+        assert len(block.data.removesuffix(b"\n")) <= limit
+        whole = [None] if block.is_too_long else block.data.removesuffix(b"\n").split(b"\n")
+        found |= dict(enumerate(whole, block.first_line))
     expected = {
-        number: line if len(line) < limit else None
+        number: line if len(line) <= limit else None
         for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1)
     }
-    if not data:
-        expected = {}
-    at_limit = {number for number, line in expected.items() if found.get(number) is not None and line is None}
-    assert {n: line for n, line in found.items() if n not in at_limit} == {
-        n: line for n, line in expected.items() if n not in at_limit
-    }
+    assert found == (expected if data else {})
 
 
 def test_a_line_in_many_parts() -> None:
     """The time grows with the bytes of a line, not with the square of the number of parts it arrives in."""
-    splitter, started = LineSplitter(1_000_000), time.monotonic()
+    splitter, started = LineSplitter(UTF8, 1_000_000), time.monotonic()
     for _ in range(200_000):
-        assert list(splitter.feed(b"x", is_last=False)) == []
-    [block] = splitter.feed(b"\n", is_last=True)
+        assert list(splitter.feed(b"x")) == []
+    [block] = splitter.feed(b"\n")
     assert len(block.data) == 200_001
     assert time.monotonic() - started < 10
 
