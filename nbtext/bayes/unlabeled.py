@@ -17,11 +17,11 @@ from nbtext.bayes.expectation_maximization import Mixture, OnStep
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.smoothing import Selection, add_likelihoods, judge
 from nbtext.bayes.targets import Goals
-from nbtext.features.document_counts import DocumentCounts, join_duplicates
+from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
 from nbtext.parallel import parallel_calls
 
 N_FOLDS = 5
-NEVER_HELD_OUT = -1  # the fold of a document that is never held out
 
 
 class Candidate(Protocol):
@@ -83,17 +83,10 @@ class HeldOut:
     @cached_property
     def folds(self) -> NDArray[np.int64]:
         """The fold of each document. Duplicates are in one fold; no fold has all documents of a class."""
-        classes = self.sample.classes
-        order = np.argsort(classes, kind="stable")
-        has_others = self.statistics.class_documents[classes[order]] > 1
-        folds = np.full(len(classes), NEVER_HELD_OUT, dtype=np.int64)
-        folds[order[has_others]] = np.arange(has_others.sum()) % N_FOLDS
-        folds = join_duplicates(folds, self.sample)
-        n_classes = self.statistics.n_classes
-        sizes = np.bincount((folds + 1) * n_classes + classes, minlength=(N_FOLDS + 1) * n_classes)
-        is_whole = np.asarray(sizes.reshape(-1, n_classes)[1:] >= self.statistics.class_documents)
-        folds[np.asarray(is_whole.any(axis=0))[classes]] = NEVER_HELD_OUT
-        return folds
+        return stratified_folds(
+            self.sample.classes, N_FOLDS, seed=None, contents=number_contents(self.sample),
+            class_documents=self.statistics.class_documents,
+        )  # fmt: skip
 
     @cached_property
     def held_out(self) -> NDArray[np.int64]:

@@ -17,9 +17,9 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.errors import InputError, number_of
 from nbtext.evaluation.cross_validation import cross_validate
 from nbtext.evaluation.evaluator import Evaluator
-from nbtext.evaluation.splits import stratified_folds
 from nbtext.features.csr import running_sums
-from nbtext.features.document_counts import join_duplicates
+from nbtext.features.document_counts import number_contents
+from nbtext.features.folds import stratified_folds
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
@@ -219,7 +219,7 @@ def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Res
 def _cross_validate(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result:
     """Estimate by stratified cross-validation."""
     evaluator = Evaluator()
-    folds = join_duplicates(stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED), corpus.sample)
+    folds = stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED, contents=number_contents(corpus.sample))
     evaluator.add_all(
         cross_validate(corpus, folds, features=candidate.features, model_settings=candidate.model_settings, jobs=jobs)
     )

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from nbtext.errors import SettingsError
 from nbtext.evaluation.settings import TIME_STEPS, FoldSettings
-from nbtext.features.document_counts import DocumentCounts, join_duplicates
+from nbtext.features.document_counts import DocumentCounts, number_contents
+from nbtext.features.folds import stratified_folds
 
 
 def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:
@@ -34,24 +35,16 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
         return grouped_folds(groups, settings.folds, seed=settings.seed)
     if settings.order_field is not None and groups is not None:
         return time_series_folds(groups, settings.folds or TIME_STEPS)
-    folds = join_duplicates(stratified_folds(documents.classes, settings.folds or 0, seed=settings.seed), documents)
+    n_folds, n_documents = settings.folds or 0, len(documents)
+    if not 2 <= n_folds <= n_documents:
+        possible = "use 2" if n_documents == 2 else f"use 2 to {n_documents}"
+        usual = "10 is usual" if n_documents >= 10 else possible
+        hint = usual if n_documents > 1 else "give at least 2 documents"
+        what = f"{n_folds} folds need at least as many documents; found {n_documents}"
+        raise SettingsError(what, where="--folds", hint=hint)
+    folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=number_contents(documents))
     if folds.min() == folds.max():
         raise SettingsError("all documents have the same content, so they cannot be split into folds", where="--folds")
-    return folds
-
-
-def stratified_folds(classes: NDArray[np.int32], n_folds: int, *, seed: int) -> NDArray[np.int64]:
-    """Shuffle the documents of each class, and spread them over the folds."""
-    if not 2 <= n_folds <= len(classes):
-        possible = "use 2" if len(classes) == 2 else f"use 2 to {len(classes)}"
-        usual = "10 is usual" if len(classes) >= 10 else possible
-        hint = usual if len(classes) > 1 else "give at least 2 documents"
-        what = f"{n_folds} folds need at least as many documents; found {len(classes)}"
-        raise SettingsError(what, where="--folds", hint=hint)
-    shuffled = np.random.default_rng(seed).permutation(len(classes))
-    by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
-    folds = np.empty(len(classes), dtype=np.int64)
-    folds[by_class] = np.arange(len(classes)) % n_folds  # continues from class to class, so that folds have equal sizes
     return folds
 
 

@@ -275,12 +275,6 @@ def number_contents(documents: DocumentCounts) -> NDArray[np.int64]:
     return numbers
 
 
-def join_duplicates(folds: NDArray[np.int64], documents: DocumentCounts) -> NDArray[np.int64]:
-    """Return folds with all duplicates in the fold of the first one, so that no fold is tested on copies."""
-    _, first, groups = np.unique(number_contents(documents), return_index=True, return_inverse=True)
-    return np.asarray(folds[first][groups])
-
-
 def concatenate(parts: Sequence[DocumentCounts]) -> DocumentCounts:
     """Return the documents of several parts, one after the other."""
     ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])

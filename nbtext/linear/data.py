@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
-NEVER_HELD_OUT = -1  # the fold of a document that every model is fitted to
 NO_FOLD = -2  # of a model that is fitted to all documents
 
 

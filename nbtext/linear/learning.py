@@ -17,7 +17,8 @@ from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import Selection, judge
 from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
-from nbtext.linear.data import NEVER_HELD_OUT, TrainingData
+from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
+from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.models import LinearModel, Problem
 
@@ -61,7 +62,10 @@ def learn(
     """
     goals = Goals(settings.optimize) if goals is None else goals
     data.mean_square()  # raises where sums of squares would overflow
-    folds = stratified_folds(data.classes, settings.folds, seed=settings.seed, hashes=data.hashes)
+    class_documents = np.bincount(data.classes, minlength=data.n_classes)
+    folds = stratified_folds(
+        data.classes, settings.folds, seed=settings.seed, contents=data.hashes, class_documents=class_documents
+    ).astype(np.int32)
     held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
     is_selecting = settings.C == AUTO
     has_folds = data.n_classes > 1 and len(held_out) >= settings.folds
@@ -70,8 +74,7 @@ def learn(
     has_folds = has_folds and (is_selecting or settings.calibrate or goals != Goals())
     model: LinearModel = LINEAR_MODELS[settings.model]
     problem = model.problem(data, settings, jobs=jobs)
-    scores, start = None, None
-    C = DEFAULT_C if isinstance(settings.C, str) else settings.C
+    C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
         C, scores, start = _select_strength(problem, folds, data.classes, lengths, settings.seed)
     solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
@@ -82,11 +85,9 @@ def learn(
     selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
     if has_folds and scores is None:
         scores = problem.score_folds(folds, _rough(C, settings.seed), solution)
-    scorer = problem.scorer(solution)
     if scores is None:
-        return Learned(scorer, selection)
-    scores = scores[held_out]
-    classes, lengths = data.classes[held_out], lengths[held_out]
+        return Learned(problem.scorer(solution), selection)
+    scores, classes, lengths = scores[held_out], data.classes[held_out], lengths[held_out]
     if settings.calibrate:
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
     selection = judge(
@@ -96,34 +97,7 @@ def learn(
     if selection.estimate is not None and data.hashes is not None:
         n_duplicates = len(data) - len(np.unique(data.hashes))
         selection = selection._replace(estimate=replace(selection.estimate, duplicates=n_duplicates))
-    return Learned(scorer, selection)
-
-
-def stratified_folds(
-    classes: NDArray[np.int32], n_folds: int, *, seed: int, hashes: NDArray[np.uint64] | None = None
-) -> NDArray[np.int32]:
-    """Return the fold of each document, 0 to n_folds - 1, shuffled, and each class spread evenly.
-
-    Duplicates are held out together. A document that has no other one of its class, duplicates aside, is never held
-    out, because the others know nothing of the class: -1.
-
-    hashes  (n_documents,) of the content of the documents; None: there are no duplicates
-    """
-    keys = np.arange(len(classes)) if hashes is None else hashes
-    _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
-    pairs = np.unique(np.stack((classes, groups)), axis=1)  # of a class and a group that has a document of it
-    is_only = np.bincount(pairs[0])[pairs[0]] == 1
-    is_held_out = np.ones(len(firsts), dtype=bool)
-    is_held_out[pairs[1][is_only]] = False
-    # whole groups go to folds in turn, class by class, each in a random order
-    order = np.random.default_rng(seed).permutation(len(classes))
-    order = order[np.isin(order, firsts)]
-    order = order[np.argsort(classes[order], kind="stable")]
-    order = groups[order]
-    order = order[is_held_out[order]]
-    folds = np.full(len(firsts), NEVER_HELD_OUT, dtype=np.int32)
-    folds[order] = np.arange(len(order)) % n_folds
-    return np.asarray(folds[groups])
+    return Learned(problem.scorer(solution), selection)
 
 
 def _rough(C: float, seed: int) -> SolverSettings:

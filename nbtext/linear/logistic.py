@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
+from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.kernel import HAS_KERNEL
-from nbtext.linear.data import NEVER_HELD_OUT, Floats, TrainingData, check_finite
+from nbtext.linear.data import Floats, TrainingData, check_finite
 from nbtext.linear.lbfgs import SolverSettings, minimize_softmax, softmax
 from nbtext.parallel import parallel_map
 

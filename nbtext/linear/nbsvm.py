@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import LinearSettings
 from nbtext.features.csr import running_sums
+from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.weighting import row_sums
-from nbtext.linear.data import NEVER_HELD_OUT, NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite, mapped_zeros
+from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite, mapped_zeros
 from nbtext.linear.lbfgs import SolverSettings, minimize_binary
 from nbtext.linear.logistic import ROUGH_TOLERANCE, continuation
 from nbtext.parallel import parallel_map

@@ -16,7 +16,7 @@ from nbtext import TextClassifier
 from nbtext.bayes.class_statistics import log_prior
 from nbtext.bayes.gaussian import Moments
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes, group_duplicates, leave_one_out
-from nbtext.features.document_counts import DocumentCounts, join_duplicates
+from nbtext.features.document_counts import DocumentCounts
 
 TEXTS = [
     "red round apple",
@@ -147,18 +147,6 @@ def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
     assert duplicates.groups.tolist() == [0, 1, 1]
     assert duplicates.left_out.copies.tolist() == [1, 2]
     assert duplicates.n_duplicates == 1
-
-
-@given(corpus=corpora_with_duplicates(), n_folds=st.integers(2, 4))
-def test_folds_split_no_duplicates(corpus: Any, n_folds: int) -> None:
-    """Documents of equal content share a fold; without duplicates the folds stay as they are."""
-    documents = with_content_hashes(*corpus[:2])
-    folds = np.arange(len(documents)) % n_folds
-    joined = join_duplicates(folds, documents)
-    for number in np.unique(documents.hashes):
-        assert len(set(joined[documents.hashes == number].tolist())) == 1
-    if len(np.unique(documents.hashes)) == len(documents):
-        assert (joined == folds).all()
 
 
 def test_a_doubled_corpus_is_no_better() -> None:

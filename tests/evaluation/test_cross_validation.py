@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,9 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import SettingsError
 from nbtext.evaluation.cross_validation import cross_validate
-from nbtext.evaluation.splits import stratified_folds
+from nbtext.evaluation.settings import FoldSettings
+from nbtext.evaluation.splits import assign_folds
+from nbtext.features.folds import stratified_folds
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.text_classifier import TextClassifier
@@ -28,21 +28,11 @@ def corpus_of(texts: list[str], labels: list[str], features: FeatureSettings) ->
     return builder.finish()
 
 
-def test_folds_are_stratified() -> None:
-    """Each fold has its share of every class, and another seed deals otherwise."""
-    classes = np.array([0] * 30 + [1] * 20 + [2] * 3, dtype=np.int32)
-    folds = stratified_folds(classes, 10, seed=1)
-    assert max(Counter(folds.tolist()).values()) - min(Counter(folds.tolist()).values()) <= 1
-    for k, number in ((0, 30), (1, 20)):
-        assert set(Counter(folds[classes == k].tolist()).values()) == {number // 10}
-    assert (folds != stratified_folds(classes, 10, seed=2)).any()
-    assert (folds == stratified_folds(classes, 10, seed=1)).all()
-
-
 def test_more_folds_than_documents() -> None:
-    """That makes no sense, and the error says so."""
+    """The error states both numbers."""
+    corpus = corpus_of(["a b", "b c"], ["x", "y"], FeatureSettings())
     with pytest.raises(SettingsError, match="3 folds need at least as many documents; found 2"):
-        stratified_folds(np.zeros(2, dtype=np.int32), 3, seed=1)
+        assign_folds(corpus.sample, FoldSettings(folds=3))
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,11 @@ from made_rows import fit, scores_of, training_data, training_sets
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, SettingsError
+from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.linear import learning, nbsvm
-from nbtext.linear.data import NEVER_HELD_OUT, Floats, TrainingData
+from nbtext.linear.data import Floats, TrainingData
 from nbtext.linear.lbfgs import SolverSettings
-from nbtext.linear.learning import learn, stratified_folds
+from nbtext.linear.learning import learn
 from nbtext.linear.nbsvm import log_count_ratios
 
 MODELS = pytest.mark.parametrize("model", sorted(LINEAR_MODELS))
@@ -128,27 +129,6 @@ def test_a_warm_start_leads_to_the_same_scores(data: TrainingData, model: str) -
     scores = [scores_of(scorer, data) for scorer in (cold, warm)]
     centered = [s - s.mean(axis=1, keepdims=True) for s in scores]
     np.testing.assert_allclose(centered[0], centered[1], atol=0.02 * max(1.0, np.abs(centered[0]).max()))
-
-
-def test_folds_are_stratified_and_leave_no_class_without_documents() -> None:
-    """Each class is spread evenly; a document that is alone in its class is never held out."""
-    classes = np.array([0] * 10 + [1] * 21 + [2], dtype=np.int32)
-    folds = stratified_folds(classes, 5, seed=3)
-    assert np.bincount(folds[:10]).tolist() == [2] * 5
-    assert sorted(np.bincount(folds[10:31]).tolist()) == [4, 4, 4, 4, 5]
-    assert folds[31] == -1
-    assert stratified_folds(classes, 5, seed=3).tolist() == folds.tolist()
-    assert stratified_folds(classes, 5, seed=4).tolist() != folds.tolist()
-
-
-def test_duplicates_are_held_out_together() -> None:
-    """A class whose documents are all equal is never held out; classes are still spread evenly."""
-    classes = np.array([0] * 20 + [1] * 20 + [2, 2, 2], dtype=np.int32)
-    hashes = np.array([*np.arange(20) // 2, *np.arange(100, 120) // 2, 7000, 7000, 7000], dtype=np.uint64)
-    folds = stratified_folds(classes, 5, seed=3, hashes=hashes)
-    assert folds[::2].tolist()[:20] == folds[1::2].tolist()[:20]
-    assert np.bincount(folds[:20]).tolist() == np.bincount(folds[20:40]).tolist() == [4] * 5
-    assert folds[40:].tolist() == [-1] * 3
 
 
 @MODELS
