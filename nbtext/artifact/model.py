@@ -20,6 +20,7 @@ from nbtext.artifact.record import (
     read_input,
     read_sample,
     read_unlabeled,
+    write_input,
     write_sample,
     write_unlabeled,
 )
@@ -102,7 +103,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "is_binary_selected": fitted.is_binary_selected,
             "sample": write_sample(counts, model.fitted.model_settings.keep_sample),
             "unlabeled": write_unlabeled(fitted.unlabeled),
-            "input": asdict(fitted.input),
+            "input": write_input(fitted.input),
         },
         path,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from math import exp
 from typing import Any
 
@@ -30,6 +30,7 @@ from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts
 
 Record = dict[str, Any]
+SEVERAL_LABELS = ("label_separator", "label_fields")  # keys of the input, which only some models have
 
 
 def read_hyperparameters(record: Record) -> Hyperparameters:
@@ -42,16 +43,30 @@ def read_hyperparameters(record: Record) -> Hyperparameters:
     return Hyperparameters(audit.read_number(record, "hyperparameters.smoothing", least=0), C, is_converged)
 
 
+def write_input(known: ModelInput) -> Record:
+    """Return the record of the input of the training documents, without keys of several labels that have no value."""
+    return {name: value for name, value in asdict(known).items() if value or name not in SEVERAL_LABELS}
+
+
 def read_input(record: Record) -> ModelInput:
     """Return the input of the training documents."""
-    audit.read_section(record, "input", ("unit", "text_field", "label_field", "separate_fields"))
+    found = audit.read_value(record, "input", dict)
+    several = tuple(name for name in SEVERAL_LABELS if name in found)
+    audit.read_section(record, "input", ("unit", "text_field", "label_field", "separate_fields", *several))
     has_unit = audit.read_optional(record, "input.unit", str) is not None
     unit = audit.read_choice(record, "input.unit", INPUT_UNITS) if has_unit else None
     names = tuple(audit.read_texts(record, "input.text_field"))
     label = audit.read_value(record, "input.label_field", str)
-    if not names or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in (*names, label)):
+    separator, labels = None, tuple[str, ...]()
+    if "label_separator" in several:
+        separator = audit.read_value(record, "input.label_separator", str)
+    if "label_fields" in several:
+        labels = tuple(audit.read_texts(record, "input.label_fields", distinct=True))
+    is_separate = audit.read_value(record, "input.separate_fields", bool)
+    given = (*names, label, *labels, "," if separator is None else separator)
+    if not names or not all(0 < len(name) <= MAX_LABEL_CHARACTERS for name in given):
         raise audit.invalid_value("input.text_field", "should be names of columns, keys or headers")
-    return ModelInput(unit, names, label, audit.read_value(record, "input.separate_fields", bool))
+    return ModelInput(unit, names, label, is_separate, separator, labels)
 
 
 def read_calibration(record: Record, n_classes: int) -> Calibration:

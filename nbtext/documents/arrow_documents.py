@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Fields
-from nbtext.documents.lines import SEVERAL_LABELS, origin_of
+from nbtext.documents.labels import Label, read_cells, read_label
+from nbtext.documents.lines import origin_of
 from nbtext.errors import InputError
 
 MAX_REASON = 200
@@ -82,18 +83,17 @@ class ArrowDocuments:
             if self.rows is not None:
                 self.rows.table.validate(full=True)
             columns = [self._texts(name, builder) for name in self.columns.texts]
-            labels = self._names(self.columns.label, builder)
+            labels = self._labels(builder)
             ids, groups = self._names(self.columns.id, builder), self._names(self.columns.group, builder)
         rows = zip(zip(*columns, strict=True), labels, ids, groups, strict=True)
         for row, (fields, label, identity, group) in enumerate(rows, self.first_row):
             place = f"{origin}{row}"
-            problem = self._find_problem(fields)
+            problem = label if isinstance(label, InputError) else self._find_problem(fields)
             if problem is not None:
-                builder.add_problem(problem, place=place, identity=identity, label=label)
+                builder.add_problem(problem, place=place, identity=identity)
             else:
-                builder.add(
-                    [str(text or "") for text in fields], place=place, identity=identity, label=label, group=group
-                )
+                texts = [str(text or "") for text in fields]
+                builder.add(texts, place=place, identity=identity, label=cast("Label", label), group=group)
         batch = builder.finish()
         batch.rows = self.rows
         return batch
@@ -108,25 +108,28 @@ class ArrowDocuments:
             return too_long(limit)
         return next((text for text in fields if isinstance(text, InputError)), None)
 
-    def _names(self, name: str | None, builder: BatchBuilder) -> list[str | None]:
-        """Return labels, ids or groups; a column of lists has the first item of each list."""
+    def _labels(self, builder: BatchBuilder) -> list[Label | InputError]:
+        """Return the labels of each row; an error for a row whose labels are not valid."""
         import pyarrow as pa
 
+        settings, names = self.options.settings, self.columns.labels
+        if not settings.label_fields and names:
+            kind = self.table.column(names[0]).type
+            if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+                array = self.table.column(names[0])
+                array.validate(full=True)
+                if not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)):
+                    raise InputError(f"`{names[0]}` is {kind}, expected texts", where=self.path)
+                return [_or_error(read_label, labels, names[0], settings) for labels in array.to_pylist()]
+        cells = [self._names(name, builder) for name in names]
+        if not cells:
+            return [None] * self.table.num_rows
+        return [_or_error(read_cells, row, settings) for row in zip(*cells, strict=True)]
+
+    def _names(self, name: str | None, builder: BatchBuilder) -> list[str | None]:
+        """Return labels, ids or groups."""
         if name is None:
             return [None] * self.table.num_rows
-        array = self.table.column(name)
-        if (
-            pa.types.is_list(array.type)
-            or pa.types.is_large_list(array.type)
-            or pa.types.is_fixed_size_list(array.type)
-        ):
-            array.validate(full=True)
-            lists = array.to_pylist()
-            if not all(isinstance(each, str) for items in lists if items for each in items):
-                raise InputError(f"`{name}` is {array.type}, expected texts", where=self.path)
-            if n_several := sum(len(items) > 1 for items in lists if items):
-                builder.batch.notes[SEVERAL_LABELS] = n_several
-            return [items[0] if items else None for items in lists]
         texts = self._texts(name, builder)
         return [text if isinstance(text, str) else None for text in texts]
 
@@ -170,6 +173,14 @@ class ArrowDocuments:
         builder.batch.repaired_documents += repaired > 0
         builder.batch.repaired_bytes += repaired
         return text
+
+
+def _or_error(read: Callable[..., Label], *values: Any) -> Label | InputError:
+    """Return what a function returns, or the InputError that it raises."""
+    try:
+        return read(*values)
+    except InputError as problem:
+        return problem
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
+from nbtext.documents.labels import Label, several_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
 
@@ -13,6 +14,7 @@ MAX_LABEL_CHARACTERS = 1000
 MAX_NAMES_SHOWN = 20
 MAX_NAME_CHARACTERS = 40
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
+ONE_HINT = "each document needs exactly one label here"
 GROUP_HINT = "--group-field and --order-field need a value for each document"
 
 
@@ -56,7 +58,7 @@ class LabeledBlock:
         """Return the documents; one that cannot be read has no label."""
         batch = self.block.batch()
         labels = [None if row in batch.problems else self.label for row in range(len(batch))]
-        return replace(batch, labels=labels)
+        return replace(batch, labels=labels, label_lists=None)
 
 
 class Rows(Protocol):
@@ -78,11 +80,12 @@ class Rows(Protocol):
 
 
 class Document(NamedTuple):
-    """One text with its id and its label; None if the label is unknown."""
+    """One text with its id and its label, or its list of labels; both are None if the source gives no label."""
 
     id: str
     text: str
     label: str | None = None
+    labels: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -97,6 +100,10 @@ class Batch:
     columns : tuple of list of str
         The texts: a list for each field if fields are kept separate, otherwise one list.
     labels : list of str or None
+        The label of each document; None if it is not known, and for all documents if there are `label_lists`.
+    label_lists : list of tuple of str or None, optional
+        The distinct labels of each document, () without labels, None if they are not known. None in place of the list:
+        each document has at most one label, in `labels`.
     problems : dict of int to InputError
         The error of each row that could not be read.
     repaired_documents : int
@@ -129,9 +136,38 @@ class Batch:
     line_numbers: Sequence[int] | None = None
     names: tuple[str, ...] = ()
     rows: Rows | None = None
+    label_lists: list[tuple[str, ...] | None] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def set_labels(self, labels: list[Label]) -> None:
+        """Set the labels of all documents. If one has a list of labels, all get lists."""
+        self.labels = [None if isinstance(label, tuple) else label for label in labels]
+        if tuple in set(map(type, labels)):
+            self.label_lists = [(label,) if isinstance(label, str) else label for label in labels]
+            self.labels = [None] * len(labels)
+
+    def list_labels(self) -> list[tuple[str, ...] | None]:
+        """Return the labels of each document as a list; None if they are not known."""
+        if self.label_lists is not None:
+            return self.label_lists
+        return [None if label is None else (label,) for label in self.labels]
+
+    def single_labels(self) -> list[str | None]:
+        """Return the label of each document; None if it is not known.
+
+        Raises
+        ------
+        InputError
+            A document has several labels, or an empty list of labels.
+        """
+        if self.label_lists is None:
+            return self.labels
+        for row, labels in enumerate(self.label_lists):
+            if labels is not None and len(labels) != 1:
+                raise several_labels(labels, ONE_HINT).locate(self.place(row))
+        return [labels[0] if labels else None for labels in self.label_lists]
 
     def split(self, size: int) -> list[Batch]:
         """Split into batches of at most `size` >= 1 documents; the first has the notes and repair counts."""
@@ -153,6 +189,7 @@ class Batch:
             ids=self.ids[rows],
             columns=tuple(texts[rows] for texts in self.columns),
             labels=self.labels[rows],
+            label_lists=self.label_lists[rows] if self.label_lists is not None else None,
             problems={row - start: problem for row, problem in self.problems.items() if start <= row < stop},
             repaired_documents=0,
             repaired_bytes=0,
@@ -171,13 +208,15 @@ class Batch:
             ids=[self.ids[row] for row in kept],
             columns=tuple([texts[row] for row in kept] for texts in self.columns),
             labels=[self.labels[row] for row in kept],
+            label_lists=[self.label_lists[row] for row in kept] if self.label_lists is not None else None,
             problems={new_rows[row]: problem for row, problem in self.problems.items() if row in new_rows},
         )
 
     def documents(self) -> Iterator[Document]:
         """Yield each document; the texts of its fields are joined by line feeds."""
-        for identity, *texts, label in zip(self.ids, *self.columns, self.labels, strict=True):
-            yield Document(identity, "\n".join(texts), label)
+        lists = self.label_lists or [None] * len(self)
+        for identity, *texts, label, labels in zip(self.ids, *self.columns, self.labels, lists, strict=True):
+            yield Document(identity, "\n".join(texts), label, labels)
 
     def place(self, row: int) -> str:
         """Return the place of a document: FILE:LINE, or its id if the document is a file."""
@@ -206,6 +245,7 @@ class BatchBuilder:
         self._settings = settings
         self._fields: list[list[str]] = [[] for _ in settings.text_field]
         self._groups: list[str] = []
+        self._labels: list[Label] = []
         self._line_numbers: list[int] = []
         self.batch = Batch([], (), [], origin=origin)
 
@@ -215,7 +255,7 @@ class BatchBuilder:
         *,
         place: str,
         identity: str | None = None,
-        label: str | None = None,
+        label: Label = None,
         group: str | None = None,
         line: int | None = None,
         repaired: int = 0,
@@ -228,6 +268,8 @@ class BatchBuilder:
             The text of each field.
         place : str
             The place of the document, which is its id if `identity` is None.
+        label : str or tuple of str, optional
+            Its label, or its distinct labels in a list.
         group : str, optional
             Its group or timestamp.
         line : int, optional
@@ -250,7 +292,7 @@ class BatchBuilder:
         place: str,
         identity: str | None = None,
         line: int | None = None,
-        label: str | None = None,
+        label: Label = None,
         repaired: int = 0,
     ) -> None:
         """Add a document that cannot be read."""
@@ -264,13 +306,13 @@ class BatchBuilder:
         texts: Sequence[str],
         place: str,
         identity: str | None,
-        label: str | None,
+        label: Label,
         line: int | None,
         repaired: int,
     ) -> None:
         batch = self.batch
         batch.ids.append(identity or place)
-        batch.labels.append(label or None)
+        self._labels.append(None if label == "" else label)
         for column, text in zip(self._fields, texts, strict=True):
             column.append(text)
         if line is not None:
@@ -281,6 +323,7 @@ class BatchBuilder:
     def finish(self) -> Batch:
         """Return the batch of all documents that were added."""
         self.batch.columns = join_fields(self._fields, self._settings)
+        self.batch.set_labels(self._labels)
         if self._settings.split_field is not None:
             self.batch.groups = self._groups
         if self._line_numbers:

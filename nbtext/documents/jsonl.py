@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nbtext.documents.batch import Batch, BatchBuilder, format_names, join_fields
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decoding import decode_lines
+from nbtext.documents.labels import Label, read_indicators, read_record_label, split_label
 from nbtext.documents.lines import LineDocuments, read_line_documents
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
@@ -79,7 +80,7 @@ def _parse_fast(lines: LineDocuments) -> Batch | None:
     for parse in (_parse_flat, _parse_with_orjson):
         try:
             return parse(lines)
-        except (_UnusualLineError, ValueError, LookupError, TypeError):
+        except (_UnusualLineError, InputError, ValueError, LookupError, TypeError):
             pass  # an unusual line, which the next parser parses or reports
     return None
 
@@ -107,25 +108,35 @@ def _parse_flat(lines: LineDocuments) -> Batch:
     """Parse lines that are all flat objects with texts in the text fields; raise an error for others."""
     settings = lines.settings
     groups = (settings.split_field,) if settings.split_field is not None else ()
-    columns = scan(_utf8(lines), settings.text_field, (settings.label_field, settings.id_field, *groups))
+    label_fields = settings.label_fields or (settings.label_field,)
+    columns = scan(_utf8(lines), settings.text_field, (settings.id_field, *groups, *label_fields))
     if columns is None:
         raise _UnusualLineError
-    texts, names = columns
-    return _batch_of_columns(lines, texts, *names)
+    texts, (ids, *names) = columns
+    labels: list[Label] = list(names[-1])
+    if settings.label_fields:
+        rows = zip(*names[len(groups) :], strict=True)
+        labels = [read_indicators(settings.label_fields, row, settings) for row in rows]
+    elif settings.label_separator is not None:
+        if None in labels:  # an empty text is a list without labels, but a missing key is not
+            raise _UnusualLineError
+        labels = [split_label(label, settings) for label in names[-1]]
+    return _batch_of_columns(lines, texts, labels, ids, names[0] if groups else None)
 
 
 def _batch_of_columns(
     lines: LineDocuments,
     fields: list[list[str]],
-    labels: list[str | None],
+    labels: list[Label],
     ids: list[str | None],
-    groups: list[str | None] | None = None,
+    groups: list[str | None] | None,
 ) -> Batch:
     if groups is not None and not all(groups):
         raise _UnusualLineError
     origin, first = lines.origin, lines.block.first_line
     named = [identity or f"{origin}{line}" for line, identity in enumerate(ids, first)]
-    batch = Batch(named, join_fields(fields, lines.settings), labels, origin=origin)
+    batch = Batch(named, join_fields(fields, lines.settings), [], origin=origin)
+    batch.set_labels(labels)
     batch.line_numbers = range(first, first + len(ids))
     batch.groups = [group or "" for group in groups] if groups is not None else None
     if None in labels:
@@ -149,13 +160,11 @@ def _parse_with_orjson(lines: LineDocuments) -> Batch:
     fields = [[record[name] for record in records] for name in settings.text_field]
     if any(set(map(type, field)) != {str} for field in fields):
         raise _UnusualLineError
-    labels = _format_names([record.get(settings.label_field) for record in records])
+    labels = [read_record_label(record, settings) for record in records]
     ids = _format_names([record.get(settings.id_field) for record in records])
-    if settings.split_field is None:
-        return _batch_of_columns(lines, fields, labels, ids)
-    return _batch_of_columns(
-        lines, fields, labels, ids, _format_names([each[settings.split_field] for each in records])
-    )
+    name = settings.split_field
+    groups = _format_names([record[name] for record in records]) if name is not None else None
+    return _batch_of_columns(lines, fields, labels, ids, groups)
 
 
 def _utf8(lines: LineDocuments) -> bytes:
@@ -206,12 +215,12 @@ def add_record(
             hint = "jq -c '.[]' writes the items of a list as lines" if isinstance(record, list) else ""
             raise InputError(f"expected an object, found {JSON_TYPE_NAMES[type(record)]}", hint=hint)
         identity = _name(record, settings.id_field)
-        texts, label = _texts(record, settings.text_field), _name(record, settings.label_field)
+        texts, label = _texts(record, settings.text_field), read_record_label(record, settings)
         group = _name(record, settings.split_field) if settings.split_field is not None else None
     except InputError as problem:
         builder.add_problem(problem, place=place, identity=identity, line=line)
         return
-    if not label and not builder.batch.names:
+    if label is None and not builder.batch.names:
         builder.batch.names = tuple(record)
     builder.add(texts, place=place, identity=identity, label=label, group=group, line=line)
 

@@ -10,11 +10,12 @@ from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import LineBlock, ReadOptions, read_line_blocks, read_range, read_raw_blocks
 from nbtext.documents.decoding import DecodedLines, Encoding, decode_lines, detect_bom
 from nbtext.documents.decompression import too_long
+from nbtext.documents.labels import Label, collect_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import STANDARD_INPUT, ByteStream
+from nbtext.errors import InputError
 
 LABEL_PREFIX = "__label__"
-SEVERAL_LABELS = "further label of a line"
 
 _label_token = re.compile(rf"(?:^|(?<=\s)){LABEL_PREFIX}(\S*)\s?")
 
@@ -103,45 +104,54 @@ def parse_lines(lines: LineDocuments) -> Batch:
     """Return a batch in which each line is a document."""
     decoded = decode_lines(lines.block.data, lines.encoding)
     texts = [text.removesuffix("\r") for text in decoded.texts]
-    return batch_of_lines(lines, decoded, texts, [lines.label] * len(texts))
+    labels: list[Label] = [lines.label] * len(texts)
+    return batch_of_lines(lines, decoded, texts, labels)
 
 
 def parse_fasttext(lines: LineDocuments) -> Batch:
-    """Return a batch in which each line is a document, with the first of its labels."""
+    """Return a batch in which each line is a document. If a line has several labels, all lines have lists of labels."""
     decoded = decode_lines(lines.block.data, lines.encoding)
     texts: list[str] = []
-    labels: list[str | None] = []
-    n_several = 0
-    for line in decoded.texts:
-        label, text, has_several = _split_labels(line.removesuffix("\r"))
+    labels: list[Label] = []
+    problems: dict[int, InputError] = {}
+    for row, line in enumerate(decoded.texts):
+        found, text = _split_labels(line.removesuffix("\r"))
         texts.append(text)
-        labels.append(label or None)
-        n_several += has_several
-    batch = batch_of_lines(lines, decoded, texts, labels)
-    if n_several:
-        batch.notes[SEVERAL_LABELS] = n_several
-    return batch
+        labels.append(found[0] if found else None)
+        if len(found) > 1:
+            try:
+                labels[row] = collect_labels(found, lines.settings)
+            except InputError as problem:
+                problems[row] = problem
+    return batch_of_lines(lines, decoded, texts, labels, problems)
 
 
-def batch_of_lines(lines: LineDocuments, decoded: DecodedLines, texts: list[str], labels: list[str | None]) -> Batch:
+def batch_of_lines(
+    lines: LineDocuments,
+    decoded: DecodedLines,
+    texts: list[str],
+    labels: list[Label],
+    problems: dict[int, InputError] | None = None,
+) -> Batch:
     """Return a batch with a document for each line, and with the repair counts and problems of decoding."""
     first = lines.block.first_line
     ids = [f"{lines.origin}{line}" for line in range(first, first + len(texts))]
-    batch = Batch(ids, (texts,), labels)
+    batch = Batch(ids, (texts,), [])
     batch.repaired_documents, batch.repaired_bytes = len(decoded.repaired), sum(decoded.repaired.values())
-    for row, problem in decoded.problems.items():
+    for row, problem in sorted({**(problems or {}), **decoded.problems}.items()):
         batch.problems[row] = problem.locate(lines.place(row))
         texts[row], labels[row] = "", None
+    batch.set_labels(labels)
     return batch
 
 
-def _split_labels(line: str) -> tuple[str | None, str, bool]:
-    """Return the first label of a line, the text without its labels, and whether there are several labels."""
+def _split_labels(line: str) -> tuple[list[str], str]:
+    """Return the labels of a line, and the text without them."""
     n_prefixes = line.count(LABEL_PREFIX)
     if n_prefixes == 0:
-        return None, line, False
+        return [], line
     if n_prefixes == 1 and line.startswith(LABEL_PREFIX):
         label, *text = line.split(None, 1)
-        return label[len(LABEL_PREFIX) :], text[0] if text else "", False
+        return list(filter(None, (label[len(LABEL_PREFIX) :],))), text[0] if text else ""
     labels = _label_token.findall(line)
-    return (labels[0] if labels else None), _label_token.sub("", line), len(labels) > 1
+    return list(dict.fromkeys(filter(None, labels))), _label_token.sub("", line)

@@ -23,6 +23,7 @@ from nbtext.documents.decoding import BOMS, Decoded, Encoding, text_codec
 from nbtext.documents.decompression import too_long
 from nbtext.documents.formats import MBOX_SEPARATOR
 from nbtext.documents.html import text_of_html
+from nbtext.documents.labels import split_label
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream, open_stream
@@ -222,6 +223,8 @@ class MailDocuments:
                 if isinstance(content, InputError):
                     raise content
                 mail = parse_mail(content, wanted, self.encoding)
+                header = _header_if_named(mail, settings.label_field, DEFAULTS.label_field)
+                label = split_label(header, settings) if header is not None else folder
             except InputError as problem:
                 builder.add_problem(problem, place=identity)
                 continue
@@ -229,7 +232,7 @@ class MailDocuments:
                 [mail.text(name) for name in settings.text_field],
                 place=identity,
                 identity=_header_if_named(mail, settings.id_field, DEFAULTS.id_field),
-                label=_header_if_named(mail, settings.label_field, DEFAULTS.label_field) or folder,
+                label=label,
                 group=mail.text(settings.split_field) if settings.split_field is not None else None,
                 repaired=mail.repaired,
             )

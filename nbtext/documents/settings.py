@@ -17,12 +17,16 @@ class ModelInput:
     text_field   columns, keys or mail headers of the text, in sources of this unit
     label_field  column, key or mail header of the label
     separate_fields  whether each text field has its own features
+    label_separator  separator of several labels in a text; None: a text is one label
+    label_fields  columns or keys of 0 and 1, one for each label, instead of `label_field`
     """
 
     unit: str | None = None
     text_field: tuple[str, ...] = DEFAULT_TEXT
     label_field: str = DEFAULT_LABEL
     separate_fields: bool = False
+    label_separator: str | None = None
+    label_fields: tuple[str, ...] = ()
 
 
 UNKNOWN_INPUT = ModelInput()
@@ -41,19 +45,28 @@ class InputSettings:
     separate_fields: bool = False
     split_field: str | None = None  # the column, key or header of the group or the timestamp of a document
     label: str | None = None  # of all documents; None: their own labels
+    label_separator: str | None = None  # between several labels in a text; None: a text is one label
+    label_fields: tuple[str, ...] = ()  # columns or keys of 0 and 1, one for each label, instead of label_field
+    single_label: bool = False  # a document with several labels is an error
     exclude: tuple[str, ...] = ()  # patterns of files and folders of a directory that are skipped
     input_unit: str | None = None  # "file", "mail": a file of plain text is one document; else each of its lines is
     is_text_remembered: bool = False  # the text fields are those of the training documents
-    is_label_remembered: bool = False  # the label field is that of the training documents, and may be missing
+    is_label_remembered: bool = False  # the label fields are those of the training documents, and may be missing
     fields_of: str | None = None  # the fields are those of sources of this unit; others have the default ones
     query: str | None = None  # SQL whose rows are the documents of a database
     max_document_bytes: int = 100_000_000
     keeps_rows: bool = False  # batches keep the rows of the file, so that columns can be added to them
 
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The columns or keys that hold labels."""
+        return self.label_fields or (self.label_field,)
+
     def of_unit(self, unit: str) -> InputSettings:
         """Return the settings for a source of a unit; fields that belong to another unit become the default ones."""
         if self.fields_of is None or self.fields_of == unit or self.separate_fields:
             return self
-        text_field = DEFAULT_TEXT if self.is_text_remembered else self.text_field
-        label_field = DEFAULT_LABEL if self.is_label_remembered else self.label_field
-        return replace(self, text_field=text_field, label_field=label_field, fields_of=None)
+        settings = replace(self, text_field=DEFAULT_TEXT) if self.is_text_remembered else self
+        if self.is_label_remembered:
+            settings = replace(settings, label_field=DEFAULT_LABEL, label_separator=None, label_fields=())
+        return replace(settings, fields_of=None)

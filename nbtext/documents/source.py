@@ -17,8 +17,10 @@ from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, Document,
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.directory import list_tree
+from nbtext.documents.fields import check_joined, check_label_columns
 from nbtext.documents.file_documents import read_file_documents
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
+from nbtext.documents.labels import check_label_settings
 from nbtext.documents.recognition import name_binary, recognize, recognize_output
 from nbtext.documents.settings import InputSettings, ModelInput
 from nbtext.documents.shards import FILE_BYTES, Shard, detect_stream_format, split_shard, suitable_bytes
@@ -91,7 +93,8 @@ class Source:
         if unit not in ("row", "mail"):
             return ModelInput(unit)
         read = self.settings
-        return ModelInput(unit, read.text_field, read.label_field, read.separate_fields)
+        labels = (read.label_separator, read.label_fields)
+        return ModelInput(unit, read.text_field, read.label_field, read.separate_fields, *labels)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the documents in blocks, in order.
@@ -199,6 +202,7 @@ def check_settings(settings: InputSettings) -> None:
         raise SettingsError("is not a label", where="--label", hint=f"write 1 to {MAX_LABEL_CHARACTERS:,} characters")
     if not settings.text_field or "" in settings.text_field:
         raise SettingsError("the name of a field is empty", where="--text-field", hint="name a column or key")
+    check_label_settings(settings)
     if not 1 <= settings.max_document_bytes <= MAX_BYTES:
         raise SettingsError(f"is not from 1 to {MAX_BYTES:,}", where="--max-document-bytes")
 
@@ -220,13 +224,13 @@ def _list_files(
         raise InputError("is a file, not a directory", where=path, hint="leave out --input-format")
     if is_regular(path):
         if wanted == "files":
-            _check_joined(path, settings)
+            check_joined(path, settings)
             return [Shard("files", (path,), (None,))]
         if wanted is None and is_mail(path):
             return [Shard("mails", (path,), (None,))]
         is_whole = wanted is None and settings.input_unit in ("file", "mail") and byte_range is None
         if is_whole and _is_plain_text(path, settings):
-            _check_joined(path, settings)
+            check_joined(path, settings)
             return [Shard("files", (path,), (None,))]
     return [Shard("file", (path,), (None,), byte_range)]
 
@@ -257,7 +261,7 @@ def _list_directory(root: str, settings: InputSettings, skipped: Counter[str], o
         stop = start + sum(1 for _ in run)
         paths, labels = tuple(tree.paths[start:stop]), tuple(tree.labels[start:stop])
         if not are_mails:
-            _check_joined(paths[0], settings)
+            check_joined(paths[0], settings)
         shards.append(Shard("mails" if are_mails else "files", paths, labels, root=root))
         start = stop
     return shards
@@ -305,6 +309,7 @@ def _read_shard(shard: Shard, settings: InputSettings, skipped: Counter[str], un
     if shard.reader == "mails":
         from nbtext.documents.mail import read_mail_files
 
+        check_label_columns(shard.root or shard.paths[0], settings.of_unit("mail"))
         return read_mail_files(shard.paths, shard.labels, options.encoding, settings.of_unit("mail"))
     return _read_file(shard, options, skipped, units)
 
@@ -322,7 +327,9 @@ def _read_file(shard: Shard, options: ReadOptions, skipped: Counter[str], units:
         settings = settings.of_unit(found.unit)
         options = replace(options, settings=settings)
         if not found.has_fields:
-            _check_joined(path, settings)
+            check_joined(path, settings)
+        if found.unit == "mail":
+            check_label_columns(path, settings)
         if settings.query is not None and not found.has_queries:
             raise _not_queried(stream.path)
         if settings.keeps_rows and not found.writer:
@@ -361,17 +368,6 @@ def _reason_to_skip(stream: ByteStream, root: str, options: ReadOptions) -> str 
     if kind is None and not is_url(root):
         kind = recognize_output(head, root)
     return kind.describe() if kind is not None else None
-
-
-def _check_joined(path: str, settings: InputSettings) -> None:
-    """Raise SettingsError if the settings need fields, which this file does not have."""
-    if settings.split_field is not None:
-        what = f"{path} has no field `{settings.split_field}`"
-        hint = "give JSON lines, a table or mails as SOURCE"
-        raise SettingsError(what, where="--group-field or --order-field", hint=hint)
-    if settings.separate_fields and len(settings.text_field) > 1:
-        what = f"{path} has no fields to keep separate"
-        raise SettingsError(what, where="--separate-fields", hint="name one --text-field only")
 
 
 def _is_directory(path: str) -> bool:

@@ -18,7 +18,8 @@ from nbtext.documents.batch import Batch, BatchBuilder, format_names
 from nbtext.documents.blocks import ReadOptions
 from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import TEXT_HINT, Fields, find_fields
-from nbtext.documents.lines import SEVERAL_LABELS, origin_of
+from nbtext.documents.labels import Label, read_cells, read_label
+from nbtext.documents.lines import origin_of
 from nbtext.documents.streams import ByteStream, is_regular
 from nbtext.documents.urls import hide_credentials, is_url
 from nbtext.errors import InputError, MissingExtra, NbtextError
@@ -103,22 +104,23 @@ class SqlDocuments:
         builder = BatchBuilder(settings)
         builder.batch.names = names
         places = [names.index(name) for name in self.fields.texts]
-        others = [
-            names.index(name) if name is not None else None
-            for name in (self.fields.label, self.fields.id, self.fields.group)
-        ]
+        others = [names.index(name) if name is not None else None for name in (self.fields.id, self.fields.group)]
+        label_columns = [names.index(name) for name in self.fields.labels]
         for number, row in enumerate(self.rows.rows, self.rows.first_row):
             place = f"{origin_of(self.rows.path)}{number}"
             texts = [self._text(row[column], builder, place) for column in places]
-            label, identity, group = (
-                None if column is None else self._text(row[column], builder, place, is_name=True) for column in others
-            )
+            identity, group = (None if column is None else self._text(row[column], builder, place) for column in others)
+            try:
+                label = self._label([row[column] for column in label_columns], builder, place)
+            except InputError as error:
+                builder.add_problem(error, place=place, identity=identity)
+                continue
             if all(text is None for text in texts):
                 problem = InputError(f"`{self.fields.texts[0]}` is null", hint=TEXT_HINT)
-                builder.add_problem(problem, place=place, identity=identity, label=label)
+                builder.add_problem(problem, place=place, identity=identity)
             elif sum(len(text) for text in texts if text) > settings.max_document_bytes:
                 problem = too_long(settings.max_document_bytes)
-                builder.add_problem(problem, place=place, identity=identity, label=label)
+                builder.add_problem(problem, place=place, identity=identity)
             else:
                 builder.add([text or "" for text in texts], place=place, identity=identity, label=label, group=group)
         batch = builder.finish()
@@ -126,8 +128,15 @@ class SqlDocuments:
             batch.rows = self.rows
         return batch
 
-    def _text(self, value: Any, builder: BatchBuilder, place: str, *, is_name: bool = False) -> str | None:
-        """Return a value as text; the first item of a list that names something."""
+    def _label(self, values: Sequence[Any], builder: BatchBuilder, place: str) -> Label:
+        """Return the labels of the columns that hold them; a list has several."""
+        settings = self.options.settings
+        if len(values) == 1 and isinstance(values[0], list | tuple) and not settings.label_fields:
+            return read_label(values[0], self.fields.labels[0], settings)
+        return read_cells([self._text(value, builder, place) for value in values], settings)
+
+    def _text(self, value: Any, builder: BatchBuilder, place: str) -> str | None:
+        """Return a value as text."""
         if value is None or isinstance(value, str):
             return value
         if isinstance(value, bool):
@@ -137,9 +146,6 @@ class SqlDocuments:
             builder.batch.repaired_documents += repaired > 0
             builder.batch.repaired_bytes += repaired
             return text
-        if is_name and isinstance(value, list | tuple):
-            builder.batch.notes[SEVERAL_LABELS] = builder.batch.notes.get(SEVERAL_LABELS, 0) + (len(value) > 1)
-            return self._text(value[0], builder, place) if value else None
         if isinstance(value, list | tuple | dict):
             raise InputError("a value is a list or an object, expected a text", where=place, hint="select a part of it")
         return str(value)

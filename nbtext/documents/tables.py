@@ -18,6 +18,7 @@ from nbtext.documents.delimited import (
     read_csv_records,
     read_tsv_records,
 )
+from nbtext.documents.labels import read_cells
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.streams import ByteStream
@@ -32,10 +33,10 @@ DEFAULTS = InputSettings()
 
 
 class Columns(NamedTuple):
-    """The numbers of the wanted columns, from 0, and the names of all columns; the label and the id are optional."""
+    """The numbers of the wanted columns, from 0, and the names of all columns; labels and the id are optional."""
 
     texts: tuple[int, ...]
-    label: int | None
+    labels: tuple[int, ...]
     id: int | None
     names: tuple[str, ...]
     group: int | None = None
@@ -61,7 +62,7 @@ class TableDocuments:
         InputError
             The rows are kept, and no columns can be added to one that is broken or too long.
         """
-        texts, label, identity, names, group = self.columns
+        texts, labels, identity, names, group = self.columns
         builder = BatchBuilder(self.settings, self.origin)
         builder.batch.names = names
         for record in self.records:
@@ -73,11 +74,17 @@ class TableDocuments:
                     raise problem.locate(place)
                 builder.add_problem(problem, place=place, line=line, repaired=repaired)
                 continue
+            name = row[identity] if identity is not None else None
+            try:
+                label = read_cells([row[column] for column in labels], self.settings)
+            except InputError as error:
+                builder.add_problem(error, place=place, identity=name, line=line, repaired=repaired)
+                continue
             builder.add(
                 [row[column] for column in texts],
                 place=place,
-                identity=row[identity] if identity is not None else None,
-                label=row[label] if label is not None else None,
+                identity=name,
+                label=label,
                 group=row[group] if group is not None else None,
                 line=line,
                 repaired=repaired,
@@ -87,8 +94,8 @@ class TableDocuments:
         return batch
 
     def _check_width(self, row: list[str]) -> InputError | None:
-        texts, label, identity, names, group = self.columns
-        n_needed = max(*texts, label or 0, identity or 0, group or 0) + 1
+        texts, labels, identity, names, group = self.columns
+        n_needed = max(*texts, *labels, identity or 0, group or 0) + 1
         if len(row) < n_needed:
             return InputError(f"expected {n_needed} {self.separator}-separated columns, found {len(row)}")
         if len(row) > len(names) and any(row[len(names) :]):
@@ -244,17 +251,21 @@ def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tu
         raise InputError(what, where=place, hint=hint)
 
     texts = tuple(find(name, "--text-field") or 0 for name in settings.text_field)
-    may_be_missing = settings.label_field if settings.is_label_remembered else DEFAULTS.label_field
-    label = find(settings.label_field, "--label-field", may_be_missing)
+    option = "--label-fields" if settings.label_fields else "--label-field"
+    labels = [
+        find(name, option, name if settings.is_label_remembered else DEFAULTS.label_field)
+        for name in settings.label_names
+    ]
+    found = () if None in labels else tuple(column for column in labels if column is not None)
     identity = find(settings.id_field, "--id-field", DEFAULTS.id_field)
     group = find(settings.split_field, "--group-field or --order-field") if settings.split_field is not None else None
     shown = tuple(names) if is_header else tuple(str(number) for number in range(1, len(first) + 1))
-    return Columns(texts, label, identity, shown, group), is_header
+    return Columns(texts, found, identity, shown, group), is_header
 
 
 def _wanted_columns(settings: InputSettings) -> tuple[set[str], int]:
     """Return the column names of which a header has at least one, and the highest wanted column number."""
-    wanted = (*settings.text_field, settings.label_field)
+    wanted = (*settings.text_field, *settings.label_names)
     names = {name for name in wanted if not _is_number(name)}
     return names, max((int(name) for name in wanted if name not in names), default=0)
 

@@ -64,6 +64,7 @@ def predict_by_model(
     predictor = Predictor(model)
 
     def predict(batch: Batch) -> PredictedBatch:
+        batch.labels = batch.single_labels()
         scores = predictor.score_batch(batch)
         return PredictedBatch(predictor.predict_batch(batch, decisions, scores), batch.columns, scores.scores)
 

@@ -74,7 +74,7 @@ class PredictionsFile:
             np.ones(len(records)),
             [None] * len(records),
             [None] * len(records),
-            batch.labels,
+            batch.single_labels(),
             decided=np.array([places.get(label, 0) for label in best], dtype=np.int64),
             label_sets=sets if len(sets) == len(records) else None,
         )

@@ -296,7 +296,9 @@ class CorpusCounter:
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch; InputError if one has no label or could not be read."""
         refuse_long_texts(batch, self._settings)
-        classes = np.array([self._code(label, batch, row) for row, label in enumerate(batch.labels)], dtype=np.int32)
+        classes = np.array(
+            [self._code(label, batch, row) for row, label in enumerate(batch.single_labels())], dtype=np.int32
+        )
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first one is reported, so that the error does not depend on the batches
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))

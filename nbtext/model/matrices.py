@@ -43,7 +43,7 @@ def vectorize_source(source: Source, features: FeatureSettings, *, on_batch: OnB
         for block in source.blocks():
             batch = block.batch()
             ids.extend(batch.ids)
-            labels.extend(batch.labels)
+            labels.extend(batch.single_labels())
             yield batch
             if on_batch is not None:
                 on_batch(block, batch)

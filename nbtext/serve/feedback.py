@@ -35,7 +35,11 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
     time = datetime.now(UTC).isoformat(timespec="seconds")
     first, lines = settings.text_field[0], []
     empty = dict.fromkeys(settings.text_field, "")
-    for row, label in enumerate(batch.labels):
+    try:
+        labels = batch.single_labels()
+    except NbtextError as error:
+        raise HTTPException(400, f"document {error}") from None
+    for row, label in enumerate(labels):
         where = f"document {row + 1}: " if len(batch) > 1 else ""
         if (problem := batch.problems.get(row)) is not None:
             raise HTTPException(400, f"{where}{problem.what}")

@@ -85,7 +85,18 @@ def test_merged_models_remember_what_they_share(nbtext: Any, folder: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("unit", "book"), ("text_field", ()), ("text_field", ("",)), ("label_field", "x" * 10**6)]
+    ("key", "value"),
+    [
+        ("unit", "book"),
+        ("text_field", ()),
+        ("text_field", ("",)),
+        ("label_field", "x" * 10**6),
+        ("label_separator", 7),
+        ("label_separator", "x" * 10**6),
+        ("label_fields", ("a", 7)),
+        ("label_fields", ("a", "a")),
+        ("label_fields", ("a", "")),
+    ],
 )
 def test_a_memory_that_cannot_be_right(folder: Path, key: str, value: Any) -> None:
     from dataclasses import replace
@@ -170,3 +181,20 @@ def test_train_on_a_mail_from_a_pipe(nbtext: Any, folder: Path) -> None:
     assert "1 document, 1 label" in trained.err
     single = nbtext("predict", "-", "-m", "one", input=b"Subject: one is enough\n\nfor a model of mails\n", cwd=folder)
     assert len(single.out.splitlines()) == 1
+
+
+def test_labels_in_several_columns_are_remembered(folder: Path) -> None:
+    """A separator or columns of labels are read back; a model without them has no keys of them."""
+    from dataclasses import replace
+
+    from nbtext.artifact.model import load_model, save_model
+
+    model = load_model(folder / "m")
+    first = (folder / "m").read_bytes()
+    assert b"label_separator" not in first
+    for settings in ({"label_separator": "|"}, {"label_fields": ("a", "b")}):
+        known = replace(model.fitted.input, **settings)
+        save_model(replace(model, fitted=replace(model.fitted, input=known)), folder / "other")
+        assert load_model(folder / "other").fitted.input == known
+    save_model(model, folder / "other")
+    assert (folder / "other").read_bytes() == first

@@ -83,17 +83,16 @@ def test_rows_are_documents(write: Callable[[Any], Path]) -> None:
         (pa.array([1.5, 2.0]), ["1.5", "2"]),
         (pa.array([decimal.Decimal("1.20"), decimal.Decimal("-3")]), ["1.20", "-3.00"]),
         (pa.array([datetime.date(2024, 1, 2)] * 2), ["2024-01-02"] * 2),
-        (pa.array([["x", "y"], ["z"]]), ["x", "z"]),
     ],
     ids=lambda value: str(value.type) if isinstance(value, pa.Array) else "",
 )
 def test_types_of_labels(tmp_path: Path, column: Any, expected: list[str]) -> None:
-    """Labels of any plain type are texts; of a list, the first is the label, and others are counted."""
+    """Labels of any plain type are texts."""
     write_arrow(pa.table({"text": ["a", "b"], "label": column}), tmp_path / "t.arrow")
     source = open_source([str(tmp_path / "t.arrow")], InputSettings())
     (batch,) = source.batches()
     assert batch.labels == expected
-    assert dict(source.skipped) == ({"further label of a line": 1} if expected == ["x", "z"] else {})
+    assert batch.label_lists is None
 
 
 def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows) -> None:

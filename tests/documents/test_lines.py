@@ -123,7 +123,7 @@ def test_an_empty_file_has_no_lines(read: Callable[..., Any], tmp_path: Path) ->
     [
         ("__label__spam free money", "spam", "free money"),
         ("__label__spam\tfree", "spam", "free"),
-        ("__label__a __label__b both", "a", "both"),
+        ("__label__a __label__a twice", "a", "twice"),
         ("trailing label __label__c", "c", "trailing label "),
         ("no label at all", None, "no label at all"),
         ("__label__", None, ""),
@@ -134,18 +134,19 @@ def test_an_empty_file_has_no_lines(read: Callable[..., Any], tmp_path: Path) ->
     ],
 )
 def test_fasttext_lines(read: Callable[..., Any], tmp_path: Path, line: str, label: str | None, text: str) -> None:
-    """Words that begin with __label__ are labels and no text; the first counts."""
+    """Words that begin with __label__ are labels and no text."""
     (tmp_path / "x").write_text(line + "\n")
     ((_, texts, found),) = read(tmp_path / "x", input_format="fasttext")
     assert (found, texts) == (label, (text,))
 
 
-def test_further_labels_are_counted(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """A .txt file whose first line begins with __label__ is fastText's; lines with several labels are counted."""
-    (tmp_path / "x.txt").write_text("__label__a one\n__label__a __label__b two\nthree __label__c __label__d\n")
+def test_several_labels(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """A .txt file whose first line begins with __label__ is fastText's; if one has several labels, all have lists."""
+    (tmp_path / "x.txt").write_text("__label__a one\n__label__b __label__a __label__b two\nthree __label__c\nnone\n")
     source = opened(tmp_path / "x.txt")
-    assert [document.label for document in source.documents()] == ["a", "a", "c"]
-    assert source.skipped == {"further label of a line": 2}
+    assert [document.labels for document in source.documents()] == [("a",), ("b", "a"), ("c",), None]
+    assert [document.text for document in source.documents()] == ["one", "two", "three ", "none"]
+    assert not source.skipped
 
 
 def test_a_tree_of_line_files_takes_labels_from_folders(read: Callable[..., Any], tmp_path: Path) -> None:

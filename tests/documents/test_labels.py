@@ -1,0 +1,249 @@
+"""Several labels of a document: lists, texts with a separator, and columns of 0 and 1, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.documents import jsonl
+from nbtext.documents.batch import Batch
+from nbtext.documents.labels import split_label
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import InputError, SettingsError
+
+Lists = list[tuple[str, ...] | None]
+LABELS: Lists = [("b", "a"), (), ("a",), ("c, d",)]
+
+
+def read_lists(path: Path, **settings: Any) -> Lists:
+    """Return the labels of each document; a problem is raised."""
+    found: Lists = []
+    for batch in open_source([str(path)], InputSettings(**settings)).batches():
+        for problem in batch.problems.values():
+            raise problem
+        found += batch.list_labels()
+    return found
+
+
+def write_rows(path: Path, columns: dict[str, list[Any]]) -> Path:
+    """Write rows in the format of the suffix."""
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif path.suffix in (".csv", ".tsv"):
+        file = io.StringIO()
+        writer = csv.DictWriter(file, list(columns), delimiter="," if path.suffix == ".csv" else "\t")
+        writer.writeheader()
+        writer.writerows(rows)
+        path.write_text(file.getvalue())
+    elif path.suffix == ".db":
+        with sqlite3.connect(path) as connection:
+            names, holes = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+            connection.execute(f"create table t ({names})")
+            connection.executemany(f"insert into t values ({holes})", [tuple(row.values()) for row in rows])
+    else:
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.fixture(params=["orjson", "json"])
+def parser(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parse JSON lines with orjson, and without it."""
+    if request.param == "json":
+        monkeypatch.setitem(sys.modules, "orjson", None)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
+@pytest.mark.usefixtures("parser")
+def test_lists(tmp_path: Path, suffix: str) -> None:
+    """A list holds labels, each once, in its order; an empty list is a document without label."""
+    columns = {"text": ["x"] * 4, "label": [["b", "a", "b"], [], ["a"], ["c, d"]]}
+    assert read_lists(write_rows(tmp_path / f"t{suffix}", columns)) == LABELS
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"])
+def test_separator(tmp_path: Path, suffix: str) -> None:
+    """A separator divides texts in every format; without one, a text is one label, whatever it holds."""
+    columns = {"text": ["x"] * 4, "label": ["b | a|b|", "", "a", "c, d"]}
+    path = write_rows(tmp_path / f"t{suffix}", columns)
+    assert read_lists(path, label_separator="|") == LABELS
+    assert read_lists(path) == [("b | a|b|",), None, ("a",), ("c, d",)]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".db", ".parquet"])
+@pytest.mark.usefixtures("parser")
+def test_columns(tmp_path: Path, suffix: str) -> None:
+    """Columns of 0 and 1, or of booleans, give the labels of their names."""
+    columns = {"text": ["x"] * 4, "b": [1, 0, 0, 0], "a": [1, 0, 1, 0], "c, d": [False, False, False, True]}
+    path = write_rows(tmp_path / f"t{suffix}", columns)
+    assert read_lists(path, label_fields=("b", "a", "c, d")) == LABELS
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("value", ["2", "yes", ""])
+def test_columns_of_other_values(tmp_path: Path, suffix: str, value: str) -> None:
+    """Another value is an error of its row."""
+    path = write_rows(tmp_path / f"t{suffix}", {"text": ["x", "y"], "a": ["1", "0"], "b": ["0", value]})
+    with pytest.raises(InputError, match=r"`b` .*(expected 0 or 1|empty item)"):
+        read_lists(path, label_fields=("a", "b"))
+
+
+def test_columns_that_are_missing(tmp_path: Path) -> None:
+    """A column that is not there is an error, unless the model remembers it, and the documents have no labels."""
+    path = write_rows(tmp_path / "t.csv", {"text": ["x"], "a": [1]})
+    with pytest.raises(InputError, match=r"no column `b`.*--label-fields"):
+        read_lists(path, label_fields=("a", "b"))
+    assert read_lists(path, label_fields=("a", "b"), is_label_remembered=True) == [None]
+
+
+def test_texts_among_lists(tmp_path: Path) -> None:
+    """Where some labels are lists, a text is a list of one, and a missing key is not an empty list."""
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": "x", "label": "a"}\n{"text": "y", "label": ["b", 7, true]}\n{"text": "z"}\n')
+    assert read_lists(path) == [("a",), ("b", "7", "true"), None]
+
+
+@pytest.mark.parametrize("item", ["null", '""', "{}", "[]", "1.5e3"])
+@pytest.mark.usefixtures("parser")
+def test_items_that_are_not_labels(tmp_path: Path, item: str) -> None:
+    """An item of a list is a text that is not empty, or a number or boolean, which is spelled as in the file."""
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": "x", "label": ["a"]}\n{"text": "x", "label": ["a", ' + item + "]}\n")
+    if item == "1.5e3":
+        assert read_lists(path) == [("a",), ("a", "1.5e3")]
+        return
+    with pytest.raises(InputError, match=rf"{path}:2: `label` has an empty item, or one that is not a text"):
+        read_lists(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "settings"),
+    [
+        ("t.jsonl", '{"text": "x", "label": ["a", "a"]}\n{"text": "y", "label": ["a", "b"]}\n', {}),
+        ("t.txt", "__label__a x\n__label__a __label__b y\n", {}),
+        ("t.csv", "text,label\nx,a|a\ny,a|b\n", {"label_separator": "|"}),
+        ("t.csv", "text,a,b\nx,1,0\ny,1,1\n", {"label_fields": ("a", "b")}),
+    ],
+)
+def test_single_label(tmp_path: Path, name: str, content: str, settings: dict[str, Any]) -> None:
+    """With `single_label`, a list of one label is a label, and a document with more is an error at its line."""
+    path = tmp_path / name
+    path.write_text(content)
+    assert read_lists(path, **settings)[1] == ("a", "b")
+    (batch,) = open_source([str(path)], InputSettings(single_label=True, **settings)).batches()
+    line = 3 if name == "t.csv" else 2
+    assert (batch.labels, batch.label_lists) == (["a", None], None)
+    assert str(batch.problems[1]) == (
+        f"{path}:{line}: the document has 2 labels: a, b; leave out --single-label, or keep one label for each document"
+    )
+
+
+def test_fasttext_lines_of_a_later_block(tmp_path: Path) -> None:
+    """A block without a line of several labels has labels; the documents are the same."""
+    path = tmp_path / "t.txt"
+    path.write_text("__label__a one two\n" * 200_000 + "__label__a __label__b three\n")
+    batches = list(open_source([str(path)], InputSettings()).batches())
+    assert batches[0].label_lists is None
+    assert batches[-1].label_lists is not None
+    assert [labels for batch in batches for labels in batch.list_labels()] == [("a",)] * 200_000 + [("a", "b")]
+
+
+def test_parts_of_a_batch(tmp_path: Path) -> None:
+    """Slices and the rest of a batch keep their lists."""
+    path = write_rows(tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]})
+    (batch,) = open_source([str(path)], InputSettings()).batches()
+    assert [part.label_lists for part in batch.split(3)] == [LABELS[:3], LABELS[3:]]
+    assert batch.drop({0, 2}).label_lists == [(), ("c, d",)]
+    assert batch.skip(2).label_lists == LABELS[2:]
+    assert [document.labels for document in batch.documents()] == LABELS
+    with pytest.raises(InputError, match=r"t.jsonl:1: the document has 2 labels: b, a; each .* exactly one label"):
+        batch.single_labels()
+    with pytest.raises(InputError, match=r"t.jsonl:2: the document has 0 labels; each document"):
+        batch.skip(1).single_labels()
+    assert batch.skip(2).single_labels() == ["a", "c, d"]
+
+
+def test_one_label_for_all(tmp_path: Path) -> None:
+    """`label` takes the place of lists."""
+    path = write_rows(tmp_path / "t.jsonl", {"text": list("wxyz"), "label": [list(each or ()) for each in LABELS]})
+    assert read_lists(path, label="q") == [("q",)] * 4
+
+
+@pytest.mark.parametrize("settings", [{"label_separator": "|"}, {"label_fields": ("a",)}])
+def test_sources_without_fields(tmp_path: Path, read: Callable[..., Any], settings: dict[str, Any]) -> None:
+    """Files without fields have no separator and no columns; where a model remembers them, they do not matter."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1").write_text("x")
+    (tmp_path / "t.txt").write_text("x\n")
+    mail = tmp_path / "t.eml"
+    mail.write_text("From: a@example.org\nX-Topics: b | a\n\nx\n")
+    for path in (tmp_path / "a", tmp_path / "t.txt", mail):
+        if path != mail or "label_fields" in settings:
+            with pytest.raises(SettingsError, match=r"has no (column for each label|field whose text is divided)"):
+                read(path, **settings)
+        assert read(path, is_label_remembered=True, fields_of="row", **settings)
+    assert read_lists(mail, label_separator="|", label_field="X-Topics") == [("b", "a")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"label_separator": ""}, "the separator is empty"),
+        ({"label_fields": ("a", "a")}, "a field is named twice"),
+        ({"label_fields": ("",)}, "the name of a field is empty"),
+        ({"label_fields": ("a",), "label_separator": "|"}, "columns of 0 and 1 hold no separator"),
+    ],
+)
+def test_settings(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
+    """Settings that make no sense are refused before anything is read."""
+    (tmp_path / "t.csv").write_text("text,a\nx,1\n")
+    with pytest.raises(SettingsError, match=message):
+        read_lists(tmp_path / "t.csv", **settings)
+
+
+@given(st.lists(st.lists(st.text(st.characters(exclude_characters="|"), min_size=1), max_size=3), min_size=1))
+def test_any_labels(labels: list[list[str]]) -> None:
+    """Joined labels are divided into the same ones, but for spaces at their ends."""
+    settings = InputSettings(label_separator="|")
+    for each in labels:
+        wanted = tuple(dict.fromkeys(filter(None, map(str.strip, each))))
+        assert split_label("|".join(each), settings) == wanted
+
+
+def test_parsers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """orjson and the standard library find the same labels and problems."""
+    pytest.importorskip("orjson")
+    rng = random.Random(3)
+    values: list[Any] = ["a", "", None, True, 3, 2.5, [], ["a", "a"], ["a", 1], ["a", 1.0], ["a", None], {}, [[]]]
+
+    def read(path: Path) -> Batch:
+        (batch,) = open_source([str(path)], InputSettings()).batches()
+        return batch
+
+    for _ in range(50):
+        rows = [{"text": "x", "label": rng.choice(values)} for _ in range(3)]
+        path = tmp_path / "t.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with monkeypatch.context() as patch:
+            fast = read(path)
+            patch.setattr(jsonl, "_orjson_loads", lambda: None)
+            slow = read(path)
+        assert (fast.labels, fast.label_lists) == (slow.labels, slow.label_lists)
+        assert list(map(str, fast.problems.values())) == list(map(str, slow.problems.values()))
