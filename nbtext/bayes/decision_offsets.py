@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,24 +33,45 @@ class Optimized(NamedTuple):
     after: float
 
 
+class StepMetric(NamedTuple):
+    """A metric of decisions: a step function of the decision offsets, which maximize it.
+
+    evaluate  computes it from the predicted classes, the true classes, and the number of classes
+    gains     returns its change after each document whose prediction changes to a class, up to a constant factor: of
+              the runner-up and the true class of each document, the class, and the documents of each class
+    """
+
+    evaluate: Callable[[NDArray[Any], NDArray[Any], int], float]
+    gains: Callable[[NDArray[Any], NDArray[Any], int, NDArray[Any]], NDArray[Any]]
+
+
 def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Optimized:
     """Return the offsets that optimize a metric on documents that the model has not seen.
 
-    Accuracy and macro F1 are step functions. They are maximized class by class: the other offsets stay fixed, and every
-    threshold that changes a prediction is evaluated. Such a search overfits, so it is cross-validated: each part of the
-    documents is evaluated with the offsets that were fitted to the others. If the metric improves, the result is the
-    mean of these offsets. Log-loss is smooth and convex; it is minimized with a weak prior.
-
     log_posterior  (n_documents, n_classes), finite, left out or held out, in random order
     classes        (n_documents,), the true class of each
-    metric         `accuracy`, `macro_f1` or `log_loss`
+    metric         a name in STEP_METRICS, or `log_loss`
     """
-    if metric == "log_loss":
-        offsets = _fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
-        own = np.arange(len(classes)), classes
-        return Optimized(
-            offsets, *(-float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets)))
-        )
+    if metric in STEP_METRICS:
+        return _maximize(STEP_METRICS[metric], log_posterior, classes)
+    return _minimize_log_loss(log_posterior, classes)
+
+
+def _minimize_log_loss(log_posterior: Floats, classes: NDArray[Any]) -> Optimized:
+    """Minimize log-loss, which is smooth and convex, with a weak prior."""
+    offsets = _fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
+    own = np.arange(len(classes)), classes
+    before, after = (-float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets)))
+    return Optimized(offsets, before, after)
+
+
+def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any]) -> Optimized:
+    """Maximize a metric that is a step function of the offsets.
+
+    It is maximized class by class: the other offsets stay fixed, and every threshold that changes a prediction is
+    evaluated. Such a search overfits, so it is cross-validated: each part of the documents is evaluated with the
+    offsets that were fitted to the others. If the metric improves, the result is the mean of these offsets.
+    """
     n_classes = log_posterior.shape[1]
     used = slice(max(PARTS, MOST_WORK // n_classes**2))
     log_posterior, classes = log_posterior[used], classes[used]
@@ -60,12 +82,11 @@ def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: s
         others, own = parts != part, parts == part
         offsets[part] = _ascend(log_posterior[others], classes[others], metric)
         predicted[own] = (log_posterior[own] + offsets[part]).argmax(axis=1)
-    evaluate = {"accuracy": _accuracy, "macro_f1": _macro_f1}[metric]
-    before, after = (evaluate(each, classes, n_classes) for each in (log_posterior.argmax(axis=1), predicted))
+    before, after = (metric.evaluate(each, classes, n_classes) for each in (log_posterior.argmax(axis=1), predicted))
     return Optimized(offsets.mean(axis=0), before, after) if after > before else Optimized(None, before, before)
 
 
-def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats:
+def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: StepMetric) -> Floats:
     """Return the result of coordinate ascent from 0: each class's offset in turn is set to the best value."""
     offset = np.zeros(log_posterior.shape[1])
     support = np.bincount(classes, minlength=len(offset))
@@ -78,7 +99,7 @@ def _ascend(log_posterior: Floats, classes: NDArray[Any], metric: str) -> Floats
     return offset
 
 
-def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[Any], metric: str) -> float:
+def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[Any], metric: StepMetric) -> float:
     """Return the best change of the offset of class k, or 0 if no change improves the metric.
 
     As the offset increases, one document after the other is predicted as class k. The candidates are the midpoints
@@ -90,11 +111,7 @@ def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[A
     margins = others[np.arange(len(classes)), runner_ups] - scores[:, k]  # with a larger offset, class k is predicted
     order = np.argsort(margins, kind="stable")
     margins, runner_ups, truth = margins[order], runner_ups[order], classes[order]
-    if metric == "accuracy":
-        gains = np.cumsum((truth == k).astype(np.int64) - (truth == runner_ups))
-    else:
-        gains = _f1_gains(runner_ups, truth, k, support)
-    values = np.append(0.0, gains)
+    values = np.append(0.0, metric.gains(runner_ups, truth, k, support))
     stops = np.concatenate(([margins[0] - 1.0], (margins[1:] + margins[:-1]) / 2, [margins[-1] + 1.0]))
     is_stop = np.concatenate(([True], margins[1:] > margins[:-1], [True]))
     now = int(np.searchsorted(margins, 0.0))  # documents that are predicted as class k now
@@ -104,6 +121,11 @@ def _best_step(scores: Floats, classes: NDArray[Any], k: int, support: NDArray[A
         return 0.0
     candidates = stops[is_stop & (values >= best - 1e-12)]
     return float(candidates[np.abs(candidates).argmin()])
+
+
+def _accuracy_gains(runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]) -> NDArray[Any]:
+    """Return the change of the number of correct predictions after each document that changes to class k."""
+    return np.cumsum((truth == k).astype(np.int64) - (truth == runner_ups))
 
 
 def _f1_gains(runner_ups: NDArray[Any], truth: NDArray[Any], k: int, support: NDArray[Any]) -> Floats:
@@ -132,6 +154,12 @@ def _macro_f1(predicted: NDArray[Any], classes: NDArray[Any], n_classes: int) ->
     right = np.bincount(classes[predicted == classes], minlength=n_classes)
     whole = np.bincount(predicted, minlength=n_classes) + np.bincount(classes, minlength=n_classes)
     return float((2 * right / np.maximum(1, whole)).mean())
+
+
+STEP_METRICS = {
+    "accuracy": StepMetric(_accuracy, _accuracy_gains),
+    "macro_f1": StepMetric(_macro_f1, _f1_gains),
+}
 
 
 def adjust_prior(log_posterior: Floats, classes: NDArray[Any]) -> Floats | None:

@@ -23,7 +23,8 @@ MOST_VALUES = 1000  # of a feature, 0 included
 MOST_KEPT = 2**62  # documents of a retained sample
 SMALLEST, LARGEST = 1e-100, 1e100  # of smoothing and priors, so that their ratios and sums are finite
 SMALLEST_C, LARGEST_C = 1e-20, 1e20  # outside this range, weights lose precision
-METRICS = ("accuracy", "macro_f1", "log_loss")
+DECISION_METRICS = ("accuracy", "macro_f1")  # that decision offsets optimize; see `decision_offsets.STEP_METRICS`
+METRICS = (*DECISION_METRICS, "log_loss")  # log-loss is optimized by an adjustment of the prior
 PRIORS = ("empirical", "uniform")
 CONFIDENCE = 0.95  # of a target of recall or precision
 
@@ -119,7 +120,7 @@ class ModelSettings(LinearSettings):
         _require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")
         if not self.has_targets and self.confidence != CONFIDENCE:
             raise SettingsError("there is no target", where="confidence", hint="add min_recall or min_precision")
-        if self.has_targets and self.optimize in ("accuracy", "macro_f1"):
+        if self.has_targets and self.optimize in DECISION_METRICS:
             what = f"{self.optimize} and the targets of recall and precision both set the decision offsets"
             raise SettingsError(what, where="optimize", hint="leave out one of them; log_loss can be combined")
 

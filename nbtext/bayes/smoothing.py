@@ -17,6 +17,7 @@ from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
 from nbtext.bayes.scorer import Floats
+from nbtext.bayes.settings import DECISION_METRICS
 from nbtext.bayes.targets import Goals, fit_targets, refuse_targets
 from nbtext.features.document_counts import number_contents
 from nbtext.parallel import parallel_calls
@@ -81,10 +82,10 @@ def judge(
             calibration.log_posterior(scores, lengths), classes, goals.optimize
         )
         optimized = before, after
-        if goals.optimize == "log_loss":
-            calibration = replace(calibration, prior_adjustment=offsets)
-        else:
+        if goals.optimize in DECISION_METRICS:
             calibration = replace(calibration, decision_offsets=offsets)
+        else:
+            calibration = replace(calibration, prior_adjustment=offsets)
     log_posterior = calibration.log_posterior(scores, lengths)
     if goals.targets:
         rows = np.arange(len(classes)) if contents is None else _find_distinct(contents, classes)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
-from nbtext.bayes.settings import AUTO, SELECTABLE_MODELS, ModelSettings
+from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
 from nbtext.bayes.smoothing import CALIBRATION_SIZE, Selection, compare_event_models, select_smoothing
 from nbtext.bayes.targets import Goals, find_goals
 from nbtext.errors import InputError, ModelError, SettingsError
@@ -157,7 +157,7 @@ def _find_goals(model_settings: ModelSettings, labels: tuple[str, ...], *, adjus
     """Return the goals of some settings. A prior that is given, or that --optimize adjusts, is not adjusted again."""
     goals, has_prior = find_goals(model_settings, labels), model_settings.prior is not None
     adjusts_prior &= model_settings.calibrate and not has_prior and model_settings.class_weight is None
-    return replace(goals, adjusts_prior=adjusts_prior and goals.optimize != "log_loss")
+    return replace(goals, adjusts_prior=adjusts_prior and goals.optimize in (None, *DECISION_METRICS))
 
 
 def _select_event_model(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from nbtext.bayes.decision_offsets import _best_step, adjust_prior, fit_decision_offsets
+from nbtext.bayes.decision_offsets import STEP_METRICS, _best_step, adjust_prior, fit_decision_offsets
 from nbtext.bayes.scorer import log_posterior
 
 
@@ -78,7 +78,7 @@ def test_the_step_is_the_best_there_is(data: st.DataObject, metric: str) -> None
     judged = {"macro_f1": macro_f1, "accuracy": accuracy}[metric]
     for k in range(3):
         unit = np.eye(3)[k]
-        step = _best_step(scores, classes, k, np.bincount(classes, minlength=3), metric)
+        step = _best_step(scores, classes, k, np.bincount(classes, minlength=3), STEP_METRICS[metric])
         others = np.delete(scores, k, axis=1).max(axis=1) - scores[:, k]
         tried = [judged((scores + unit * (m + e)).argmax(axis=1), classes) for m in others for e in (-1e-6, 1e-6)]
         found = judged((scores + unit * step).argmax(axis=1), classes)
