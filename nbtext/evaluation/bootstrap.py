@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.metrics import Metric, Totals, compute_metrics
+from nbtext.evaluation.metrics import METRICS, Metric, T, Totals, compute_metrics
 from nbtext.evaluation.outcomes import Outcomes
 from nbtext.evaluation.reliability import Reliability
 
@@ -55,17 +55,17 @@ class TotalsOf:
 def compute_intervals(outcomes: Outcomes, *, seed: int = 1) -> dict[str, Estimate]:
     """Compute an interval for every metric that single documents determine, by its name."""
     totals_of = TotalsOf(outcomes)
-    values = compute_metrics(totals_of(np.arange(len(outcomes))))
+    values = compute_metrics(totals_of(np.arange(len(outcomes))), METRICS)
 
     def statistic(documents: NDArray[np.int64]) -> list[float]:
-        return list(compute_metrics(totals_of(documents)).values())
+        return list(compute_metrics(totals_of(documents), METRICS).values())
 
     replicates = resample(len(outcomes), statistic, np.random.default_rng(seed))
     pairs = zip(values.items(), replicates.T, strict=True)
     return {name: bias_corrected_interval(value, found) for (name, value), found in pairs}
 
 
-def metric_values(metrics: tuple[Metric, ...], totals: Totals) -> list[float]:
+def metric_values(metrics: tuple[Metric[T], ...], totals: T) -> list[float]:
     """Compute these metrics, which must have been measured."""
     values = [metric.compute(totals) for metric in metrics]
     return [value for value in values if value is not None]

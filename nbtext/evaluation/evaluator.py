@@ -144,7 +144,7 @@ class Evaluator:
         return Evaluation(
             documents=totals.n_documents,
             unanswered=totals.n_documents - totals.n_answered,
-            metrics=compute_metrics(totals),
+            metrics=compute_metrics(totals, METRICS),
             labels=labels,
             per_label=tuple(LabelScore(*row) for row in zip(labels, *(c.tolist() for c in columns), strict=True)),
             confusion_matrix=matrix,

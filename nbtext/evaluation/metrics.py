@@ -6,9 +6,10 @@ the records. To add a metric, add a function and a record.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.label_curves import Ranking
 from nbtext.evaluation.outcomes import UNANSWERED
 from nbtext.evaluation.reliability import Reliability
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,29 +80,30 @@ class Totals:
     @property
     def precision(self) -> Floats:
         """(n_labels,), the share of predictions of a label that are correct; 0 if there are none."""
-        return _ratio(self.true_positives, self.n_predicted)
+        return ratio(self.true_positives, self.n_predicted)
 
     @property
     def recall(self) -> Floats:
         """(n_labels,), the share of documents of a label that it was predicted for; 0 if there are none."""
-        return _ratio(self.true_positives, self.support)
+        return ratio(self.true_positives, self.support)
 
     @cached_property
     def f1(self) -> Floats:
         """(n_labels,), the harmonic mean of precision and recall; 0 if both are."""
-        return _ratio(2 * self.true_positives, self.n_predicted + self.support)
+        return ratio(2 * self.true_positives, self.n_predicted + self.support)
 
     def _by_label(self, labels: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
         return np.asarray(np.bincount(labels, counts, self.n_labels), dtype=np.float64)
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """Return the quotients of two arrays; 0 where the divisor is 0."""
     return np.asarray(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric, with its properties for reports, thresholds and comparisons.
+@dataclass(frozen=True)
+class Metric(Generic[T]):
+    """A metric of totals of type T, with its properties for reports, thresholds and comparisons.
 
     name           The name in output and in --fail-under.
     title          The name in tables for people.
@@ -114,7 +118,7 @@ class Metric:
 
     name: str
     title: str
-    compute: Callable[[Totals], float | None]
+    compute: Callable[[T], float | None]
     is_loss: bool = False
     needs: str = ""
     note: str = ""
@@ -138,43 +142,45 @@ def _outlier_auroc(totals: Totals) -> float | None:
 METRICS = {
     metric.name: metric
     for metric in (
-        Metric(
+        Metric[Totals](
             "accuracy", "accuracy", lambda totals: totals.n_correct / totals.n_documents,
             note="share of documents with the right label", is_compared=True, is_curve=True,
         ),
-        Metric(
+        Metric[Totals](
             "answered", "answered", lambda totals: totals.n_answered / totals.n_documents, is_abstention=True,
         ),
-        Metric(
+        Metric[Totals](
             "accuracy_among_answered", "accuracy among answered",
             lambda totals: totals.n_correct / max(1, totals.n_answered), is_abstention=True,
         ),
-        Metric(
+        Metric[Totals](
             "macro_f1", "macro F1", lambda totals: float(totals.f1.mean()),
             note="mean F1 over the labels", is_compared=True,
         ),
-        Metric("weighted_f1", "weighted F1", lambda totals: float(totals.f1 @ totals.support / totals.n_documents)),
-        Metric(
+        Metric[Totals](
+            "weighted_f1", "weighted F1", lambda totals: float(totals.f1 @ totals.support / totals.n_documents),
+        ),
+        Metric[Totals](
             "log_loss", "log-loss", lambda totals: totals.log_loss / totals.n_documents, is_loss=True,
             note="in nats; lower is better", is_compared=True, is_curve=True,
         ),
-        Metric(
+        Metric[Totals](
             "brier_score", "Brier score", lambda totals: totals.squared_error / totals.n_documents, is_loss=True,
             note="from 0 to 2; lower is better",
         ),
-        Metric(
+        Metric[Totals](
             "expected_calibration_error", "expected calibration error", lambda totals: totals.reliability.error,
             is_loss=True, note="mean gap between probability and accuracy",
         ),
-        Metric("coverage", "coverage", lambda totals: _per_set(totals, 1), needs="--coverage"),
-        Metric(
+        Metric[Totals]("coverage", "coverage", lambda totals: _per_set(totals, 1), needs="--coverage"),
+        Metric[Totals](
             "mean_set_size", "mean set size", lambda totals: _per_set(totals, 2), is_loss=True, needs="--coverage",
         ),
-        Metric(
+        Metric[Totals](
             "mean_cost", "mean cost", lambda totals: None if totals.cost is None else totals.cost / totals.n_documents,
             is_loss=True, needs="--cost",
         ),
-        Metric("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
+        Metric[Totals]("outlier_auroc", "outlier AUROC", _outlier_auroc, needs="--foreign"),
     )
 }  # fmt: skip
 COMPARED = tuple(metric for metric in METRICS.values() if metric.is_compared)
@@ -182,7 +188,7 @@ CURVES = tuple(metric for metric in METRICS.values() if metric.is_curve)
 LABEL_METRICS = ("precision", "recall", "f1")  # of one label, as `recall:spam`
 
 
-def compute_metrics(totals: Totals) -> dict[str, float]:
+def compute_metrics(totals: T, metrics: Mapping[str, Metric[T]]) -> dict[str, float]:
     """Compute every metric that was measured."""
-    values = ((name, metric.compute(totals)) for name, metric in METRICS.items())
+    values = ((name, metric.compute(totals)) for name, metric in metrics.items())
     return {name: value for name, value in values if value is not None}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of
 from nbtext.evaluation.learning_curves import LearningCurves, Point
-from nbtext.evaluation.metrics import CURVES, Metric
+from nbtext.evaluation.metrics import CURVES, Metric, Totals
 from nbtext.report.page.rendering import Chart
 from nbtext.report.records import format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
@@ -100,7 +100,7 @@ def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> byte
     )
 
 
-def _page_chart(curves: LearningCurves, metric: Metric) -> Chart:
+def _page_chart(curves: LearningCurves, metric: Metric[Totals]) -> Chart:
     rows = []
     for point in curves.points:
         mean, deviation = point.mean(metric.name), point.deviation(metric.name) or 0.0

@@ -1,0 +1,220 @@
+"""Metrics of predictions for documents with several labels, and their registry.
+
+Source: Tsoumakas, Katakis, Vlahavas, Mining Multi-label Data, 2010.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import Floats
+from nbtext.evaluation.metrics import Metric
+
+RANKS = (1, 3, 5)  # of precision at k
+
+Integers = NDArray[np.int64]
+
+
+class SetPredictions(Protocol):
+    """Predicted label sets of some documents; see `MultilabelPredictions`."""
+
+    ids: list[str]
+    classes: tuple[str, ...]
+    probabilities: Floats
+    true_labels: list[tuple[str, ...] | None]
+    predicted: list[tuple[str, ...]]
+    thresholds: Floats
+    sets: list[tuple[str, ...]] | None
+
+    def __len__(self) -> int: ...
+
+    def most_probable(self, k: int) -> list[list[int]]:
+        """Return the k most probable classes of each document, the most probable first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MultilabelOutcomes:
+    """Predicted label sets compared with the true ones: an entry for each document, shape (n_documents,).
+
+    n_true       Number of true labels.
+    n_predicted  Number of predicted labels.
+    n_correct    Number of predicted labels that are true.
+    n_unknown    Number of true labels that the model does not know.
+    hits         Shape (n_documents, 3): true labels among the 1, 3 and 5 most probable ones.
+    ranking      Label-ranking average precision, without the share of labels that the model does not know.
+    """
+
+    n_true: Integers
+    n_predicted: Integers
+    n_correct: Integers
+    n_unknown: Integers
+    hits: Integers
+    ranking: Floats
+
+    def __len__(self) -> int:
+        return len(self.n_true)
+
+
+@dataclass(frozen=True, eq=False)
+class MultilabelTotals:
+    """Sums over documents that metrics are computed from.
+
+    n_labels     Number of labels of the model and of the documents.
+    n_labeled    Number of documents with a label.
+    n_exact      Number of documents with exactly the true labels.
+    example_f1   The sum of the F1 of documents; 1 without true and predicted labels.
+    precision    Shape (3,): the sum over documents with a label of the precision at 1, 3 and 5.
+    ranking      The sum of the label-ranking average precisions; 1 without true labels.
+    f1, support  Shape (n_labels,); None: they were not counted.
+    calibration  The classwise calibration error; None: it was not measured.
+    sets         Number of sets, of true labels in them, of true labels, and of labels in them; None: no sets.
+    """
+
+    n_labels: int
+    n_documents: int
+    n_labeled: int
+    n_true: int
+    n_predicted: int
+    n_correct: int
+    n_exact: int
+    example_f1: float
+    precision: Floats
+    ranking: float
+    f1: Floats | None = None
+    support: Floats | None = None
+    calibration: float | None = None
+    sets: tuple[int, int, int, int] | None = None
+
+
+def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | slice = slice(None)) -> MultilabelTotals:
+    """Return the totals of some documents, without what depends on single labels."""
+    true, predicted, correct = outcomes.n_true[rows], outcomes.n_predicted[rows], outcomes.n_correct[rows]
+    is_empty, is_labeled = true + predicted == 0, true > 0
+    f1 = np.where(is_empty, 1.0, 2 * correct / np.maximum(true + predicted, 1))
+    ranking = np.where(is_labeled, outcomes.ranking[rows] + outcomes.n_unknown[rows] / max(1, n_labels), 1.0)
+    return MultilabelTotals(
+        n_labels, len(true), int(is_labeled.sum()), int(true.sum()), int(predicted.sum()), int(correct.sum()),
+        int(((true == correct) & (predicted == correct)).sum()), float(f1.sum()),
+        outcomes.hits[rows].sum(axis=0) / np.array(RANKS), float(ranking.sum()),
+    )  # fmt: skip
+
+
+def _macro_f1(totals: MultilabelTotals) -> float | None:
+    if totals.f1 is None or totals.support is None:
+        return None
+    return float(totals.f1[totals.support > 0].mean()) if (totals.support > 0).any() else 0.0
+
+
+def _precision_at(place: int, totals: MultilabelTotals) -> float:
+    return float(totals.precision[place] / max(1, totals.n_labeled))
+
+
+MULTILABEL_METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric[MultilabelTotals](
+            "micro_f1", "micro F1", lambda totals: 2 * totals.n_correct / max(1, totals.n_true + totals.n_predicted),
+            note="F1 of all pairs of a document and a label", is_compared=True, is_curve=True,
+        ),
+        Metric[MultilabelTotals](
+            "micro_precision", "micro precision", lambda totals: totals.n_correct / max(1, totals.n_predicted),
+        ),
+        Metric[MultilabelTotals](
+            "micro_recall", "micro recall", lambda totals: totals.n_correct / max(1, totals.n_true),
+        ),
+        Metric[MultilabelTotals](
+            "macro_f1", "macro F1", _macro_f1, note="mean F1 over the labels that a document has",
+        ),
+        Metric[MultilabelTotals](
+            "macro_f1_all", "macro F1 of all labels",
+            lambda totals: float(totals.f1.mean()) if totals.f1 is not None else None,
+        ),
+        Metric[MultilabelTotals](
+            "example_f1", "example F1", lambda totals: totals.example_f1 / totals.n_documents,
+            note="mean F1 of a document's labels", is_compared=True,
+        ),
+        Metric[MultilabelTotals](
+            "subset_accuracy", "subset accuracy", lambda totals: totals.n_exact / totals.n_documents,
+            note="share of documents with exactly the right labels", is_compared=True,
+        ),
+        *(
+            Metric[MultilabelTotals](
+                f"precision_at_{k}", f"precision at {k}", partial(_precision_at, place),
+                is_compared=k == 1,
+            )
+            for place, k in enumerate(RANKS)
+        ),
+        Metric[MultilabelTotals](
+            "label_ranking_average_precision", "label-ranking average precision",
+            lambda totals: totals.ranking / totals.n_documents, is_compared=True,
+        ),
+        Metric[MultilabelTotals](
+            "classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,
+            is_loss=True, note="mean over labels of the gap between probability and frequency",
+        ),
+        Metric[MultilabelTotals](
+            "coverage", "coverage", lambda totals: totals.sets[1] / max(1, totals.sets[2]) if totals.sets else None,
+            needs="--coverage",
+        ),
+        Metric[MultilabelTotals](
+            "mean_set_size", "mean set size", lambda totals: totals.sets[3] / totals.sets[0] if totals.sets else None,
+            is_loss=True, needs="--coverage",
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MultilabelScore:
+    """Precision, recall and F1 of one label, the number of documents that have it, and its threshold."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    threshold: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPair:
+    """Documents with an error of a label, and another label of these documents.
+
+    Parameters
+    ----------
+    kind : {"added", "missed"}
+        Whether `label` is predicted and not true, or true and not predicted.
+    other : str or None
+        For an added label, a true label of the documents; for a missed one, a predicted label. None: there is none.
+    """
+
+    kind: str
+    label: str
+    other: str | None
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class MultilabelEvaluation:
+    """The metrics of predictions for documents with several labels.
+
+    unlabeled    Number of documents without a true label.
+    unanswered   Number of documents without a predicted label.
+    metrics      Those that were measured, by name.
+    labels       The labels of the model and of the documents, sorted.
+    label_pairs  The most frequent pairs of a wrong label and another one, the most frequent first.
+    """
+
+    documents: int
+    unlabeled: int
+    unanswered: int
+    metrics: dict[str, float]
+    labels: tuple[str, ...]
+    per_label: tuple[MultilabelScore, ...]
+    label_pairs: tuple[LabelPair, ...]

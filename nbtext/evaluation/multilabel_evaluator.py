@@ -1,0 +1,227 @@
+"""Evaluations of predictions for documents with several labels, batch by batch.
+
+A batch has a dense matrix of probabilities. A few numbers are kept for each label and each pair of labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain, product
+
+import numpy as np
+
+from nbtext.bayes.scorer import Floats
+from nbtext.documents.batch import missing_label
+from nbtext.errors import InputError
+from nbtext.evaluation.metrics import compute_metrics, ratio
+from nbtext.evaluation.multilabel import (
+    MULTILABEL_METRICS,
+    RANKS,
+    Integers,
+    LabelPair,
+    MultilabelEvaluation,
+    MultilabelOutcomes,
+    MultilabelScore,
+    MultilabelTotals,
+    SetPredictions,
+    sum_outcomes,
+)
+from nbtext.evaluation.outcomes import LabelNumbers
+from nbtext.evaluation.reliability import N_BINS
+
+MOST_CELLS = 1 << 22  # probabilities that are compared at once
+MOST_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
+PAIRS_SHOWN = 50
+
+Sets = list[tuple[str, ...]]
+
+
+def true_sets(predictions: SetPredictions) -> Sets:
+    """Return the true labels of each document; InputError if a document has no list of labels."""
+    for row, labels in enumerate(predictions.true_labels):
+        if labels is None:
+            raise missing_label(predictions.ids[row])
+    return [labels for labels in predictions.true_labels if labels is not None]
+
+
+def measure_sets(predictions: SetPredictions) -> MultilabelOutcomes:
+    """Compare a batch of predictions with the true labels of its documents.
+
+    A document that could not be read has the probability 0 for every label.
+
+    Raises
+    ------
+    InputError
+        A document has no list of labels.
+    """
+    true, predicted = true_sets(predictions), predictions.predicted
+    places = {label: place for place, label in enumerate(predictions.classes)}
+    rows = np.repeat(np.arange(len(true)), list(map(len, true)))
+    columns = np.array([places.get(label, -1) for label in chain.from_iterable(true)], dtype=np.int64)
+    is_known = columns >= 0
+    probabilities = np.nan_to_num(predictions.probabilities, nan=0.0)
+    own = [set(labels) for labels in true]
+    hits = np.zeros((len(true), len(RANKS)), dtype=np.int64)
+    for row, best in enumerate(predictions.most_probable(RANKS[-1])):
+        is_hit = [predictions.classes[k] in own[row] for k in best]
+        hits[row] = [sum(is_hit[:k]) for k in RANKS]
+    n_true = np.array(list(map(len, true)), dtype=np.int64)
+    ranking = _ranking_precision(probabilities, rows[is_known], columns[is_known]) / np.maximum(n_true, 1)
+    return MultilabelOutcomes(
+        n_true=n_true,
+        n_predicted=np.array(list(map(len, predicted)), dtype=np.int64),
+        n_correct=np.array(
+            [len(own[row].intersection(labels)) for row, labels in enumerate(predicted)], dtype=np.int64
+        ),
+        n_unknown=np.bincount(rows[~is_known], minlength=len(true)),
+        hits=hits,
+        ranking=ranking,
+    )
+
+
+def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers) -> Floats:
+    """Return for each document the sum over its labels of: its labels that are as probable, among all that are.
+
+    Parameters
+    ----------
+    probabilities : array of float64
+        Shape (n_documents, n_classes).
+    rows, columns : arrays of int64
+        Shape (n_pairs,): the documents, ascending, and their labels.
+    """
+    n_documents, n_classes = probabilities.shape
+    own = probabilities[rows, columns]
+    ranks = np.zeros(len(rows), dtype=np.int64)
+    step = max(1, MOST_CELLS // max(1, n_classes))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        ranks[part] = (probabilities[rows[part]] >= own[part, None]).sum(axis=1)
+    order = np.lexsort((-own, rows))
+    starts = np.searchsorted(rows, np.arange(n_documents))
+    is_last = np.append((np.diff(own[order]) != 0) | (np.diff(rows[order]) != 0), True)[: len(order)]
+    ends = np.flatnonzero(is_last)
+    last = ends[np.searchsorted(ends, np.arange(len(order)))]  # the last pair that is as probable
+    n_own = last + 1 - starts[rows[order]]
+    return np.asarray(np.bincount(rows[order], n_own / ranks[order], n_documents), dtype=np.float64)
+
+
+class MultilabelEvaluator:
+    """Compares predicted label sets with the true ones, batch by batch."""
+
+    def __init__(self) -> None:
+        self._numbers = LabelNumbers()
+        self._parts: list[MultilabelTotals] = []
+        self._n_unknown = self._n_unanswered = 0
+        self._counts = np.zeros((3, 0), dtype=np.int64)  # true, predicted and correct, by label number
+        self._bins = np.zeros((3, 0, N_BINS))  # documents, those with the label, sum of probabilities
+        self._pairs: Counter[tuple[str, str, str | None]] = Counter()
+        self._thresholds: dict[str, float] = {}
+        self._sets = np.zeros(4, dtype=np.int64)
+
+    def add_all(self, predictions: Iterable[SetPredictions]) -> None:
+        """Add all these predictions."""
+        for batch in predictions:
+            self.add(batch)
+
+    def add(self, predictions: SetPredictions) -> None:
+        """Add predictions; InputError if a document has no list of labels."""
+        if len(predictions) == 0:
+            return
+        outcomes = measure_sets(predictions)
+        true, predicted = true_sets(predictions), predictions.predicted
+        known = outcomes if not outcomes.n_unknown.any() else replace(outcomes, n_unknown=outcomes.n_unknown * 0)
+        self._parts.append(sum_outcomes(known, 0))
+        self._n_unknown += int(outcomes.n_unknown.sum())
+        self._n_unanswered += int((outcomes.n_predicted == 0).sum())
+        self._count_labels(predictions, true)
+        self._count_pairs(true, predicted)
+        self._thresholds |= dict(zip(predictions.classes, predictions.thresholds.tolist(), strict=True))
+        if predictions.sets is not None:
+            n_covered = sum(
+                len(set(own).intersection(labels)) for own, labels in zip(true, predictions.sets, strict=True)
+            )
+            self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.sets)))
+
+    def _count_labels(self, predictions: SetPredictions, true: Sets) -> None:
+        predicted = predictions.predicted
+        classes = self._numbers.add(predictions.classes)
+        numbers = [self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted)]
+        correct = [set(own).intersection(labels) for own, labels in zip(true, predicted, strict=True)]
+        numbers.append(self._numbers.add(chain.from_iterable(correct)))
+        n_labels = len(self._numbers)
+        n_new = n_labels - self._counts.shape[1]
+        self._counts = np.pad(self._counts, ((0, 0), (0, n_new)))
+        self._bins = np.pad(self._bins, ((0, 0), (0, n_new), (0, 0)))
+        self._counts += [np.bincount(each, minlength=n_labels) for each in numbers]
+        is_read = ~np.isnan(predictions.probabilities[:, 0]) if len(classes) else np.zeros(len(true), dtype=np.bool_)
+        probabilities = predictions.probabilities[is_read]
+        is_true = np.zeros(probabilities.shape)
+        places = {label: place for place, label in enumerate(predictions.classes)}
+        for row, place in enumerate(np.flatnonzero(is_read).tolist()):
+            is_true[row, [places[label] for label in true[place] if label in places]] = 1
+        bins = np.minimum((probabilities * N_BINS).astype(np.int64), N_BINS - 1)
+        cells = (bins + np.arange(len(classes)) * N_BINS).ravel()
+        for total, weights in zip(self._bins, (None, is_true.ravel(), probabilities.ravel()), strict=True):
+            total[classes] += np.bincount(cells, weights, len(classes) * N_BINS).reshape(len(classes), N_BINS)
+
+    def _count_pairs(self, true: Sets, predicted: Sets) -> None:
+        """Count each wrong label of a document with the other labels of the document."""
+        for own, labels in zip(true, predicted, strict=True):
+            if len(own) == len(labels) and set(own) == set(labels):
+                continue
+            added, missed = (
+                (label for label in labels if label not in own),
+                (each for each in own if each not in labels),
+            )
+            self._pairs.update(product(("added",), added, own or (None,)))
+            self._pairs.update(product(("missed",), missed, labels or (None,)))
+        if len(self._pairs) > MOST_PAIRS:
+            self._pairs = Counter(dict(self._pairs.most_common(MOST_PAIRS // 2)))
+
+    def evaluation(self) -> MultilabelEvaluation:
+        """Compute the metrics; InputError if no document was added."""
+        if not self._parts:
+            raise InputError("there is no document to evaluate on")
+        labels = self._numbers.sorted()
+        order = np.argsort(self._numbers.positions(labels))
+        support, n_predicted, n_correct = self._counts[:, order].astype(np.float64)
+        f1 = ratio(2 * n_correct, n_predicted + support)
+        totals = self._totals(f1, support)
+        columns = (ratio(n_correct, n_predicted), ratio(n_correct, support), f1, support.astype(np.int64))
+        thresholds = [self._thresholds.get(label) for label in labels]
+        rows = zip(labels, *(column.tolist() for column in columns), thresholds, strict=True)
+        common = sorted(self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or ""))[:PAIRS_SHOWN]
+        return MultilabelEvaluation(
+            documents=totals.n_documents,
+            unlabeled=totals.n_documents - totals.n_labeled,
+            unanswered=self._n_unanswered,
+            metrics=compute_metrics(totals, MULTILABEL_METRICS),
+            labels=labels,
+            per_label=tuple(MultilabelScore(*row) for row in rows),
+            label_pairs=tuple(LabelPair(*pair, count) for pair, count in common),
+        )
+
+    def _totals(self, f1: Floats, support: Floats) -> MultilabelTotals:
+        documents, correct, total = self._bins
+        gaps = np.abs(correct - total).sum(axis=1)
+        n_measured = documents.sum(axis=1)
+        is_measured = n_measured > 0
+        parts, n_labels = self._parts, len(support)
+        return MultilabelTotals(
+            n_labels,
+            sum(part.n_documents for part in parts),
+            sum(part.n_labeled for part in parts),
+            sum(part.n_true for part in parts),
+            sum(part.n_predicted for part in parts),
+            sum(part.n_correct for part in parts),
+            sum(part.n_exact for part in parts),
+            sum(part.example_f1 for part in parts),
+            np.sum([part.precision for part in parts], axis=0),
+            sum(part.ranking for part in parts) + self._n_unknown / n_labels,
+            f1,
+            support,
+            float((gaps[is_measured] / n_measured[is_measured]).mean()) if is_measured.any() else None,
+            (int(self._sets[0]), int(self._sets[1]), int(self._sets[2]), int(self._sets[3])) if self._sets[0] else None,
+        )

@@ -1,0 +1,234 @@
+"""Metrics of several labels: equality with scikit-learn, the same sums in any batches, and bounded memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.bayes.scorer import Floats
+from nbtext.errors import InputError
+from nbtext.evaluation import multilabel_evaluator
+from nbtext.evaluation.multilabel import MULTILABEL_METRICS, LabelPair, MultilabelEvaluation, sum_outcomes
+from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator, measure_sets
+
+Sets = list[tuple[str, ...]]
+
+
+@dataclass
+class Found:
+    """Predictions with a threshold for each label."""
+
+    ids: list[str]
+    classes: tuple[str, ...]
+    probabilities: Floats
+    true_labels: list[tuple[str, ...] | None]
+    thresholds: Floats
+    sets: Sets | None = None
+    predicted: Sets = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.predicted:
+            with np.errstate(invalid="ignore"):
+                rows = self.probabilities >= self.thresholds
+            self.predicted = [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in rows]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def most_probable(self, k: int) -> list[list[int]]:
+        """Return the k most probable classes of each document; none if it could not be read."""
+        order = np.argsort(-self.probabilities, axis=1, kind="stable")[:, :k].tolist()
+        return [
+            [] if is_unread else row for row, is_unread in zip(order, np.isnan(self.probabilities[:, 0]), strict=True)
+        ]
+
+    def part(self, start: int, stop: int) -> Found:
+        """Return some documents."""
+        rows = slice(start, stop)
+        return Found(
+            self.ids[rows], self.classes, self.probabilities[rows], self.true_labels[rows], self.thresholds,
+            self.sets[rows] if self.sets is not None else None, self.predicted[rows],
+        )  # fmt: skip
+
+
+def found_by_chance(
+    n: int, n_labels: int, *, seed: int = 0, digits: int = 2, unknown: tuple[str, ...] = (), rare: int = 0
+) -> Found:
+    """Return predictions with ties, documents without labels, and labels that no document has."""
+    rng = np.random.default_rng(seed)
+    labels = tuple(f"l{k:05}" for k in range(n_labels))
+    probabilities = rng.random((n, n_labels)).round(digits) ** 2
+    is_true = rng.random((n, n_labels)) < probabilities * 0.8
+    is_true[:, n_labels - rare :] = False
+    true: list[tuple[str, ...] | None] = [
+        (*(labels[k] for k in np.flatnonzero(row)), *(u for u in unknown if rng.random() < 0.2)) for row in is_true
+    ]
+    thresholds = np.full(n_labels, 0.5)
+    return Found(list(map(str, range(n))), labels, probabilities, true, thresholds)
+
+
+def evaluate(found: Found, *, size: int = 7) -> MultilabelEvaluation:
+    """Evaluate in batches."""
+    evaluator = MultilabelEvaluator()
+    evaluator.add_all(found.part(start, start + size) for start in range(0, len(found), size))
+    return evaluator.evaluation()
+
+
+def indicators(found: Found, labels: tuple[str, ...]) -> tuple[Any, Any, Any]:
+    """Return true labels, predicted labels and probabilities as matrices over all labels."""
+    true = np.array([[label in (own or ()) for label in labels] for own in found.true_labels], dtype=int)
+    predicted = np.array([[label in each for label in labels] for each in found.predicted], dtype=int)
+    places = {label: place for place, label in enumerate(found.classes)}
+    scores = np.full(true.shape, -1.0)
+    for column, label in enumerate(labels):
+        if label in places:
+            scores[:, column] = found.probabilities[:, places[label]]
+    return true, predicted, scores
+
+
+@pytest.mark.parametrize("unknown", [(), ("new", "other")])
+@pytest.mark.parametrize("digits", [1, 16])
+def test_equal_to_scikit_learn(unknown: tuple[str, ...], digits: int) -> None:
+    """Every metric that scikit-learn has, with ties, documents without labels and labels unknown to the model."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    found = found_by_chance(200, 12, seed=3, digits=digits, unknown=unknown, rare=2)
+    found.true_labels[3] = ()
+    evaluation = evaluate(found)
+    assert set(unknown) <= set(evaluation.labels)
+    true, predicted, scores = indicators(found, evaluation.labels)
+    with_documents = np.flatnonzero(true.any(axis=0)).tolist()
+    expected = {
+        "micro_f1": metrics.f1_score(true, predicted, average="micro"),
+        "micro_precision": metrics.precision_score(true, predicted, average="micro"),
+        "micro_recall": metrics.recall_score(true, predicted, average="micro"),
+        "macro_f1": metrics.f1_score(true, predicted, average="macro", labels=with_documents, zero_division=0),
+        "macro_f1_all": metrics.f1_score(true, predicted, average="macro", zero_division=0),
+        "example_f1": metrics.f1_score(true, predicted, average="samples", zero_division=1),
+        "subset_accuracy": metrics.accuracy_score(true, predicted),
+        "label_ranking_average_precision": metrics.label_ranking_average_precision_score(true, scores),
+    }
+    for name, value in expected.items():
+        assert evaluation.metrics[name] == pytest.approx(value, abs=1e-12), name
+    columns = metrics.precision_recall_fscore_support(true, predicted, zero_division=0)
+    for score, *row in zip(evaluation.per_label, *columns, strict=True):
+        assert (score.precision, score.recall, score.f1, score.support) == pytest.approx(tuple(row))
+        assert score.threshold == (None if score.label in unknown else 0.5)
+
+
+def test_precision_at_k() -> None:
+    """Precision at k is the mean over documents with a label of the true ones among the k most probable, over k."""
+    found = found_by_chance(60, 9, seed=5, digits=16)
+    evaluation = evaluate(found)
+    true, _, scores = indicators(found, evaluation.labels)
+    labeled = true.any(axis=1)
+    order = np.argsort(-scores, axis=1)
+    for k in (1, 3, 5):
+        hits = np.take_along_axis(true, order[:, :k], axis=1).sum(axis=1) / k
+        assert evaluation.metrics[f"precision_at_{k}"] == pytest.approx(hits[labeled].mean())
+
+
+def test_classwise_calibration_error() -> None:
+    """The mean over labels of the gap between probability and frequency, in 15 bins of equal width."""
+    found = found_by_chance(300, 6, seed=7, digits=16)
+    evaluation = evaluate(found)
+    true, _, probabilities = indicators(found, evaluation.labels)
+    gaps = []
+    for k in range(6):
+        bins = np.minimum((probabilities[:, k] * 15).astype(int), 14)
+        gaps.append(
+            sum(abs(true[bins == b, k].sum() - probabilities[bins == b, k].sum()) for b in range(15)) / len(true)
+        )
+    assert evaluation.metrics["classwise_calibration_error"] == pytest.approx(np.mean(gaps))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 8), st.integers(1, 41), st.integers(0, 99))
+def test_any_batches(n: int, n_labels: int, size: int, seed: int) -> None:
+    """The sizes of the batches do not matter."""
+    found = found_by_chance(n, n_labels, seed=seed, unknown=("new",))
+    found.probabilities[::5] = np.nan
+    found.predicted = [() if row % 5 == 0 else labels for row, labels in enumerate(found.predicted)]
+    whole, parts = evaluate(found, size=n), evaluate(found, size=size)
+    assert whole.labels == parts.labels
+    assert whole.per_label == parts.per_label
+    assert sorted(whole.label_pairs, key=repr) == sorted(parts.label_pairs, key=repr)
+    assert whole.metrics == pytest.approx(parts.metrics)
+    outcomes = measure_sets(found)
+    totals = sum_outcomes(outcomes, len(whole.labels))
+    for name, metric in MULTILABEL_METRICS.items():
+        if (value := metric.compute(totals)) is not None:
+            assert value == pytest.approx(whole.metrics[name])
+
+
+def test_documents_without_labels() -> None:
+    """An empty set that is predicted for a document without labels is right."""
+    probabilities = np.array([[0.1, 0.2], [0.9, 0.2], [0.1, 0.3], [np.nan, np.nan]])
+    found = Found(list("wxyz"), ("a", "b"), probabilities, [(), (), ("a",), ("b",)], np.full(2, 0.5))
+    evaluation = evaluate(found)
+    assert (evaluation.documents, evaluation.unlabeled, evaluation.unanswered) == (4, 2, 3)
+    assert evaluation.metrics["subset_accuracy"] == 0.25
+    assert evaluation.metrics["example_f1"] == 0.25
+    assert evaluation.metrics["precision_at_1"] == 0
+    assert evaluation.label_pairs == (
+        LabelPair("added", "a", None, 1),
+        LabelPair("missed", "a", None, 1),
+        LabelPair("missed", "b", None, 1),
+    )
+
+
+def test_pairs_of_labels() -> None:
+    """A wrong label is counted with each true one of its documents, and a missed one with each predicted one."""
+    true: list[tuple[str, ...] | None] = [("a", "b")] * 3 + [("c",)]
+    predicted: Sets = [("a", "c"), ("a", "c"), ("b", "a"), ("c", "b")]
+    found = Found(list("wxyz"), ("a", "b", "c"), np.full((4, 3), 0.5), true, np.zeros(3), predicted=predicted)
+    assert evaluate(found).label_pairs == (
+        LabelPair("added", "c", "a", 2),
+        LabelPair("added", "c", "b", 2),
+        LabelPair("missed", "b", "a", 2),
+        LabelPair("missed", "b", "c", 2),
+        LabelPair("added", "b", "c", 1),
+    )
+
+
+def test_sets() -> None:
+    """Coverage is the share of true pairs of document and label that are in the sets."""
+    found = found_by_chance(50, 5, seed=1)
+    found.sets = [labels[:2] for labels in found.predicted]
+    pairs = [(own or (), each) for own, each in zip(found.true_labels, found.sets, strict=True)]
+    evaluation = evaluate(found)
+    n_true = sum(len(own) for own, _ in pairs)
+    covered = sum(label in each for own, each in pairs for label in own)
+    assert evaluation.metrics["coverage"] == pytest.approx(covered / n_true)
+    assert evaluation.metrics["mean_set_size"] == pytest.approx(sum(len(each) for _, each in pairs) / len(pairs))
+
+
+def test_a_document_without_a_list() -> None:
+    """A document whose labels are not known cannot be evaluated."""
+    found = found_by_chance(3, 2)
+    found.true_labels[1] = None
+    with pytest.raises(InputError, match="1: the document has no label"):
+        evaluate(found)
+    with pytest.raises(InputError, match="no document to evaluate"):
+        MultilabelEvaluator().evaluation()
+
+
+def test_memory_with_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory does not grow with the documents: a batch of probabilities, and numbers for each label."""
+    monkeypatch.setattr(multilabel_evaluator, "MOST_PAIRS", 1000)
+    evaluator = MultilabelEvaluator()
+    peaks = []
+    for seed in range(8):
+        found = found_by_chance(40, 10_000, seed=seed, rare=9_980)
+        tracemalloc.start()
+        evaluator.add(found)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert max(peaks) < 12 * 8 * 40 * 10_000
+    assert peaks[-1] < 1.2 * peaks[1]
+    assert len(evaluator.evaluation().per_label) == 10_000
