@@ -1,4 +1,4 @@
-"""Artifacts made to do harm do none."""
+"""Hostile model files are refused, and run no code."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def outcomes(folder: Path) -> list[dict[str, Any]]:
-    """What became of each."""
+    """The result of loading each attack."""
     judge = [sys.executable, ATTACKS, "judge", folder]
     done = subprocess.run(judge, check=True, capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_there_are_many(outcomes: list[dict[str, Any]], folder: Path) -> None:
-    """Each attack was tried, and there are many."""
+    """All attacks were loaded, and there are more than 250."""
     assert len(outcomes) == len(list(folder.glob("*.joblib"))) > 250
     assert len(live_attacks(folder)) > 30
 
@@ -61,7 +61,7 @@ def test_each_is_refused_in_one_line(outcomes: list[dict[str, Any]], folder: Pat
 
 
 def test_no_code_runs(outcomes: list[dict[str, Any]], folder: Path) -> None:
-    """No canary was made, and the message says what was refused: code, a compressed file, or another protocol."""
+    """No canary was created, and the message names what was refused: code, a compression, or another protocol."""
     assert outcomes
     assert not list(folder.glob("canary-*"))
     messages = {outcome["name"]: outcome["message"] for outcome in outcomes}
@@ -81,7 +81,7 @@ def test_time_and_memory_are_bounded(outcomes: list[dict[str, Any]]) -> None:
 
 
 def test_the_live_attacks_are_live(folder: Path) -> None:
-    """Each live attack does make its canary where joblib loads it: they are not blanks."""
+    """The attacks that should execute code do execute it when joblib loads them, so the other tests are meaningful."""
     names = live_attacks(folder)
     unsafe = [sys.executable, "-W", "ignore", "-c", UNSAFE, *(str(folder / f"{name}.joblib") for name in names)]
     subprocess.run(unsafe, check=True, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})

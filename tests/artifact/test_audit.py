@@ -1,4 +1,4 @@
-"""Each check lets through what is right, and says in one line what is not."""
+"""Each check accepts valid values, and raises an error of one line for others."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_values_are_found_by_their_path() -> None:
     ],
 )
 def test_what_is_wrong_is_said(check: Any, key: str, arguments: Any, options: Any, message: str) -> None:
-    """The message names the key, what was wanted and what was found."""
+    """The message names the key, the expected value and the actual one."""
     assert message in refused(check, RECORD, key, *arguments, **options)
 
 
@@ -120,7 +120,7 @@ def test_the_keys_of_the_record_itself() -> None:
 
 
 def test_numbers_in_arrays() -> None:
-    """Finite, within bounds, ascending."""
+    """Arrays are checked for finite values, bounds and order."""
     audit.check_within("a", np.array([0, 4]), 0, 4)
     audit.check_within("a", np.array([], dtype=np.int32), 0, 4)
     assert "should be from 0 to 3, and is from 0 to 4" in refused(audit.check_within, "a", np.array([0, 4]), 0, 3)
@@ -138,7 +138,7 @@ def test_numbers_in_arrays() -> None:
 )
 @settings(max_examples=500)
 def test_sparse_rows(indptr: Any, columns: Any) -> None:
-    """A sparse matrix passes exactly when each of its rows, looked at one by one, is right."""
+    """A sparse matrix is accepted exactly if each of its rows is valid by itself."""
     bounds, items = indptr.tolist(), columns.tolist()
     is_right = bounds[:1] == [0] and bounds[-1] == len(items) and bounds == sorted(bounds)
     rows = [items[start:stop] for start, stop in pairwise(bounds)] if is_right else []
@@ -164,7 +164,7 @@ similar_terms = st.lists(
 @given(terms=similar_terms)
 @settings(max_examples=1000)
 def test_terms_ascend(terms: list[str]) -> None:
-    """A vocabulary passes exactly when Python finds its terms sorted and distinct, however long they agree."""
+    """A vocabulary is accepted exactly if its terms are sorted and distinct, also if their common prefix is long."""
     encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
     for order in (encoded, sorted(set(encoded)), sorted(encoded)):
         try:
@@ -205,7 +205,9 @@ def test_terms_are_utf8(terms: list[bytes]) -> None:
 
 
 def test_terms_cut_in_a_character() -> None:
-    """A blob that is UTF-8 as a whole, but not term by term, is refused, at the seams of the pieces too."""
+    """A blob that is valid UTF-8 as a whole, but not term by term, is refused, also at the borders of the decoded
+    pieces.
+    """
     data = "é".encode()
     assert "UTF-8" in refused(check_terms, "t", np.frombuffer(data, dtype=np.uint8), np.array([0, 1, 2]))
     long = [b"a" * ((1 << 20) - 1) + "é".encode(), b"b"]
@@ -213,7 +215,7 @@ def test_terms_cut_in_a_character() -> None:
 
 
 def test_long_terms_that_agree() -> None:
-    """Terms of megabytes that differ in the last byte only are told apart, at once."""
+    """Terms of several megabytes that differ in the last byte only are compared quickly."""
     long = b"a" * 3_000_000
     check_terms("t", *blob_and_offsets([long + b"a", long + b"b"]))
     assert "sorted" in refused(check_terms, "t", *blob_and_offsets([long + b"b", long + b"a"]))

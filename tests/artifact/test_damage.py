@@ -1,4 +1,4 @@
-"""A model that was damaged on its way is never taken for another one."""
+"""A damaged model file is refused, or loads as the model that was saved."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPERATIONS = list(
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A small model, as it is written."""
+    """The bytes of a small valid model."""
     path = tmp_path_factory.mktemp("honest") / "model"
     save(RECORD, str(path))
     return path.read_bytes()
@@ -40,7 +40,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 def outcome(tmp_path: Path) -> Callable[[bytes], Any]:
-    """What loading some bytes gives: the record, or None where they are refused as they should be."""
+    """Return the record that some bytes load as; None if they are refused with an ArtifactError."""
 
     path = tmp_path / "model"
     path.touch()
@@ -60,12 +60,12 @@ def outcome(tmp_path: Path) -> Callable[[bytes], Any]:
 
 
 def is_honest(record: Any) -> bool:
-    """Whether the record is the one that was saved."""
+    """Return whether a record is the one that was saved."""
     return repr(record) == repr(RECORD)
 
 
 def test_the_honest_one_loads(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """What the other tests damage is whole to begin with."""
+    """The undamaged file of the other tests loads."""
     assert is_honest(outcome(honest))
 
 
@@ -83,14 +83,14 @@ def test_every_bit_flipped(honest: bytes, outcome: Callable[[bytes], Any]) -> No
 
 
 def test_every_byte_repeated_or_left_out(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """With any byte twice or missing, it is refused, or the same bytes as before."""
+    """A file with any one byte twice or missing is refused, unless its bytes are the same as before."""
     for position in range(len(honest)):
         for damaged in (honest[:position] + honest[position + 1 :], honest[: position + 1] + honest[position:]):
             assert outcome(damaged) is None or damaged == honest, position
 
 
 def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """With pieces overwritten by other pieces of itself, it is refused, or the same bytes as before."""
+    """A file whose parts are overwritten by other parts is refused, unless its bytes are the same as before."""
     chance = random.Random(1)
     for _ in range(2000):
         damaged = bytearray(honest)
@@ -102,7 +102,7 @@ def test_pieces_swapped(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
 
 
 def test_damage_with_a_right_checksum(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """Where the checksum is computed anew, the reader itself refuses what is not plain data, and never crashes."""
+    """If the checksum is computed again, the reader refuses what is not plain data, and never crashes."""
     chance = random.Random(2)
     for _ in range(2000):
         damaged = bytearray(honest[:-32])
@@ -119,5 +119,5 @@ def test_damage_with_a_right_checksum(honest: bytes, outcome: Callable[[bytes], 
     | st.lists(st.sampled_from(OPERATIONS), max_size=60).map(lambda program: b"\x80\x04" + bytes(program) + b".")
 )
 def test_any_bytes(data: bytes, outcome: Callable[[bytes], Any]) -> None:
-    """Whatever the bytes are, no error but ArtifactError is raised."""
+    """For any bytes, only ArtifactError is raised."""
     assert outcome(data) is None

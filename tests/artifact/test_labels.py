@@ -1,4 +1,4 @@
-"""Labels: at most 1,000 characters each, and as many as anybody has."""
+"""Labels have at most 1,000 characters each, and their number is not limited."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_long_label_is_refused_at_training(tmp_path: Path) -> None:
 
 
 def test_a_long_label_is_refused_by_the_library() -> None:
-    """So it is in Python, in training and in growing."""
+    """The library refuses a label of 1,001 characters in training and in growth."""
     with pytest.raises(InputError, match="10,000,000 characters"):
         TextClassifier().fit(["red", "green"], ["a", "b" * 10_000_000])
     with pytest.raises(InputError, match="1,001 characters"):
@@ -50,7 +50,9 @@ def test_a_long_label_is_refused_in_a_model(tmp_path: Path) -> None:
 
 
 def test_as_many_labels_as_documents(tmp_path: Path) -> None:
-    """310,000 labels, more than the values that a model file may hold, are trained, saved, loaded and predicted."""
+    """A model of 310,000 labels, more than the values that a model file may hold, can be trained, saved, loaded and
+    used.
+    """
     path = str(tmp_path / "m")
     lines = "".join(f"__label__{number} w{number % 5000} more\n" for number in range(310_000))
     trained = run(

@@ -1,4 +1,4 @@
-"""A saved model answers as it did, is the same bytes each time, and is refused where it cannot be right."""
+"""A saved model predicts as before, has the same bytes each time, and is refused if its content is invalid."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
 
 @pytest.mark.parametrize(("key", "change"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
 def test_a_model_that_cannot_be_right(key: str, change: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
-    """A record whose checksum is right and whose content is not is refused by one line that names file and key."""
+    """A record with a correct checksum and invalid content is refused in one line that names the file and the key."""
     path = str(tmp_path / "model.joblib")
     save_model(TextClassifier().fit(TEXTS, LABELS), path)
     record = dict(load(path))
@@ -233,7 +233,7 @@ LIKELIHOODS = {"points": np.array([-9.0, -5.0]), "numbers": 2}
     "entry", [{"outlier_threshold": -9.0}, {"likelihoods": LIKELIHOODS}], ids=lambda entry: next(iter(entry))
 )
 def test_likelihoods_of_a_model_that_has_none(model: str, entry: dict[str, Any], tmp_path: Path) -> None:
-    """A model without log P(document) cannot have its quantiles, so a file that has them is refused."""
+    """A model without log P(document) has no likelihood quantiles, so a file with such quantiles is refused."""
     path = str(tmp_path / "model.joblib")
     save_model(TextClassifier(model=model).fit(TEXTS, LABELS), path)
     record = dict(load(path))
@@ -244,7 +244,7 @@ def test_likelihoods_of_a_model_that_has_none(model: str, entry: dict[str, Any],
 
 @pytest.mark.parametrize(("model", "C"), [("multinomial", 1.0), ("logistic", None)])
 def test_a_regularization_strength_fits_the_model(model: str, C: float | None, tmp_path: Path) -> None:
-    """Linear models have one, event models have none."""
+    """Linear models have a regularization strength C, and event models have none."""
     path = str(tmp_path / "model.joblib")
     save_model(TextClassifier(model=model).fit(TEXTS, LABELS), path)
     record = dict(load(path))

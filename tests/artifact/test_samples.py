@@ -1,4 +1,4 @@
-"""The sample that a model keeps is audited when it is needed, and refused where it cannot be right."""
+"""The retained sample of a model is checked when it is used, and refused if it is invalid."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_round_trip(keep: int, tmp_path: Path) -> None:
 
 
 def test_a_model_to_pass_on_holds_no_document(tmp_path: Path) -> None:
-    """Unless it is asked for, no sample is saved."""
+    """A model file contains no sample unless one was asked for."""
     save_model(TextClassifier().fit(TEXTS, LABELS), str(tmp_path / "m"))
     assert load(str(tmp_path / "m"))["sample"] is None
 
@@ -55,7 +55,7 @@ WRONG: list[tuple[str, str, Any]] = [
 
 @pytest.mark.parametrize(("key", "name", "value"), WRONG, ids=[f"{key}-{n}" for n, (key, _, _) in enumerate(WRONG)])
 def test_a_sample_that_cannot_be_right(key: str, name: str, value: Any, tmp_path: Path) -> None:
-    """It is refused by a line that names the file and the key."""
+    """An invalid sample is refused in a line that names the file and the key."""
     path = str(tmp_path / "m")
     save_model(TextClassifier(keep_sample=6).fit(TEXTS, LABELS), path)
     record = dict(load(path))

@@ -1,4 +1,4 @@
-"""Saving and loading: what goes in comes out, as the same bytes each time, and every mishap is one line."""
+"""Saving and loading return equal data, the same bytes each time, and one line for each error."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def apart(value: Any) -> Any:
-    """A copy in which no two texts are one object, as far as Python allows it."""
+    """Return a copy in which equal texts are different objects, as far as Python allows it."""
     if isinstance(value, str):
         return ("x" + value)[1:]
     if isinstance(value, dict):
@@ -84,7 +84,7 @@ def apart(value: Any) -> Any:
 
 
 def together(value: Any, known: dict[Any, Any]) -> Any:
-    """A copy in which equal texts, lists, tuples and dictionaries are one object each."""
+    """Return a copy in which equal texts, lists, tuples and dictionaries are one object each."""
     if isinstance(value, dict):
         value = {together(key, known): together(item, known) for key, item in value.items()}
     elif isinstance(value, list | tuple):
@@ -139,14 +139,14 @@ def test_equal_records_are_equal_bytes(record: dict[str, Any], tmp_path: Path) -
 @in_one_folder
 @given(record=records)
 def test_saving_what_was_loaded_gives_the_same_bytes(record: dict[str, Any], tmp_path: Path) -> None:
-    """load and save are inverse to each other."""
+    """Saving a loaded record gives the bytes of the file."""
     save(record, str(tmp_path / "a"))
     save(load(str(tmp_path / "a")), str(tmp_path / "b"))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_one_form_for_arrays_and_scalars(tmp_path: Path) -> None:
-    """Byte order, memory order, strides, NumPy's several names of a type and its scalars leave no trace."""
+    """The bytes do not depend on byte order, memory order, strides, NumPy's aliases of a dtype, or NumPy scalars."""
     numbers = np.arange(6, dtype=np.int64).reshape(2, 3)
     longs = np.arange(3, dtype=np.longlong)
     variants = [
@@ -168,7 +168,7 @@ def test_one_form_for_arrays_and_scalars(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", ["0", "1", "12345"])
 def test_hash_seed_leaves_no_trace(seed: str, tmp_path: Path) -> None:
-    """Another hash seed in another process gives the same bytes."""
+    """Another process with another hash seed writes the same bytes."""
     record = "{'format': 'nbtext model', 'version': 2, 'labels': ['a', 'b'], 'x': numpy.arange(9), 'y': numpy.ones(2)}"
     code = f"import sys, numpy; from nbtext.artifact.storage import save; save({record}, sys.argv[1])"
     path = tmp_path / "model"
@@ -179,7 +179,7 @@ def test_hash_seed_leaves_no_trace(seed: str, tmp_path: Path) -> None:
 
 
 def test_arrays_are_read_only_and_aligned(tmp_path: Path) -> None:
-    """A loaded array cannot be changed by accident, and lies where vector instructions want it."""
+    """A loaded array is read-only, and aligned for vector instructions."""
     save({**HEADER, "text": "abc", "a": np.arange(3, dtype=np.uint8), "b": np.arange(5.0)}, str(tmp_path / "model"))
     loaded = load(str(tmp_path / "model"))
     assert not loaded["a"].flags.writeable and not loaded["b"].flags.writeable
@@ -227,7 +227,7 @@ def test_redirected_standard_input(tmp_path: Path) -> None:
 
 
 def test_loading_imports_neither_joblib_nor_scipy(tmp_path: Path) -> None:
-    """Start-up is not spent on what loading does not need."""
+    """Loading a model imports neither joblib nor SciPy, so that commands start quickly."""
     save({**HEADER, "a": np.arange(10)}, str(tmp_path / "model"))
     code = (
         "import sys; from nbtext.artifact.storage import load; load(sys.argv[1]);"
@@ -249,7 +249,7 @@ def test_what_is_no_plain_data_is_not_saved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [[0] * MAX_VALUES, 2**64, -(2**63) - 1, "x" * (1 << 26), [[]]])
 def test_what_load_would_refuse_is_not_saved(content: Any, tmp_path: Path) -> None:
-    """A record beyond the reader's bounds is refused when it is saved, not a year later when it is loaded."""
+    """A record beyond the reader's bounds is refused when it is saved, not when it is loaded."""
     if content == [[]]:
         for _ in range(20):
             content = [content]

@@ -1,4 +1,4 @@
-"""A temperature that depends on the length mends overconfidence."""
+"""A temperature that depends on the length corrects overconfident probabilities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def overconfident(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray, n
 def with_odd_labels(
     documents: tuple[np.ndarray, np.ndarray, np.ndarray], share: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same documents, this share of them with a label drawn by chance."""
+    """Return the same documents, with random labels for this share of them."""
     scores, lengths, classes = documents
     random = np.random.default_rng(2)
     is_odd = random.random(len(classes)) < share
@@ -55,7 +55,9 @@ def test_finds_the_minimum(share: float) -> None:
 
 
 def test_odd_labels_do_not_make_all_others_doubtful() -> None:
-    """Where one label in twenty was drawn by chance, that share is found, and the temperature is that of the others."""
+    """If one label in twenty is random, the label-noise rate is 1/20, and the temperature is that of the other
+    documents.
+    """
     found = fit_temperature(*with_odd_labels(overconfident(20_000, 0.5, 0.8), 0.05))
     assert found.noise == pytest.approx(0.05, abs=0.01)
     assert abs(np.log(found.a / 0.5)) < 0.2
@@ -64,7 +66,9 @@ def test_odd_labels_do_not_make_all_others_doubtful() -> None:
 
 
 def test_documents_of_one_length_say_nothing_of_others() -> None:
-    """Where all documents are 60 words long and twice too sure, one of 5 words is not thought much surer or less."""
+    """If all documents have 60 words and are overconfident, the temperature of a document of 5 words is nearly the
+    same.
+    """
     scores, lengths, classes = overconfident(4000, 2.0, 0.0)
     found = fit_temperature(scores, np.full_like(lengths, 60), classes)
     assert found.temperature(np.array([60]))[0] == pytest.approx(2, rel=0.1)

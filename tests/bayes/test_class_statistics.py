@@ -1,4 +1,4 @@
-"""ClassStatistics add up, can be taken out again, and can be cut to columns."""
+"""Class statistics can be added, subtracted, and restricted to columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shifts of the classes serve the metric that was asked for, and none is made of noise."""
+"""Decision offsets improve the metric that they are fitted for, also on other documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nbtext.bayes.scorer import log_posterior
 
 
 def unbalanced(n: int, seed: int, *, neglect: float) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities of three classes, the third of them rare and, by `neglect`, taken for too improbable."""
+    """Return log-probabilities of three classes; the third is rare, and its probabilities are too low by `neglect`."""
     random = np.random.default_rng(seed)
     classes = random.choice(3, n, p=[0.6, 0.34, 0.06])
     seen = random.normal(0, 1, (n, 3)) + 1.5 * np.eye(3)[classes]
@@ -38,7 +38,7 @@ def accuracy(answers: np.ndarray, classes: np.ndarray) -> float:
 
 @pytest.mark.parametrize(("metric", "judged"), [("macro_f1", macro_f1), ("accuracy", accuracy)])
 def test_other_documents_gain(metric: str, judged: Any) -> None:
-    """What was fitted on some documents raises the metric on others."""
+    """Offsets that were fitted to some documents raise the metric on others."""
     shift = fit_decision_offsets(*unbalanced(2000, 1, neglect=3.0), metric).offsets
     assert shift is not None
     asked, classes = unbalanced(5000, 2, neglect=3.0)
@@ -46,7 +46,7 @@ def test_other_documents_gain(metric: str, judged: Any) -> None:
 
 
 def test_log_loss_finds_the_neglect() -> None:
-    """The shift of least log-loss is what the class was neglected by."""
+    """The offset with the least log-loss is the amount by which the class was underestimated."""
     shift = fit_decision_offsets(*unbalanced(20_000, 1, neglect=3.0), "log_loss").offsets
     assert shift is not None
     np.testing.assert_allclose(shift - shift[0], [0, 0, 3], atol=0.1)
@@ -54,7 +54,7 @@ def test_log_loss_finds_the_neglect() -> None:
 
 @pytest.mark.parametrize("metric", ["macro_f1", "accuracy"])
 def test_few_documents_do_not_mislead(metric: str) -> None:
-    """Over many small samples of labels that follow their probabilities, the shifts cost next to nothing."""
+    """If labels follow the probabilities, offsets that were fitted to small samples hardly lower the metric."""
     lost = []
     asked, truth = unbalanced(5000, 99, neglect=0.0)
     plain = accuracy(asked.argmax(axis=1), truth)
@@ -69,7 +69,7 @@ def test_few_documents_do_not_mislead(metric: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), metric=st.sampled_from(["macro_f1", "accuracy"]))
 def test_the_step_is_the_best_there_is(data: st.DataObject, metric: str) -> None:
-    """No shift of one class, tried between any two documents, is better than the one that is found."""
+    """No other offset of one class, tried between any two documents, has a higher metric."""
     n = data.draw(st.integers(1, 12))
     numbers = st.lists(st.integers(-5, 5), min_size=3, max_size=3)
     scores = np.array(data.draw(st.lists(numbers, min_size=n, max_size=n)), dtype=np.float64)
@@ -86,7 +86,7 @@ def test_the_step_is_the_best_there_is(data: st.DataObject, metric: str) -> None
 
 
 def test_nothing_to_gain() -> None:
-    """Where every answer is right, there is no shift."""
+    """If every prediction is correct, there are no offsets."""
     scores = np.log(np.where(np.eye(3) > 0, 0.8, 0.1))[[0, 1, 2] * 10]
     for metric in ("macro_f1", "accuracy"):
         assert fit_decision_offsets(scores, np.array([0, 1, 2] * 10), metric).offsets is None

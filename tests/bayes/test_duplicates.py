@@ -90,7 +90,7 @@ def row_of(documents: DocumentCounts, i: int, n_features: int) -> NDArray[np.int
 @settings(max_examples=60, deadline=None)
 @given(corpus=corpora_with_duplicates(), smoothing=st.sampled_from([0.01, 1.0]))
 def test_features_of_one_group_are_out_of_vocabulary(name: str, corpus: Any, smoothing: float) -> None:
-    """What occurs only in a document and its duplicates, a model of the others does not know."""
+    """A feature that occurs only in a document and its duplicates is out of vocabulary when they are left out."""
     counts, classes, n_classes = corpus
     model = MODELS[name]
     if model.is_binary:
@@ -139,7 +139,7 @@ def test_a_doubled_corpus_with_twice_the_smoothing(name: str, corpus: Any, smoot
 
 
 def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
-    """A foreign model can claim any hash; the rows decide."""
+    """A model file may contain any hashes, so documents with equal hashes are compared by their counts."""
     documents = replace(
         sample_of(np.array([[1, 0], [0, 1], [0, 1]]), np.array([0, 1, 1])), hashes=np.zeros(3, np.uint64)
     )
@@ -150,7 +150,9 @@ def test_equal_hashes_of_unequal_documents_are_no_duplicates() -> None:
 
 
 def test_a_doubled_corpus_is_no_better() -> None:
-    """The estimate for X X is that of X, and its duplicates are counted."""
+    """The estimate for a corpus that contains each document twice is that of the corpus, and the duplicates are
+    counted.
+    """
     once = TextClassifier().fit(TEXTS * 3 + ["red", "yellow", "ripe"], [*LABELS * 3, "banana", "apple", "banana"])
     twice = TextClassifier().fit(
         (TEXTS * 3 + ["red", "yellow", "ripe"]) * 2, [*LABELS * 3, "banana", "apple", "banana"] * 2

@@ -1,4 +1,4 @@
-"""LeaveOneOutEstimate-maximization raises what it says it raises, and counts what it says it counts."""
+"""Expectation-maximization increases the penalized log-likelihood, and adds the expected counts."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_by_hand() -> None:
 
 @pytest.mark.parametrize("model", ABLE)
 def test_unwatched_is_the_same_model(model: str) -> None:
-    """Whether one looks at the last step or not, in one part or several: the model is the same."""
+    """The model is the same whether or not the last step is reported, in one part or in several."""
     random = np.random.default_rng(1)
     counts, others, classes = random.poisson(0.4, (12, 20)), random.poisson(0.4, (90, 20)), np.arange(12) % 3
     trial = ExpectationMaximization(unlabeled(model, others), EVENT_MODELS[model], 0.1, "empirical", 0.3, 4)
@@ -161,7 +161,7 @@ def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_learned_without_weight() -> None:
-    """Weighted 0, the unlabeled documents change nothing."""
+    """With weight 0, unlabeled documents do not change the model."""
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
     others = unlabeled("multinomial", np.array([[1, 0, 1]]))
     found = ExpectationMaximization(others, EVENT_MODELS["multinomial"], 1, "empirical", 0, 5).fit(statistics)
@@ -170,7 +170,7 @@ def test_nothing_is_learned_without_weight() -> None:
 
 
 def test_it_stops_where_nothing_is_gained() -> None:
-    """A fixed point ends it, however many steps are allowed."""
+    """The iteration ends at a fixed point, however many steps are allowed."""
     statistics = statistics_of(np.array([[9, 0], [0, 9]]), np.array([0, 1]), 2)
     others = unlabeled("multinomial", np.array([[5, 0], [0, 5]]))
     found = ExpectationMaximization(others, EVENT_MODELS["multinomial"], 0.01, "empirical", 1, 500).fit(statistics)

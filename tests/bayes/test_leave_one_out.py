@@ -1,4 +1,4 @@
-"""Leave-one-out is n refits, at the cost of one pass."""
+"""Leave-one-out scores equal those of n refits, and are computed in one pass."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_words_of_one_document_are_unknown_without_it(name: str, corpus: Any, sm
 
 
 def test_the_only_document_of_its_class() -> None:
-    """A label's only document leaves nothing behind: under the empirical prior its own score is −∞."""
+    """Without the only document of its label, the label has prior 0, so its own score is −∞."""
     counts, classes = np.array([[1, 0], [1, 1], [0, 1]]), np.array([0, 0, 1])
     (found,) = leave_one_out(
         statistics_of(counts, classes, 2), sample_of(counts, classes), model=MODELS["multinomial"], smoothings=[1]
@@ -137,7 +137,7 @@ def test_the_only_document_of_its_class() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_several_smoothings_at_once(name: str) -> None:
-    """Each gives what it gives by itself, of whole counts and of weights."""
+    """Several smoothings at once give the scores of each one alone, for counts and for weights."""
     counts, classes = np.array([[1, 0, 2], [1, 1, 0], [0, 1, 1], [5000, 0, 1]]), np.array([0, 0, 1, 1])
     if MODELS[name].is_binary:
         counts = np.minimum(counts, 1)

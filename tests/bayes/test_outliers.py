@@ -1,4 +1,4 @@
-"""How typical a document is, among left-out ones and beyond them."""
+"""The typicality of a document, and the threshold of outliers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_by_hand() -> None:
 
 @given(st.lists(st.floats(-50, 0), min_size=1, max_size=30), st.lists(st.floats(-60, 5), min_size=2, max_size=9))
 def test_never_falls(known: list[float], asked: list[float]) -> None:
-    """The likelier a document, the more typical, between 0 and 1."""
+    """Typicality increases with the likelihood, and is between 0 and 1."""
     quantiles = Quantiles.of(np.array(known))
     assert quantiles is not None
     found = typicality(np.sort(asked), quantiles)

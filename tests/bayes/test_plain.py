@@ -40,7 +40,7 @@ def dense_entries(documents: NDArray[np.int64], occurrences: NDArray[Any]) -> tu
 def test_statistics_add_up_entry_by_entry(
     functions: ModuleType, dtype: type, sign: int, seed: int, n_features: int, n_classes: int
 ) -> None:
-    """As dense matrices do; what comes to nothing has no entry."""
+    """Statistics add up as dense matrices do, and entries that become 0 are dropped."""
     random = np.random.default_rng(seed)
     documents = random.poisson(0.7, size=(2, n_features, n_classes))
     occurrences = (documents * random.integers(1, 4, size=documents.shape)).astype(dtype)
@@ -55,7 +55,7 @@ def test_statistics_add_up_entry_by_entry(
 
 
 def test_no_statistics_fall_below_zero(functions: ModuleType) -> None:
-    """What was never counted cannot be taken away."""
+    """Counts that were never added cannot be subtracted."""
     one, two = (dense_entries(np.array([[n]]), np.array([[n]])) for n in (1, 2))
     assert functions.combine_entries(one, two, -1) is None
     assert functions.combine_entries(two, one, -1) is not None

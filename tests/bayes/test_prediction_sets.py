@@ -1,4 +1,4 @@
-"""Sets of labels hold the true one as often as they promise."""
+"""Prediction sets contain the true label as often as the coverage that is asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles, nonconformity, 
 
 
 def drawn(n: int, *, sureness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of five labels, and the true label drawn by other ones: what a model says is not quite right."""
+    """Return probabilities of five labels, and true labels that are drawn by slightly different probabilities."""
     random = np.random.default_rng(seed)
     scores = random.normal(0, sureness, (n, 5))
     honest = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
@@ -23,7 +23,10 @@ def drawn(n: int, *, sureness: float, seed: int) -> tuple[np.ndarray, np.ndarray
 
 
 def test_by_hand() -> None:
-    """A label is as strange as the more probable ones are probable; the first one as log of what it leaves."""
+    """The nonconformity score of a label is the sum of the probabilities of more probable labels.
+
+    For the most probable label it is log(1 - p).
+    """
     found = nonconformity(np.array([[0.5, 0.2, 0.3], [0.25, 0.5, 0.25]]))
     np.testing.assert_allclose(found, [[math.log(0.5), 0.8, 0.5], [0.5, math.log(0.5), 0.5]])
 
@@ -51,7 +54,7 @@ def test_coverage(share: float, sureness: float) -> None:
 
 
 def test_few_documents_promise_no_certainty() -> None:
-    """With nine documents, no bound has more than 90 % coverage, so sets of 95 % have every label."""
+    """With nine documents, no bound has more than 90 % coverage, so a set of 95 % contains every label."""
     quantiles = Quantiles.of(np.arange(9.0))
     assert quantiles is not None
     assert quantiles.upper_bound(0.9) == 8.0
@@ -60,7 +63,7 @@ def test_few_documents_promise_no_certainty() -> None:
 
 
 def test_many_numbers_in_few() -> None:
-    """A thousand and one points tell any quantile of a hundred thousand numbers to a thousandth of the ranks."""
+    """A thousand and one points give any quantile of a hundred thousand numbers to a thousandth of the ranks."""
     quantiles = Quantiles.of(np.random.default_rng(1).permutation(100_000))
     assert quantiles is not None
     assert len(quantiles.points) == MOST_POINTS

@@ -1,4 +1,4 @@
-"""What held-out documents say is what models say that never saw them."""
+"""Held-out estimates of semi-supervised models are those of models that were fitted without the held-out documents."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_equals_refits(model: str) -> None:
 
 
 def test_no_class_is_taken_out_whole() -> None:
-    """Every part leaves a document of each class, even of classes of two; a class of one stays in."""
+    """Every fold leaves a document of each class, also of classes of two; the only document of a class is never held
+    out.
+    """
     classes = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3])
     counts = np.ones((len(classes), 2), dtype=np.int64)
     sample = sample_of(counts, classes)

@@ -1,4 +1,4 @@
-"""What single features add to the scores."""
+"""Contributions of single features to the scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def scorer_of(model: str, matrix: Any, smoothing: float) -> LinearScorer:
 @pytest.mark.parametrize("model", MODELS)
 @given(matrix=labeled_matrices(), smoothing=st.sampled_from([0.01, 1.0]))
 def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing: float) -> None:
-    """Of every document, in every class, under every event model."""
+    """Bias and contributions add up to the score of every document, in every class, for every event model."""
     scorer, (counts, classes, n_classes) = scorer_of(model, matrix, smoothing), matrix
     sample = sample_of(counts, classes)
     scores = scorer.scores(sample.indptr, sample.indices, sample.counts)
@@ -44,7 +44,7 @@ def test_bias_and_contributions_are_the_score(model: str, matrix: Any, smoothing
 @pytest.mark.parametrize("model", MODELS)
 @given(matrix=labeled_matrices())
 def test_the_weight_of_a_feature_is_what_one_of_it_adds(model: str, matrix: Any) -> None:
-    """Class by class, and all classes together."""
+    """Adding one occurrence of a feature adds its weight to the score, class by class and for all classes together."""
     scorer, (counts, _, n_classes) = scorer_of(model, matrix, 0.5), matrix
     weights = ClassWeights(scorer)
     everything, ones = np.arange(counts.shape[1], dtype=np.int32), np.ones(counts.shape[1], dtype=np.int32)
@@ -65,7 +65,7 @@ def test_z_by_hand() -> None:
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
 def test_z_of_the_others_is_the_negative(a: int, b: int, c: int, d: int) -> None:
-    """What speaks for a class speaks against all others together."""
+    """The z-score of a feature for a class is minus the z-score for all other classes together."""
     (own,) = z_scores(np.array([a]), a + b, np.array([a + c]), a + b + c + d)
     (others,) = z_scores(np.array([c]), c + d, np.array([a + c]), a + b + c + d)
     assert own == pytest.approx(-others)

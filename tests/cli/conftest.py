@@ -25,7 +25,7 @@ READ_LATE = {"COLUMNS", "NBTEXT_KERNEL", "NO_COLOR", "TERM"}  # variables that a
 
 @dataclass(frozen=True)
 class Result:
-    """What a command printed and how it ended."""
+    """The outputs and the exit status of a command."""
 
     status: int
     out: str
@@ -80,7 +80,7 @@ class Forker:
 
 @pytest.fixture(scope="session")
 def forker() -> Iterator[Callable[..., Forker]]:
-    """forker(**variables): what to fork from where these variables are set."""
+    """forker(**variables): return a process to fork from, which has these environment variables."""
     with ExitStack() as ends:
 
         @cache
@@ -141,7 +141,7 @@ def drain(pipe: int) -> bytes:
 
 @pytest.fixture(scope="session")
 def on_a_terminal(forker: Callable[..., Forker]) -> Callable[..., str]:
-    """on_a_terminal(*arguments, **variables): what nbtext shows on a terminal, with these environment variables."""
+    """on_a_terminal(*arguments, **variables): return what nbtext shows on a terminal with these variables."""
 
     def show(*arguments: str, **variables: str) -> str:
         """What it shows on a terminal of 80 columns, both outputs together."""

@@ -1,4 +1,4 @@
-"""How sure an answer must be, and which labels are enough: `predict` and `evaluate` as typed."""
+"""Abstention and prediction sets: `--min-probability`, `--coverage` and `--optimize` of `predict` and `evaluate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def records(text: str) -> list[dict[str, Any]]:
 
 
 def test_min_probability_abstains(nbtext: Any, model: str) -> None:
-    """A label less probable than asked for is left out, and the reason says how probable it was."""
+    """A label below the minimum probability is left out, and the reason states its probability."""
     plain = records(nbtext("predict", "-", "-m", model, "--to", "jsonl", input=QUESTIONS).out)
     least = (plain[0]["probability"] + plain[3]["probability"]) / 2
     result = nbtext("predict", "-", "-m", model, "--to", "jsonl", "--min-probability", f"{least:g}", input=QUESTIONS)
@@ -34,7 +34,9 @@ def test_min_probability_abstains(nbtext: Any, model: str) -> None:
 
 
 def test_evaluate_counts_what_was_answered(nbtext: Any, letters: Path, model: str) -> None:
-    """With --min-probability fewer are answered, more of them right; what the probabilities are worth stays."""
+    """With --min-probability fewer documents have a label, and more of the labels are correct; log-loss does not
+    change.
+    """
     evaluations = [
         json.loads(nbtext("evaluate", str(letters / "test"), "-m", model, "--to", "json", *options).out)
         for options in ((), ("--min-probability", "0.8"))
@@ -64,7 +66,10 @@ def test_evaluate_coverage(nbtext: Any, letters: Path, model: str, asked: tuple[
 
 
 def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
-    """The set is in every form, by falling probability, larger where more coverage is asked for, for any --jobs."""
+    """Every format has the set, by decreasing probability.
+
+    It is larger for more coverage, and the same for any --jobs.
+    """
     sizes = []
     for share in ("0.5", "0.9", "0.999"):
         result = nbtext("predict", str(letters / "test"), "-m", model, "--to", "jsonl", "--coverage", share)
@@ -90,7 +95,7 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
 def test_sets_are_judged_later(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
-    """`evaluate --predictions` finds the coverage of a file of sets, as with the model itself."""
+    """`evaluate --predictions` computes the coverage of the sets in a file, as `evaluate` does with the model."""
     path, source = str(tmp_path / f"p.{form}"), str(letters / "test")
     assert nbtext("predict", source, "-m", model, "--to", form, "--coverage", "0.9", "-o", path).status == 0
     direct = json.loads(nbtext("evaluate", source, "-m", model, "--coverage", "0.9", "--to", "json").out)
@@ -131,7 +136,9 @@ def test_optimize_raises_macro_f1(nbtext: Any, unbalanced: Path) -> None:
 
 
 def test_a_shifted_decision_says_its_own_probability(nbtext: Any, unbalanced: Path) -> None:
-    """The probability beside a label is that label's, also where another one is more probable; folds shift as well."""
+    """With decision offsets, `probability` is that of the predicted label, also if another label has a higher one;
+    folds use offsets, too.
+    """
     assert nbtext("train", "train.jsonl", "-o", "m", "--optimize", "macro_f1", cwd=unbalanced).status == 0
     found = records(nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", cwd=unbalanced).out)
     assert all(record["probability"] == record["scores"][record["label"]] for record in found)
@@ -153,7 +160,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("command", "message"), WRONG)
 def test_wrong_things(nbtext: Any, letters: Path, model: str, command: str, message: str) -> None:
-    """One line says what cannot be."""
+    """Invalid combinations of options give one line."""
     words = [{"MODEL": model, "letters/test": str(letters / "test")}.get(word, word) for word in command.split()]
     result = nbtext(*words)
     assert message in result.err
@@ -161,7 +168,7 @@ def test_wrong_things(nbtext: Any, letters: Path, model: str, command: str, mess
 
 
 def test_a_model_of_too_little(nbtext: Any, tmp_path: Path) -> None:
-    """A model that no document could be left out of says so when it is asked for a coverage."""
+    """A model for which no document could be left out refuses --coverage, and states why."""
     (tmp_path / "one.txt").write_text("__label__a red\n__label__b green\n")
     assert nbtext("train", "one.txt", "-o", "m", cwd=tmp_path).status == 0
     result = nbtext("predict", "one.txt", "-m", "m", "--coverage", "0.9", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The same fold on a Dask cluster, with real worker processes on loopback and between network namespaces."""
+"""Counting and predicting on a Dask cluster, with real worker processes on loopback and between network namespaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHARDS = ("--shard-bytes", "40000")
 
 @contextmanager
 def dask(program: str, *options: str, within: tuple[str, ...] = (), **environment: str) -> Iterator[Any]:
-    """A process of a cluster, its scheduler or a worker; it is ended at last, whatever became of it."""
+    """Start a scheduler or a worker, and end it when the test ends."""
     quiet = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
     command = (*within, sys.executable, "-m", f"distributed.cli.dask_{program}", *options, *quiet)
     environment = {**os.environ, "PYTHONPATH": str(TOP), **environment}
@@ -65,7 +65,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some 700 KB of JSON lines without ids, their words drawn so that each range of bytes has some of its own."""
+    """Return about 700 KB of JSON lines without ids; each range of bytes has some words of its own."""
     draw = random.Random(7)
     path = tmp_path_factory.mktemp("texts") / "texts.jsonl"
     records = (
@@ -85,7 +85,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_train_gives_the_same_bytes(
     nbtext: Any, texts: Path, letters: Path, cluster: str, options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """A model that was counted by workers is that which was counted here, whatever is learned, by URL or by path."""
+    """A model that workers counted has the bytes of one that was counted locally, for any options, by URL or path."""
     sources = (f"file://{texts}", str(letters / "train"))
     here = nbtext("train", *sources, "-o", "here", *options, cwd=tmp_path)
     options = (*options, "--cluster", cluster, "--shard-bytes", "300000")
@@ -130,7 +130,9 @@ def test_interrupted_with_its_processes(texts: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
 def test_predict_in_parts(nbtext: Any, texts: Path, model: str, cluster: str, form: str, tmp_path: Path) -> None:
-    """A file has the bytes of a local run, line numbers in the ids too; the parts in a folder come to the same."""
+    """An output file has the bytes of a local run, line numbers in the ids included; the parts in a folder add up to
+    it.
+    """
     ask = ("predict", str(texts), "-m", model, "--to", form)
     here = nbtext(*ask).out
     there = nbtext(*ask, "--cluster", cluster, *SHARDS)
@@ -157,7 +159,7 @@ def test_a_folder_that_cannot_be_made(nbtext: Any, texts: Path, model: str, clus
 def test_the_first_problem_is_said(
     nbtext: Any, texts: Path, cluster: str, broken: dict[int, str], tmp_path: Path
 ) -> None:
-    """What one thread here says of a document, with the number of its line, the cluster says too, of the same one."""
+    """A cluster reports the same first problem as one thread, with the number of its line."""
     lines = texts.read_text().splitlines()
     for number, line in broken.items():
         lines[number] = line
@@ -171,7 +173,7 @@ def test_the_first_problem_is_said(
 
 @pytest.mark.parametrize("command", ["train", "predict"])
 def test_a_killed_worker(nbtext: Any, texts: Path, model: str, cluster: str, command: str, tmp_path: Path) -> None:
-    """A worker that is killed in the middle, with work in hand (and of counting, work done), changes no byte."""
+    """If a worker is killed while it works, the result has the same bytes."""
     ask = {"train": ("train", str(texts)), "predict": ("predict", str(texts), "-m", model)}[command]
     nbtext(*ask, "-o", str(tmp_path / "here"))
     there = [sys.executable, "-m", "nbtext", *ask, "-o", str(tmp_path / "there"), "--cluster", cluster]

@@ -64,7 +64,7 @@ def test_from_a_matrix(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 
 
 def test_mistyped_models_and_sizes(nbtext: Any, letters: Path) -> None:
-    """Are told from what was meant."""
+    """The error suggests the nearest valid value."""
     assert "did you mean bernoulli?" in nbtext("compare", str(letters / "train"), "--models", "bernouli").err
     assert "write 50,100,200" in nbtext("compare", str(letters / "train"), "--sizes", "many").err
 
@@ -87,7 +87,9 @@ def without_time(out: str) -> dict[str, Any]:
 
 
 def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
-    """Side by side in JSON: the same with any number of jobs, without the kernel, and by either spelling."""
+    """JSON compares the models; it is the same for any number of jobs, without the kernel, and for both ways to name
+    models.
+    """
     test = str(letters / "test")
     command = ("compare", test, "-m", "a.joblib", "-m", "b.joblib", "--to", "json")
     results = [nbtext(*command, "-j", jobs, cwd=candidates) for jobs in ("1", "3")]
@@ -108,7 +110,7 @@ def test_trained_models(nbtext: Any, letters: Path, candidates: Path) -> None:
 
 @pytest.mark.parametrize("form", ["table", "markdown", "tsv", "csv", "jsonl"])
 def test_forms_of_trained_models(nbtext: Any, letters: Path, candidates: Path, form: str) -> None:
-    """Each names both models; the table fits the width, and says in words who is better."""
+    """Each format names both models; the table fits the width, and a sentence states which model is better."""
     command = ("compare", str(letters / "test"), "-m", "a.joblib", "-m", "b.joblib", "--to", form)
     result = nbtext(*command, cwd=candidates, COLUMNS="80")
     assert (result.status, result.err) == (0, "")
@@ -157,7 +159,7 @@ def test_wrong_ways_to_compare(nbtext: Any, letters: Path, candidates: Path, opt
     ],
 )
 def test_a_model_in_the_place_of_texts(nbtext: Any, candidates: Path, arguments: list[str], hint: str) -> None:
-    """Who forgets -m, or the texts, is told how the command is typed."""
+    """If -m or the documents are missing, the error shows how to type the command."""
     result = nbtext("compare", *arguments, cwd=candidates)
     what = "b.joblib: this is a model; SOURCE must be documents"
     assert (result.status, result.err) == (2, f"nbtext: {what}; {hint}\n")

@@ -1,4 +1,4 @@
-"""What errors cost: `--cost FILE` as typed."""
+"""Misclassification costs: `--cost FILE` as typed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_evaluate_says_the_mean_cost(nbtext: Any, spam: Path, how: tuple[str, st
 
 
 def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
-    """Costs of predictions made before are those of their labels; and a bar may be set."""
+    """The costs of a file of predictions are those of its labels, and --fail-under mean_cost works."""
     assert (
         nbtext("predict", "spam", "-m", "m", "--to", "tsv", "--cost", "costs.csv", "-o", "p.tsv", cwd=spam).status == 0
     )
@@ -70,7 +70,7 @@ def test_predictions_are_judged_as_they_are(nbtext: Any, spam: Path) -> None:
 
 
 def test_abstaining_may_cost_least(nbtext: Any, spam: Path) -> None:
-    """The predicted label "" is to abstain: there is no label where that has the least expected cost, and a reason."""
+    """The predicted label "" of the file stands for no label: a document has none if that costs least, and a reason."""
     questions = b"win a prize\nmeeting tomorrow\nthe free meeting\nlunch\nfree money for lunch\n"
     ask = ("predict", "-", "-m", "m", "--to", "jsonl", "--cost", "abstain.csv")
     found = [

@@ -114,7 +114,7 @@ def test_refused(
 
 
 def test_a_run_that_fails_in_between_leaves_nothing(nbtext: Any, folder: Path, model: str, tmp_path: Path) -> None:
-    """Neither a new file nor a table in an old one: here the second source has other columns."""
+    """If the second source has other columns, neither a new file nor a new table is left behind."""
     with closing(sqlite3.connect(tmp_path / "b.db")) as connection, connection:
         connection.execute("create table t (body text)")
         connection.execute("insert into t values ('bins')")

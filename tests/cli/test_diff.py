@@ -7,7 +7,7 @@ from typing import Any
 
 
 def test_two_models(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """Sizes, settings and words that have moved; the same with and without the kernel."""
+    """The result has sizes, settings, and features whose log-odds changed; it is the same without the kernel."""
     halves = [str(letters / half) for half in ("train", "test")]
     assert nbtext("train", *halves, "--ngrams", "1,2", "-q", "-o", "b.joblib", cwd=tmp_path).status == 0
     result = nbtext("diff", model, "b.joblib", "--features", "2", cwd=tmp_path)

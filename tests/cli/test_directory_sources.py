@@ -31,7 +31,7 @@ def ids_of(result: Any) -> list[str]:
 
 
 def test_a_model_in_the_tree_is_no_document(nbtext: Any, fruit: Path) -> None:
-    """Training twice into the tree gives the same model, and says what was skipped."""
+    """Training twice with the model inside the directory gives the same model, and reports the skipped file."""
     first = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
     model = (fruit / "td/a/model.joblib").read_bytes()
     second = nbtext("train", "td", "-o", "td/a/model.joblib", cwd=fruit)
@@ -75,7 +75,7 @@ def test_other_outputs_in_the_tree_are_no_documents(nbtext: Any, fruit: Path) ->
 
 
 def test_the_output_of_this_run_is_no_document(nbtext: Any, fruit: Path) -> None:
-    """Neither at first, nor when it is resumed; nor is the file that a shell writes standard output to."""
+    """The output of a run is skipped, also if the run is resumed, or a shell writes standard output to the file."""
     assert nbtext("train", "td", "-q", "-o", "m.joblib", cwd=fruit).status == 0
     arguments = ("predict", "td", "-m", "m.joblib", "-o", "td/out.tsv", "--to", "tsv", "--resume")
     assert nbtext(*arguments, cwd=fruit).status == 0
@@ -140,7 +140,7 @@ def test_a_binary_file_by_name_is_refused(nbtext: Any, fruit: Path) -> None:
 
 
 def test_what_cannot_be_read_does_not_stop_a_tree(nbtext: Any, fruit: Path) -> None:
-    """Pipes, devices, loops, and links to what gives no bytes are skipped, and the run goes on."""
+    """Pipes, devices, loops and links to unreadable files are skipped, and the other files are read."""
     os.mkfifo(fruit / "td/a/fifo")
     for name, target in {"memory": "/proc/self/mem", "full": "/dev/full", "pipe": "fifo", "loop": "loop"}.items():
         (fruit / "td/a" / name).symlink_to(target)

@@ -1,4 +1,4 @@
-"""Every event model as a user types it: trained, saved, asked, cross-validated."""
+"""Every event model as a user types it: train, save, predict and cross-validate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: lis
 
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_folds_say_what_the_test_half_says(nbtext: Any, letters: Path, tmp_path: Path, options: list[str]) -> None:
-    """Ten folds of the training half and the test half give an accuracy far above chance, and not far apart."""
+    """Cross-validation of the training half and the test half give similar accuracies, far above chance."""
     model = ["--model", *options]
     folds = nbtext("evaluate", str(letters / "train"), "--folds", "10", *model, "--to", "json")
     assert nbtext("train", str(letters / "train"), *model, "-o", "model", cwd=tmp_path).status == 0
@@ -58,7 +58,7 @@ def test_categorical_from_a_matrix(nbtext: Any, letters: Path, tmp_path: Path) -
 
 
 def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Weights that sum to one make tiny scores; smoothing and probabilities are chosen as if they were not."""
+    """Weights that sum to one give small scores; smoothing and calibration do not depend on that."""
     model = ["--model", "complement", "--normalize-weights"]
     assert nbtext("train", str(letters / "train"), *model, "-o", "model", cwd=tmp_path).status == 0
     found = json.loads(nbtext("evaluate", str(letters / "test"), "-m", "model", "--to", "json", cwd=tmp_path).out)
@@ -67,7 +67,7 @@ def test_normalized_weights_are_calibrated(nbtext: Any, letters: Path, tmp_path:
 
 
 def test_values_of_what_there_are(nbtext: Any, letters: Path) -> None:
-    """A feature has two values at least."""
+    """--values requires at least two values."""
     refused = nbtext("train", str(letters / "train"), "--model", "categorical", "--values", "1", "-o", "m")
     assert (refused.status, refused.out) == (2, "")
     assert "--values: 1 is not from 2 to 1000" in refused.err

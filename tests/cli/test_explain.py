@@ -11,7 +11,7 @@ import pytest
 
 
 def test_it_explains_what_predict_says(nbtext: Any, letters: Path, model: str) -> None:
-    """The same labels and probabilities in the same order, for any number of jobs; parts add up in each record."""
+    """Labels and probabilities are those of `predict`, for any number of jobs, and the parts of each record add up."""
     source = str(letters / "test")
     result = nbtext("explain", source, "-m", model, "--to", "jsonl", "-j", "1")
     assert result.status == 0, result.err

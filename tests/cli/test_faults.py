@@ -35,7 +35,7 @@ def limited(what: int, n_bytes: int) -> Callable[[], None]:
 
 
 def without_privileges() -> None:
-    """Make permissions count for root too, in the program that is started next."""
+    """Return a prefix that makes permissions apply to root, too."""
     if os.geteuid() == 0:
         for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
             ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -43,7 +43,7 @@ def without_privileges() -> None:
 
 @pytest.fixture
 def permissions(tmp_path: Path) -> Callable[[], None]:
-    """What makes a program obey permissions; the test is skipped where nothing does."""
+    """Return the prefix that makes a program obey permissions; skip the test where there is none."""
     secret = tmp_path / "secret"
     secret.touch(mode=0)
     done = subprocess.run(["cat", secret], preexec_fn=without_privileges, capture_output=True, check=False)
@@ -71,7 +71,7 @@ def one_line(result: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_a_file_size_limit(letters: Path, model: str, tmp_path: Path) -> None:
-    """However soon the limit comes, the old output stands, and nothing is beside it."""
+    """At any limit of the file size, the old output stays, and no other file is left behind."""
     (tmp_path / "out").write_bytes(b"old")
     for command in writers(letters, model):
         for n_bytes in (0, 4096):
@@ -163,7 +163,7 @@ def test_files_that_change_while_they_are_read(model: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 100, 4096, 65_536, 200_000])
 def test_a_pipe_closed_at_any_point(forker: Any, letters: Path, model: str, tmp_path: Path, n_bytes: int) -> None:
-    """Whoever reads our output may stop whenever he likes: status 0, not a word."""
+    """If the reader of the output closes the pipe at any time, the status is 0, and nothing is printed."""
     train = [str(letters / "train")] * 3
     for command in (
         ["predict", *train, "-m", model, "--to", "jsonl", "-j", "2"],
@@ -200,7 +200,7 @@ def test_closed_standard_streams(letters: Path, model: str, tmp_path: Path) -> N
 
 
 def test_two_writers(letters: Path, tmp_path: Path) -> None:
-    """Of commands that write one model at the same time, one wins and the others say so; nothing is beside it."""
+    """Of commands that write one model at the same time, one succeeds, and the others report it."""
     commands = [["train", str(letters / half), "-q", "--smoothing", "1", "-o", "out"] for half in ("train", "test")]
     whole = []
     for command in commands:
@@ -216,7 +216,7 @@ def test_two_writers(letters: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", range(3))
 def test_an_interrupt_in_every_phase(letters: Path, model: str, tmp_path: Path, number: int) -> None:
-    """Ctrl-C at moments all over its life: status 130, one line, the old output as it was, no temporary file."""
+    """Ctrl-C at any time gives status 130 and one line; the old output stays, and no temporary file is left."""
     command = writers(letters, model)[number]
     (tmp_path / "out").write_bytes(b"old")
     start = time.monotonic()

@@ -233,7 +233,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
      "update n d.csv -o m"],
 )  # fmt: skip
 def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, command: str) -> None:
-    """While somebody else has it, the command is refused, and the file stays."""
+    """While another process holds the lock of the file, the command is refused, and the file does not change."""
     before = contents(folder)
     with open(folder / "m", "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -249,7 +249,7 @@ def test_every_writer_of_a_model_takes_its_lock(nbtext: Any, folder: Path, comma
     [("train - -o m", "m"), ("update m -", "m"), ("update n - -o m", "m"), ("train - -o new", "new")],
 )
 def test_a_file_that_changed_meanwhile(folder: Path, command: str, name: str) -> None:
-    """Who replaces the file of another writer, who takes no lock, fails and says so; nothing is lost."""
+    """If another program replaced the file without a lock, the command fails and reports it; no change is lost."""
     target = folder / name
     process = subprocess.Popen(
         [sys.executable, "-m", "nbtext", *command.split(), "--input-format", "csv"],

@@ -54,7 +54,9 @@ def test_the_same_bytes(nbtext: Any, letters: Path, tmp_path: Path, options: lis
 
 
 def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """The counts are exact; smoothing and calibration stay, which the model and a line say; calibrate mends it."""
+    """Without a sample the counts are exact, and smoothing and calibration do not change, which a line reports;
+    calibrate refits them.
+    """
     halves(nbtext, letters, tmp_path)
     updated = nbtext("update", "a.joblib", str(letters / "test"), "-o", "u.joblib", cwd=tmp_path)
     merged = nbtext("merge", "a.joblib", "b.joblib", "-o", "m.joblib", cwd=tmp_path)
@@ -78,7 +80,7 @@ def test_without_a_sample(nbtext: Any, letters: Path, tmp_path: Path) -> None:
 
 
 def test_new_labels_come_and_go(nbtext: Any, tmp_path: Path) -> None:
-    """A new label is learned with its words, and both are gone when its last document is."""
+    """A new label is added with its words; both are removed with its last document."""
     (tmp_path / "a.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
     (tmp_path / "b.csv").write_text("text,label\nblue round,plum\n")
     assert nbtext("train", "a.csv", "--keep-sample", "9", "-o", "m", cwd=tmp_path).status == 0
@@ -203,7 +205,7 @@ def test_two_updaters(nbtext: Any, letters: Path, model: str, tmp_path: Path) ->
 
 
 def test_an_updater_that_was_killed(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """Killed in the middle, it leaves the model as it was, and no lock."""
+    """If an update is killed, the model file is as before, and there is no lock."""
     path = tmp_path / "m.joblib"
     path.write_bytes(Path(model).read_bytes())
     updater = subprocess.Popen([*NBTEXT, "update", str(path), "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)

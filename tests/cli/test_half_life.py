@@ -1,4 +1,4 @@
-"""update --half-life, as a user types it."""
+"""Exponential decay of old documents: `update --half-life` as a user types it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def folder(nbtext: Any, tmp_path: Path) -> Path:
 
 
 def test_old_documents_weigh_less(nbtext: Any, folder: Path) -> None:
-    """Two half-lives leave a quarter of each old document; what a word means now wins, and inspect says so."""
+    """Two half-lives reduce the weight of old documents to a quarter; new meanings of a word win, and `inspect` reports
+    it.
+    """
     for name, how in (("plain", ()), ("faded", ("--half-life", "12h", "--elapsed", "1d"))):
         result = nbtext("update", "old.joblib", "new.csv", *how, "-o", f"{name}.joblib", cwd=folder)
         assert (result.status, result.out) == (0, ""), result.err
@@ -47,7 +49,7 @@ def test_the_same_bytes(nbtext: Any, folder: Path) -> None:
 
 
 def test_what_faded_models_refuse(nbtext: Any, folder: Path) -> None:
-    """Growing on and calibrating work; merging and forgetting are one line each, and change nothing."""
+    """Decayed models can be updated and calibrated; merge and forget are refused in one line, and change nothing."""
     how = ("--half-life", "30d", "--elapsed", "7d")
     assert nbtext("update", "old.joblib", "new.csv", *how, cwd=folder).status == 0
     before = (folder / "old.joblib").read_bytes()
@@ -77,7 +79,7 @@ def test_what_faded_models_refuse(nbtext: Any, folder: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_makes_no_sense(nbtext: Any, folder: Path, options: list[str], status: int, said: str) -> None:
-    """Half of what is needed, or no time, is one line; the model stays as it is."""
+    """One of two options without the other, or an invalid time, gives one line; the model does not change."""
     before = (folder / "old.joblib").read_bytes()
     result = nbtext("update", "old.joblib", "new.csv", *options, cwd=folder)
     assert (result.status, result.err.count("\n")) == (status, 1)

@@ -1,4 +1,4 @@
-"""A model remembers what a document was: a file named by itself is read as the files of the directory were."""
+"""A model stores what one document was: a single file is read as the files of the training directory were."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_growth_keeps_the_unit(nbtext: Any, fruit: Path) -> None:
 
 
 def test_fields_that_are_typed_hold_for_sources_of_another_kind(nbtext: Any, model: str, tmp_path: Path) -> None:
-    """A model of files labels a table whose column is named; only what it remembers is for files alone."""
+    """A model of files predicts a table if its column is named; only the stored fields apply to files alone."""
     (tmp_path / "t.csv").write_text("body,kind\nthe bins,trash\n")
     asked = ("t.csv", "-m", model, "--text-field", "body")
     assert nbtext("predict", *asked, cwd=tmp_path).out.startswith("t.csv:2\ttrash\t")

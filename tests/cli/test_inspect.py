@@ -77,8 +77,9 @@ def test_a_word(nbtext: Any, model: str) -> None:
 
 
 def test_what_is_approximate(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """A model that learned more without a sample says what was fitted before, and nothing of confusions that it has not
-    measured; after calibration on labeled texts it does."""
+    """A model that was updated without a sample names the parameters that were fitted before, and shows no confusions;
+    after calibration on labeled texts it does.
+    """
     assert nbtext("update", model, str(letters / "test"), "-q", "-o", "m", cwd=tmp_path).status == 0
     record = json.loads(nbtext("inspect", "m", "--to", "json", cwd=tmp_path).out)
     assert (record["expected"], record["confused"]) == (None, [])

@@ -1,4 +1,4 @@
-"""The discriminative siblings behind --model, as a user types them."""
+"""The linear models of --model, as a user types them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_train_and_evaluate(nbtext: Any, letters: Path, tmp_path: Path, options:
 
 
 def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """`--C auto` says which it took, and expects no more loss than with the usual one."""
+    """`--C auto` reports the selected C, and its estimated loss is not higher than that of the default."""
 
     def loss(C: str) -> tuple[str, float]:
         options = ["--model", "nbsvm", "--weighting", "binary", "--C", C]
@@ -79,14 +79,14 @@ def test_folds(nbtext: Any, letters: Path) -> None:
     ],
 )
 def test_options_that_make_no_sense(nbtext: Any, letters: Path, options: list[str], says: str) -> None:
-    """Each gets its line."""
+    """Each invalid option gives one line."""
     result = nbtext("train", str(letters / "train"), "-o", "-", *options)
     assert result.status == 2
     assert result.err.startswith(says)
 
 
 def test_a_model_of_two_labels_is_kept_whole(nbtext: Any, tmp_path: Path) -> None:
-    """One plane between two labels, the same answers after it was saved, and no outliers, which it cannot tell."""
+    """A saved model of two labels, which has one hyperplane, predicts as before; linear models find no outliers."""
     (tmp_path / "texts.jsonl").write_text(
         "".join(
             json.dumps({"text": text, "label": label}) + "\n"

@@ -1,4 +1,4 @@
-"""The four commands as a user types them."""
+"""The four main commands as a user types them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 
 def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Training writes the model, and one line about it to standard error; nothing goes to standard output."""
+    """Training writes the model, and one summary line to standard error; nothing goes to standard output."""
     result = nbtext("train", str(letters / "train"), "-o", "model.joblib", cwd=tmp_path)
     assert (result.status, result.out) == (0, "")
     assert result.err.startswith("complement: 336 documents, 6 labels, ")
@@ -24,7 +24,7 @@ def test_train_says_what_it_found(nbtext: Any, letters: Path, tmp_path: Path) ->
 
 
 def test_train_says_what_its_figures_are_of(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """Where leave-one-out looked at few documents, or there is one label, the line says so."""
+    """If leave-one-out scores few documents, or there is one label, the summary states it."""
     result = nbtext("train", str(letters / "train"), "--keep-sample", "20", "-o", "m", cwd=tmp_path)
     assert result.err.endswith(" (leave-one-out of 20 documents)\n")
     result = nbtext("train", "-", "-o", "m", cwd=tmp_path, input=b'{"text": "one word", "label": "x"}\n')
@@ -116,7 +116,7 @@ def test_evaluate_a_model(nbtext: Any, letters: Path, model: str) -> None:
 
 
 def test_fail_under(nbtext: Any, letters: Path, model: str) -> None:
-    """A bar that is reached: status 0. One that is missed: the figures all the same, one line, status 3."""
+    """A threshold that is met gives status 0. One that is missed gives the same result, one line, and status 3."""
     reached = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.5,macro_f1=0.5")
     assert reached.status == 0
     missed = nbtext("evaluate", str(letters / "test"), "-m", model, "--fail-under", "accuracy=0.999")

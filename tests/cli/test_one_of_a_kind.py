@@ -1,4 +1,4 @@
-"""One of a kind is one document, one label, one feature."""
+"""Nouns are singular after 1: `1 document`, `1 label`, `1 feature`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory, letters: Path) -> dict[int, 
 
 
 def test_predict(lines: dict[int, Path], model: str, tmp_path: Path) -> None:
-    """Answering four times as many documents takes no more memory, nor does going on with the answers."""
+    """Predicting four times as many documents needs no more memory, also if a run is resumed."""
     ask = ("predict", "-m", model, "--to", "tsv", "-o", str(tmp_path / "out"))
     small, large = (peak(*ask, str(path)) for path in lines.values())
     assert large < small + 20 * MEBIBYTE
@@ -46,6 +46,6 @@ def test_predict(lines: dict[int, Path], model: str, tmp_path: Path) -> None:
 
 
 def test_train(lines: dict[int, Path], tmp_path: Path) -> None:
-    """Learning four times as many documents of the same words takes no more memory, once the sample is full."""
+    """Training on four times as many documents with the same words needs no more memory once the sample is full."""
     small, large = (peak("train", str(path), "-o", str(tmp_path / "m")) for path in lines.values())
     assert large < small + 20 * MEBIBYTE

@@ -1,4 +1,4 @@
-"""predict --rank uncertainty: the documents first whose label would teach most."""
+"""`predict --rank uncertainty`: the most uncertain documents first."""
 
 from __future__ import annotations
 

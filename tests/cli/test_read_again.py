@@ -1,4 +1,4 @@
-"""`nbtext train MODEL`: a model's counts read as another model, without any text."""
+"""`nbtext train MODEL`: fit another model to the counts of a model file, without any text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXACT = ["--smoothing", "0.3", "--no-calibrate", "-q"]
 def test_the_same_answers_as_from_the_texts(
     nbtext: Any, letters: Path, tmp_path: Path, name: str, weighting: str
 ) -> None:
-    """Whatever model kept the counts."""
+    """The refitted model predicts as one that was trained on the texts, whichever model had the counts."""
     features = ["--weighting", weighting, "--ngrams", "1,2", "--min-df", "2"]
     for other in MODELS:
         assert (
@@ -127,7 +127,7 @@ def test_a_search_needs_the_texts(nbtext: Any, model: str, name: str, status: in
 
 @pytest.mark.parametrize("command", ["predict", "train -o -", "evaluate"])
 def test_a_model_is_no_text(nbtext: Any, letters: Path, model: str, command: str) -> None:
-    """Where texts are wanted, a model among them, or on standard input, is called what it is."""
+    """A model file among the sources, or on standard input, is refused, and the error calls it a model."""
     name, *options = command.split()
     options = options or ["-m", model]
     among = nbtext(name, str(letters / "test"), model, *options)

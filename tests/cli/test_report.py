@@ -11,7 +11,7 @@ import pytest
 
 
 def test_a_page_beside_the_figures(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
-    """The result is what it is without; the page is one file, the same bytes with any number of threads."""
+    """The result is that without --report; the page is one file with the same bytes for any number of threads."""
     arguments = ("evaluate", str(letters / "test"), "-m", model)
     plain = nbtext(*arguments)
     pages = []
@@ -65,7 +65,7 @@ def test_not_among_the_figures(nbtext: Any, letters: Path, model: str) -> None:
 
 
 def said(page: Path) -> str:
-    """The text of a page, without its scripts and markup."""
+    """Return the text of a page, without its scripts and markup."""
     text = re.sub(r"<(script|style).*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())
 

@@ -123,7 +123,7 @@ def folder(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> Path:
     ],
 )
 def test_what_is_not_the_beginning_of_these_predictions(nbtext: Any, folder: Path, command: str) -> None:
-    """Records of another model, other options or no records at all are refused, and the file stays as it is."""
+    """Records of another model or other options, and files without records, are refused and do not change."""
     name, *options = command.split()
     before = (folder / name).read_bytes()
     result = nbtext("predict", "lines.txt", *LINES, "--resume", "-o", name, *options, cwd=folder)
@@ -205,7 +205,7 @@ def test_no_record_of_another_run_is_continued(nbtext: Any, interrupted: Path, c
 
 
 def test_records_that_the_log_confirms_are_not_predicted_again(tmp_path: Path) -> None:
-    """The model is not asked about them; without the log it is."""
+    """Documents whose records the log confirms are not predicted again; without the log they are."""
     batch = Batch(["a", "b"], (["", ""],), None)
     path = tmp_path / "out"
 

@@ -40,7 +40,7 @@ def test_the_same_bytes(nbtext: Any, model: str, form: str, tmp_path: Path) -> N
 
 
 def test_odd_words_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
-    """What a terminal could obey is spelled out there, in words and in labels, and kept as it is in JSON."""
+    """Control characters in words and labels are escaped on a terminal, and kept in JSON."""
     (tmp_path / "odd.jsonl").write_text(
         "".join(json.dumps({"text": "a\x1b[31mb \x9bz", "label": f"x\x1b[{n}m"}) + "\n" for n in (1, 2))
     )
@@ -86,7 +86,7 @@ def test_wrong_things(nbtext: Any, model: str, arguments: list[str], status: int
 
 
 def test_no_story(nbtext: Any, letters: Path, tmp_path: Path) -> None:
-    """A complement model cannot generate documents, and the line says which models can."""
+    """A complement model cannot generate documents, and the error lists the models that can."""
     assert nbtext("train", str(letters / "train"), "--model", "complement", "-o", "m", cwd=tmp_path).status == 0
     result = nbtext("sample", "-m", "m", cwd=tmp_path)
     assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)

@@ -28,7 +28,7 @@ def test_a_table_on_a_terminal(on_a_terminal: Any, letters: Path, model: str) ->
 
 @pytest.mark.parametrize("command", ["predict", "explain"])
 def test_no_bar_runs_through_results(on_a_terminal: Any, letters: Path, model: str, command: str) -> None:
-    """Where they come on the terminal they show themselves how far it is; a bar would erase some of them."""
+    """There is no progress bar if results are printed on the same terminal, because it would erase some of them."""
     shown = on_a_terminal(command, str(letters / "test"), "-m", model)
     assert shown.count("noise/0") == 14
     assert "\x1b[2K" not in shown
@@ -82,7 +82,7 @@ def test_what_can_be_refused(
 
 @pytest.mark.parametrize("name", ["predict", "evaluate", "inspect", "explain", "compare", "diff", "sample", "train"])
 def test_a_dumb_terminal(on_a_terminal: Any, letters: Path, model: str, tmp_path: Path, name: str) -> None:
-    """Gets plain text from every command: nothing to obey, no bar, and tables that fit."""
+    """A dumb terminal gets plain text from every command: no escape sequences, no bar, and tables that fit."""
     some = str(letters / "test" / "trash")
     arguments = {
         "predict": [some, "-m", model],
@@ -118,7 +118,7 @@ def test_a_model_does_not_go_to_a_terminal(on_a_terminal: Any, letters: Path) ->
 
 
 def test_a_co_process(model: str) -> None:
-    """Each line is answered as it comes, before the next one is there."""
+    """Each line is predicted as soon as it arrives, before the next one is sent."""
     with subprocess.Popen(
         [*NBTEXT, "predict", "-", "-m", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     ) as process:

@@ -134,7 +134,7 @@ def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
 
 
 def test_where_it_promises_nothing(nbtext: Any, tmp_path: Path) -> None:
-    """Unlabeled documents that tell nothing about the labels are left alone: the model is that of the others."""
+    """If unlabeled documents do not improve the estimate, they are not used: the model is that of the labeled ones."""
     (tmp_path / "few.csv").write_text("text,label\n" + "red round,apple\nyellow long,banana\n" * 8)
     (tmp_path / "noise.txt").write_text("red yellow\nround long\nred long yellow round\n" * 30)
     result = nbtext("train", "few.csv", "--unlabeled", "noise.txt", "--em", "10", "-o", "both.joblib", cwd=tmp_path)
@@ -144,7 +144,7 @@ def test_where_it_promises_nothing(nbtext: Any, tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_judge(nbtext: Any, tmp_path: Path) -> None:
-    """With one document a label none can be held out: the labeled documents learn alone, and a line says why."""
+    """If no document can be held out, only the labeled documents are used, and a line states why."""
     (tmp_path / "few.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
     result = nbtext(
         "train",

@@ -1,4 +1,4 @@
-"""Every wrong thing that a new user would try gets one line that helps, and the right exit status."""
+"""Errors that a new user makes: each gives one line with the remedy, and the right exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 
 def prepare(folder: Path, letters: Path) -> None:
-    """Things to go wrong with."""
+    """Write the files of the tests."""
     (folder / "empty").mkdir()
     (folder / "letters").symlink_to(letters)
     (folder / "no-such-column.csv").write_text("subject,topic\nhello,greeting\n")

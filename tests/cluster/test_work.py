@@ -1,4 +1,4 @@
-"""What a worker does, without a cluster."""
+"""The tasks of a worker, without a cluster."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_counts_are_sent_as_plain_data(settings: dict[str, Any]) -> None:
 
 
 def test_a_problem_is_no_failure(tmp_path: Path) -> None:
-    """A worker gives back what is wrong with a document; sums that it would be part of are none."""
+    """A worker returns the error of a document as a result; sums that would include its shard are None."""
     (tmp_path / "x.txt").write_text("no label\n")
     source = open_source([str(tmp_path / "x.txt")], InputSettings())
     (shard,) = source.shards(100)
@@ -79,7 +79,7 @@ def test_a_problem_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_a_worker_of_another_version(tmp_path: Path) -> None:
-    """Workers whose tokens would be other ones refuse to count and to answer."""
+    """A worker with another version of nbtext or Unicode, whose tokens may differ, refuses to count and predict."""
     (tmp_path / "x.txt").write_text("__label__a one\n")
     source = open_source([str(tmp_path / "x.txt")], InputSettings())
     (shard,) = source.shards(100)

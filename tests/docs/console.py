@@ -20,7 +20,9 @@ BLOCK = re.compile(r"(?:^`([^`\n]+)`:\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE 
 
 
 def steps(block: str) -> list[tuple[str, str]]:
-    """The commands of a block (`$ ` begins one, `> ` goes on with it), each with the output that it shows."""
+    """Return the commands of a console block (`$ ` begins one, `> ` continues it), each with the output that the page
+    shows.
+    """
     found: list[tuple[str, str]] = []
     for line in block.splitlines():
         if line.startswith("$ "):
@@ -63,7 +65,7 @@ def printed(command: str, folder: Path, groups: list[int] | None = None) -> str:
 
 
 def played(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Each command of a page, what the page shows, and what is printed in a folder beside the corpora."""
+    """Run each command of a page in a folder beside the corpora; return it with the shown and the actual output."""
     (folder / "corpora").symlink_to(TOP / "corpora")
     groups: list[int] = []
     try:
@@ -81,7 +83,7 @@ def played(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def recorded(page: str, folder: Path) -> str:
-    """The page with what its commands print."""
+    """Return the page with the actual output of its commands."""
     answers = (f"$ {command}\n".replace("\n", "\n> ")[:-2] + out for command, _, out in played(page, folder))
 
     def block(found: re.Match[str]) -> str:

@@ -36,7 +36,7 @@ CHOSEN = {
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """What can be changed without harm."""
+    """Return a copy of the source tree that may be changed."""
     for room in ("nbtext", "tests/bayes", "tests/cli", "tests/documents", "tests/features"):
         shutil.copytree(TOP / room, tmp_path / room)
     for name in ("pyproject.toml", "tests/conftest.py", "tests/test_house.py"):
@@ -46,14 +46,14 @@ def tree(tmp_path: Path) -> Path:
 
 
 def done(tree: Path, *command: str | Path) -> None:
-    """Run a command there, which has to end well."""
+    """Run a command in a folder; it has to succeed."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "GIT_CEILING_DIRECTORIES": str(tree.parent)}
     result = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, f"{command}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"
 
 
 def test_each_example_is_told_of() -> None:
-    """CONTRIBUTING.md links to them all, and to no other."""
+    """CONTRIBUTING.md links to all examples, and to no other patch."""
     linked = re.findall(r"\(examples/([\w-]+)\.patch\)", GUIDE.read_text(encoding="utf-8"))
     assert sorted(linked) == sorted(TESTS) == sorted(path.stem for path in EXAMPLES.iterdir())
 

@@ -1,4 +1,4 @@
-"""What the tests of the readers need: documents as plain tuples."""
+"""Helpers for the tests of the readers: documents as plain tuples."""
 
 from __future__ import annotations
 

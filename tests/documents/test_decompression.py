@@ -1,4 +1,4 @@
-"""Compressed sources hold the same documents, and broken ones say so."""
+"""Compressed sources contain the same documents, and damaged ones give an error."""
 
 from __future__ import annotations
 

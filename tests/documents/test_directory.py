@@ -1,4 +1,4 @@
-"""Directory trees: which files, in which order, with which labels, and what is passed over."""
+"""Directories: which files are documents, in which order, with which labels, and which files are skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nbtext.errors import InputError
 
 
 def plant(root: Path, *paths: str) -> Path:
-    """Files with their own path as content."""
+    """Write files whose content is their own path."""
     for path in paths:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(path)
@@ -45,7 +45,7 @@ def test_the_format_files_has_no_labels(read: Callable[..., Any], tmp_path: Path
 
 
 def test_ids_are_paths_as_typed(read: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An id is SOURCE, as typed, joined with the way down."""
+    """An id is SOURCE as typed, joined with the relative path of the file."""
     plant(tmp_path, "d/l/1")
     monkeypatch.chdir(tmp_path)
     for typed, expected in (("d", "d/l/1"), ("d/", "d/l/1"), ("./d", "./d/l/1"), (".", "./d/l/1")):

@@ -43,7 +43,7 @@ def test_what_a_reader_sees(html: str, words: list[str]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.text("<>/!-='\"&#; abscriptyle"))
 def test_any_text_is_html(html: str) -> None:
-    """Nothing is an error."""
+    """No text raises an error."""
     assert isinstance(text_of_html(html), str)
 
 

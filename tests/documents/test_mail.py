@@ -1,4 +1,4 @@
-"""Mails: what of them is text, and where they lie."""
+"""Mails: their text and headers, in mbox files, Maildirs and single files."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ PIECES = [
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=4)).map(b"".join))
 def test_no_mail_is_an_error(raw: bytes) -> None:
-    """Any bytes at all are a mail."""
+    """Any bytes can be read as a mail."""
     assert isinstance(text_of(raw), str)
 
 
@@ -189,7 +189,7 @@ def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path, nam
 
 @pytest.mark.parametrize("line", [b"@" * 1_000_000 + b" x", b"Mon " * 250_000, b"Mon 1:" * 150_000, b"a@" * 500_000])
 def test_a_line_is_soon_known_to_be_no_separator(line: bytes) -> None:
-    """A megabyte that begins like the first line of a mail, and is none, is told in a moment."""
+    """A line of a megabyte that begins like an mbox separator, but is not one, is recognized in linear time."""
     begin = time.process_time()
     assert not is_separator(b"From " + line + b"\n x")
     assert time.process_time() - begin < 2

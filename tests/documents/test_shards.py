@@ -1,4 +1,4 @@
-"""Pieces of a source that others read: files, and ranges of bytes."""
+"""Shards: parts of a source that other processes read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LINES = st.lists(st.sampled_from(["", "one", "zwölf €", '{"text": "a"}', '{"b
 
 
 def read_from(source: Source, shards: list[Shard], rows: Callable[..., Any]) -> tuple[list[Any], list[str]]:
-    """The documents of shards that came by mail, and what is wrong with some."""
+    """Return the documents of pickled shards, and the problems."""
     batches = [
         batch for shard in shards for batch in open_shard(pickle.loads(pickle.dumps(shard)), source.settings).batches()
     ]
@@ -91,7 +91,7 @@ def test_what_has_no_ranges_is_one_shard(opened: Callable[..., Any], tmp_path: P
 
 
 def test_a_stream_is_for_its_reader_alone(opened: Callable[..., Any]) -> None:
-    """Standard input cannot be read by others, and the line says so."""
+    """Standard input cannot be cut into shards, and the error states it."""
     with pytest.raises(InputError, match="a stream cannot be read by other processes; save it"):
         opened("-").shards(10)
 

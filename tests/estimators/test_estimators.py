@@ -44,7 +44,7 @@ with warnings.catch_warnings():  # that they do not inherit from what they do no
 
 @with_checks
 def test_conventions(estimator: Any, check: Any) -> None:
-    """Each check of scikit-learn's own."""
+    """The estimators pass all checks of scikit-learn's `check_estimator`."""
     check(estimator)
 
 
@@ -171,7 +171,7 @@ def test_inside_scikit_learn() -> None:
 
 
 def test_nothing_learned_yet() -> None:
-    """It says so, by an error that is scikit-learn's as well."""
+    """An estimator that is not fitted raises scikit-learn's NotFittedError."""
     for estimator in [TextClassifier(), estimators.GaussianNB()]:
         with pytest.raises(NotFittedError, match="has learned nothing yet; call fit first") as caught:
             estimator.predict([[1.0]] if isinstance(estimator, estimators.GaussianNB) else ["a text"])

@@ -1,4 +1,4 @@
-"""What is kept of the documents that pass by is theirs, and bounded."""
+"""The error log of an evaluation keeps the right examples, in bounded memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_document_is_listed_in_its_cell() -> None:
 
 
 def test_the_worst_mistakes() -> None:
-    """Those that were surest, the surest first."""
+    """They are the wrong predictions with the highest probability, in decreasing order."""
     error_log, evaluator, probabilities, true = recorded(600, 4)
     wrong = sorted((-row.max(), place) for place, row in enumerate(probabilities) if row.argmax() != true[place])
     worst = [each.id for _, each in error_log.mistakes.rank_examples()]
@@ -87,7 +87,7 @@ def test_a_threshold_is_no_lack_of_an_answer() -> None:
 
 
 def test_rows_are_thinned() -> None:
-    """However many pass by, every n-th is kept, in order, and few are."""
+    """However many rows are added, every n-th is kept, in order, within the limit."""
     thinned = ThinnedRows(100)
     rows = np.arange(3000.0).reshape(1000, 3)
     for start in range(0, 1000, 70):
@@ -112,7 +112,7 @@ def test_a_examples_keeps_the_surest_of_each_cell() -> None:
 
 
 def test_more_cells_than_room() -> None:
-    """The fullest ones stay."""
+    """The cells with the most documents are kept."""
     examples = ExamplesByCell(5)
     for place in range(60):
         examples.add(place, 0.5, (str(place % 12 if place < 48 else place % 3), None), lambda: example("x"))
@@ -122,7 +122,7 @@ def test_more_cells_than_room() -> None:
 
 
 def test_the_worst_are_few() -> None:
-    """Of equals the first stay."""
+    """Of examples with equal rank the first are kept."""
     worst = TopExamples(3)
     for place, rank in enumerate([1, 5, 2, 5, 5, 0]):
         worst.add(place, rank, lambda place=place: example(str(place)))  # type: ignore[misc]

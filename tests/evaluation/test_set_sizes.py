@@ -1,4 +1,4 @@
-"""Sets of labels cover what they are asked to."""
+"""Prediction sets cover the true label as often as asked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_promises_are_kept_on_documents_of_the_same_kind() -> None:
 
 
 def test_without_a_promise() -> None:
-    """By the documents themselves they cover at least what is asked for, as it must be."""
+    """Without nonconformity scores, quantiles of the same documents give at least the coverage that is asked for."""
     probabilities, own = probabilities_of(500, 4, 3)
     assert all(size.coverage >= size.asked for size in measure_set_sizes(probabilities, np.array(own), None))
 

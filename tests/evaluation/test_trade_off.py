@@ -1,4 +1,4 @@
-"""What a threshold would do, it does."""
+"""Thresholds of the probability, and the accuracy and coverage that they give."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_threshold_of_an_accuracy(wanted: float) -> None:
 
 
 def test_where_it_cannot_be_had() -> None:
-    """No threshold makes nonsense right."""
+    """Random predictions reach no high accuracy at any threshold."""
     outcomes = outcomes_of(50, 3)
     wrong = replace(outcomes, is_chosen_right=np.zeros(50, dtype=bool))
     assert TradeOff.of(wrong).at_accuracy(0.95) is None
@@ -64,14 +64,14 @@ def test_parts_run_from_the_surest_to_all() -> None:
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_a_number_between_two(one: float, other: float) -> None:
-    """Above the lower one, and at most the higher one."""
+    """The threshold is above the lower probability, and at most the higher one."""
     low, high = sorted((one, other))
     if low < high:
         assert low < shortest_between(low, high) <= high
 
 
 def test_short_numbers_by_hand() -> None:
-    """0.8 says as much as 0.8123."""
+    """The threshold has as few digits as possible: 0.8, not 0.8123."""
     assert shortest_between(0.7, 0.8123) == 0.8
     assert shortest_between(0.81, 0.8123) == 0.812
     assert shortest_between(0.0, 1.0) == 1.0

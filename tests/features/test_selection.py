@@ -1,4 +1,4 @@
-"""The choice of columns."""
+"""The selection of features."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ LABELS = np.array([0, 0, 1, 1])  # features in 4, 3, 2, 1 and 1 of the 4 documen
     ],
 )
 def test_the_columns_that_are_kept(options: dict[str, Any], expected: list[int]) -> None:
-    """Each limit as its help says, ties by the order of names."""
+    """Each limit keeps the features that its help describes; ties are in order of the names."""
     sums, class_documents = counted(CORPUS, LABELS)
     settings = FeatureSettings(**options)
     assert select_columns(sums, class_documents, settings).tolist() == expected

@@ -1,4 +1,4 @@
-"""What the fuzzers found, and pieces of it put together by chance, crashes nothing."""
+"""The inputs that the fuzzers found, and combinations of them, crash nothing."""
 
 from __future__ import annotations
 

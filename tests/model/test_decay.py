@@ -1,4 +1,4 @@
-"""Older documents weigh less: updating step by step is weighing each document by its age."""
+"""Decayed counts: updating in steps equals weighting each document by its age."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_no_time_is_an_ordinary_update(tmp_path: Path) -> None:
 
 
 def test_nothing_is_lost_however_long_it_was() -> None:
-    """After ages, labels and words are known still, at next to no weight; and the new documents decide."""
+    """After any time, labels and words are still known, with small weights, and the new documents decide."""
     classifier = learn(fitted([("apple", "a"), ("pear", "b")]), tallied([("apple", "b")] * 2), factor=factor(1e9, 1))
     classifier = learn(classifier, tallied([("pear", "b")]), factor=factor(1e9, 1))
     assert classifier.fitted_.labels == ("a", "b")
@@ -122,7 +122,7 @@ def test_nothing_is_lost_however_long_it_was() -> None:
 
 
 def test_what_cannot_be_done() -> None:
-    """Who keeps documents, or is made of whole ones, cannot fade; what has faded cannot be merged or forgotten."""
+    """Models with a sample or with weights of whole documents cannot decay; decayed models cannot merge or forget."""
     old, new = [("apple pear", "a"), ("plum plum", "b")], [("pear plum", "b")]
     for options in ({"keep_sample": 5}, {"tf": "log", "norm": "l2"}, {"model": "categorical"}):
         with pytest.raises(ModelError):

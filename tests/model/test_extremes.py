@@ -1,4 +1,4 @@
-"""Numbers at the ends of what there is: no overflow, underflow or NaN."""
+"""Extreme numbers: no overflow, underflow or NaN."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ QUESTIONS = ["red", "red round " * (MANY // 2), "unheard of", "", "green leaf w1
 
 
 def assert_sane(classifier: TextClassifier) -> None:
-    """Probabilities are finite, sum to one, and tell a label."""
+    """Assert that probabilities are finite and sum to one, and that each document has a label."""
     probabilities = classifier.predict_proba(QUESTIONS)
     assert np.isfinite(probabilities).all()
     assert (probabilities >= 0).all()

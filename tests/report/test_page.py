@@ -159,7 +159,7 @@ def test_a_pair_leads_to_its_cell(shown: Any) -> None:
 
 
 def test_a_label_can_be_brought_out(shown: Any) -> None:
-    """Both curves show the chosen label."""
+    """Both charts highlight the selected label."""
     line = "document.querySelector('figure[data-chart=precision_recall] .layer_1_marks path')?.getAttribute('d')"
     before = shown.page.evaluate(line)
     shown.page.locator("#label").select_option("trains")
@@ -207,7 +207,7 @@ def test_colors_can_be_chosen(visit: Visited, page: Path) -> None:
 def test_what_is_not_there_is_said(
     visit: Visited, documents: Batch, classifier: TextClassifier, tmp_path: Path
 ) -> None:
-    """Of answers alone: no mistakes, words and outliers, and a sentence for each."""
+    """Without probabilities, texts and names, a sentence stands in the place of each missing part."""
     shown = visit(page_of(tmp_path, documents, classifier, has_model=False))
     assert [shown.page.locator(f"#{name}").count() for name in ("mistakes", "words", "outliers")] == [0, 0, 0]
     missing = shown.page.locator("#settings li").all_inner_texts()

@@ -1,4 +1,4 @@
-"""The reliability figures of nbtext.
+"""Measure the reliability of nbtext, and print a table.
 
 python tests/torture [RUNS]      all of them, as a table; RUNS executions of each fuzzer
 python tests/torture kills N M   commands killed at N moments each and at every M-th step of writing, as JSON

@@ -1,4 +1,4 @@
-"""Artifacts made to do harm, and what becomes of them.
+"""Build hostile model files, load each in a process of its own, and print the results.
 
     python attacks build FOLDER    writes each attack to FOLDER, and the names of the live ones to FOLDER/live
     python attacks judge FOLDER    loads each in a process of its own and prints a line of JSON about it
@@ -25,7 +25,7 @@ from spelling import Attack
 
 
 def attacks(folder: Path) -> Iterator[Attack]:
-    """All of them; the canaries of the live ones would be made in `folder`."""
+    """Return all attacks. An attack that runs code creates its marker file (canary) in `folder`."""
 
     def command(label: str) -> str:
         return f"touch '{folder}/canary-{label}'"
@@ -36,7 +36,7 @@ def attacks(folder: Path) -> Iterator[Attack]:
 
 
 def judged(path: Path) -> dict[str, Any]:
-    """What becomes of a file: loaded in a process of its own, with its time and its memory above the empty start."""
+    """Load a file in a process of its own; return the result, the time, and the memory above an empty process."""
     reading, writing = os.pipe()
     empty = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
     if (process := os.fork()) == 0:

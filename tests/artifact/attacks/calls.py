@@ -1,4 +1,4 @@
-"""Attacks that run code, or that ask for it."""
+"""Attacks that execute code, or try to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPRESSIONS = ("gzip", "zlib", "bz2", "xz", "lzma")
 
 
 def attacks(command: Callable[[str], str], folder: Path) -> Iterator[Attack]:
-    """All of them; `command` makes the canary of an attack in `folder`."""
+    """Return all attacks of this module; `command` creates the canary of an attack in `folder`."""
     yield from _calls(command)
     yield from _calls_of_python(command)
     yield from _programs(command)
@@ -29,7 +29,7 @@ def attacks(command: Callable[[str], str], folder: Path) -> Iterator[Attack]:
 
 
 def _calls(command: Callable[[str], str]) -> Iterator[Attack]:
-    """os.system, in each protocol, behind each compression, and in each place of a record."""
+    """Call os.system, in each pickle protocol, behind each compression, and at each place of a record."""
     for protocol in range(6):
         label = f"system-protocol-{protocol}"
         yield Attack(label, dumped(Evil(os.system, command(label)), protocol=protocol), is_live=True)
@@ -43,7 +43,7 @@ def _calls(command: Callable[[str], str]) -> Iterator[Attack]:
 
 
 def _calls_of_python(command: Callable[[str], str]) -> Iterator[Attack]:
-    """Its kin: what else Python offers to those who may call one function."""
+    """Call other functions of Python's standard library that execute code."""
 
     def run(label: str) -> str:
         return f"import os; os.system({command(label)!r})"
@@ -72,7 +72,9 @@ def _calls_of_python(command: Callable[[str], str]) -> Iterator[Attack]:
 
 
 def _programs(command: Callable[[str], str]) -> Iterator[Attack]:
-    """The same by each operation that can look up, make, call or complete something; SHELL stands for the command."""
+    """Call os.system by each pickle operation that can look up, create, call or complete an object; SHELL is the
+    command.
+    """
     wrapper = name("joblib.numpy_pickle", "NumpyArrayWrapper")
     live = {
         "global": b"cos\nsystem\nSHELL\x85R",
@@ -124,7 +126,7 @@ def _programs(command: Callable[[str], str]) -> Iterator[Attack]:
 
 
 def _objects(folder: Path) -> Iterator[Attack]:
-    """Objects whose making does the harm, and objects that are harmless but no plain data."""
+    """Objects that execute code when they are created, and harmless objects that are not plain data."""
     opened = text(f"{folder}/canary-file-handler")
     yield Attack("file-handler", model(name("logging", "FileHandler") + opened + b"\x85R"), is_live=True)
     touched = b"(cpathlib\nPath\n(" + text(f"{folder}/canary-path-touch") + b"tRtR"
@@ -137,7 +139,7 @@ def _objects(folder: Path) -> Iterator[Attack]:
 
 
 def _objects_in_arrays(command: Callable[[str], str]) -> Iterator[Attack]:
-    """Code inside of arrays, which joblib pickles apart."""
+    """Code inside object arrays, which joblib pickles separately."""
     objects = np.array([Evil(os.system, command("object-array"))], dtype=object)
     yield Attack("object-array", dumped(objects), is_live=True)
     fields = np.zeros(1, dtype=[("a", object)])

@@ -1,4 +1,4 @@
-"""Attacks that ask for time or memory: bombs, depths, references that multiply, crowds."""
+"""Attacks on time or memory: decompression bombs, deep nesting, multiplied references, and many small values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def attacks() -> Iterator[Attack]:
 
 
 def _bombs() -> Iterator[Attack]:
-    """Small files that unpack to much: to an array, to a text, to a program, to nothing in particular."""
+    """Small compressed files that decompress to a large array, text, program, or other data."""
     size = 60_000_000
     zeros = model(array(integer(size // 4) + b"\x85", data=b"\x01\xff" + bytes(size)))
     for compression, pack in PACKERS.items():
@@ -44,7 +44,7 @@ def _bombs() -> Iterator[Attack]:
 
 
 def _broken_packages() -> Iterator[Attack]:
-    """Compressed files that are not what they should be."""
+    """Compressed files whose content is not what their header says."""
     honest = gzip.compress(model(b"N"))
     for label, data in {
         "packed-twice": gzip.compress(honest),
@@ -64,7 +64,7 @@ def _broken_packages() -> Iterator[Attack]:
 
 
 def _depths() -> Iterator[Attack]:
-    """Values in values, 100,000 deep or without a floor."""
+    """Values that are nested 100,000 deep, or without end."""
     n = 100_000
     for label, poison in {
         "lists-in-lists": b"]" * n + b"a" * (n - 1),
@@ -82,7 +82,7 @@ def _depths() -> Iterator[Attack]:
 
 
 def _references() -> Iterator[Attack]:
-    """The memo misused: far places, missing places, and references that multiply."""
+    """Misuse of the pickle memo: large and missing indices, and references that multiply a value."""
     for label, poison in {
         "put-at-2^31": b"Nr\x00\x00\x00\x80",
         "put-at-2^32": b"Nr\xff\xff\xff\xff",
@@ -109,7 +109,7 @@ def _references() -> Iterator[Attack]:
 
 
 def _crowds() -> Iterator[Attack]:
-    """Many small things, for each of which Python needs many bytes."""
+    """Many small values, each of which takes many bytes of memory in Python."""
     n = 1_100_000
     for label, items in {
         "nones": b"N" * n,

@@ -1,4 +1,4 @@
-"""Attacks that lie: about arrays, about lengths, about what the file is."""
+"""Attacks with wrong statements about arrays, lengths and the kind of file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def attacks() -> Iterator[Attack]:
 
 
 def _arrays() -> Iterator[Attack]:
-    """Arrays that lie about their shape, order, class and place."""
+    """Arrays with a wrong shape, order, class or position."""
     dimensions = {
         "2^40": integer(1 << 40) + b"\x85",
         "2^60": integer(1 << 60) + b"\x85",
@@ -87,7 +87,7 @@ def _arrays() -> Iterator[Attack]:
 
 
 def _dtypes() -> Iterator[Attack]:
-    """Arrays whose items are not numbers, or lie about what they are."""
+    """Arrays of objects, and arrays with a wrong dtype."""
     for dtype in ("U3", "S3", "V3", "M8[s]", "m8[s]", "c16", "f2", "i4,i4", ">i4", ">f8"):
         yield Attack(f"dtype-{dtype}", dumped(np.zeros(2, dtype=dtype)))
     for label, dtype in {
@@ -119,7 +119,7 @@ def _dtypes() -> Iterator[Attack]:
 
 
 def _claims() -> Iterator[Attack]:
-    """A few bytes that announce many."""
+    """Files of a few bytes that declare a large length."""
     for label, poison in {
         "text-of-2^60": b"\x8d" + MUCH,
         "text-of-2^64": b"\x8d" + b"\xff" * 8,
@@ -144,7 +144,7 @@ def _claims() -> Iterator[Attack]:
 
 
 def _nonsense() -> Iterator[Attack]:
-    """Operations that find nothing to work on, or that plain data never needs."""
+    """Operations without operands, and operations that plain data never needs."""
     for label, program in {
         "stop-at-once": b".",
         "stop-on-mark": b"(.",
@@ -181,7 +181,7 @@ def _nonsense() -> Iterator[Attack]:
 
 
 def _oddities() -> Iterator[Attack]:
-    """Files that are something else, or two things at once."""
+    """Files of another kind, and files that are valid in two formats."""
     matrix = io.BytesIO()
     np.savez(matrix, data=np.zeros(3))
     for label, data in {

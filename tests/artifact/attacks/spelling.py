@@ -1,4 +1,4 @@
-"""How attacks are spelled: the operations of pickle and the records of joblib, honest but for what is asked."""
+"""Helpers that write pickle operations and joblib records, valid except for the part that is attacked."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ MUCH = (1 << 60).to_bytes(8, "little")
 
 
 def model(poison: bytes) -> bytes:
-    """A model that is honest up to one value."""
+    """Return a record that is a valid model except for one value."""
     return sealed(PROTOCOL + b"}(" + HEADER + text("x") + poison + b"u.")
 
 
 def sealed(data: bytes) -> bytes:
-    """The data and its right checksum."""
+    """Return the data followed by their correct checksum."""
     return data + sha256(data).digest()
 
 
 def dumped(value: Any, **options: Any) -> bytes:
-    """What joblib writes for a model with this value in it."""
+    """Return the bytes that joblib writes for a model with this value."""
     file = io.BytesIO()
     joblib.dump({"format": "nbtext model", "version": 2, "x": value}, file, **{"protocol": 4, **options})
     return file.getvalue() if "compress" in options else sealed(file.getvalue())
@@ -80,7 +80,7 @@ def array(
     more: bytes = ALLOW_MMAP + ALIGNMENT + b"K\x10",
     data: bytes = b"\x01\xff" + bytes(12),
 ) -> bytes:
-    """An array as joblib writes it: three zeros of int32, unless one of its parts says otherwise."""
+    """Return an array as joblib writes it: three zeros of int32, unless a part is replaced."""
     record = text("subclass") + subclass + text("shape") + shape + text("order") + order
     item_type = text("dtype") + name("numpy", "dtype") + dtype + b"R" + state + b"b"
     return name("joblib.numpy_pickle", "NumpyArrayWrapper") + b")\x81}(" + record + item_type + more + b"ub" + data
