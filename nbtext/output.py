@@ -65,7 +65,7 @@ def check_output(path: str) -> None:
     OutputError
         The file cannot be written.
     """
-    with _convert_errors(path):
+    with convert_errors(path):
         if path.endswith(os.sep) or os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if path in STANDARD_OUTPUT or (os.path.exists(path) and not os.path.isfile(path)):
@@ -91,11 +91,11 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
         The file cannot be written, or this process has locked it and another program changed it.
     """
     if path in STANDARD_OUTPUT:
-        with _convert_errors("standard output"):
+        with convert_errors("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    with _convert_errors(path):
+    with convert_errors(path):
         if path.endswith(os.sep):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if os.path.exists(path) and not os.path.isfile(path):
@@ -119,7 +119,7 @@ def resumable_output(path: str) -> Iterator[BinaryIO]:
     """
     if path in STANDARD_OUTPUT:
         raise OutputError("standard output cannot be resumed", where="--resume", hint="name a file with -o")
-    with _convert_errors(path):
+    with convert_errors(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_NONBLOCK", 0), 0o666)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -175,7 +175,7 @@ def lock_file(path: str) -> Iterator[None]:
         yield
         return
     target = os.path.realpath(path)
-    with _convert_errors(path):
+    with convert_errors(path):
         descriptor = _open_locked(path)
         try:
             _states_when_locked[target] = _read_state(target)
@@ -266,7 +266,7 @@ def _create_unnamed(folder: str) -> int | None:
 
 
 @contextmanager
-def _convert_errors(where: str) -> Iterator[None]:
+def convert_errors(where: str) -> Iterator[None]:
     """Convert an OSError into an OutputError with a hint; a BrokenPipeError is not converted."""
     try:
         yield

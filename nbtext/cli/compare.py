@@ -43,8 +43,8 @@ MODELS = MODEL_STAGE.without("model", "keep_sample")
     *RUN_PARTS,
     deferred=(MODELS,),
     common="-m --models --sizes --seeds --test --report -o --to --text-field --label-field",
-    example="nbtext compare corpora/letters/test -m letters.joblib -m bernoulli.joblib",
-    notes="For learning curves: nbtext compare corpora/letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
+    example="nbtext compare letters/test -m letters.joblib -m bernoulli.joblib",
+    notes="For learning curves: nbtext compare letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
     "Memory holds the models and a few numbers for each document; for learning curves, the counts of all documents.",
 )  # fmt: skip
 def compare(

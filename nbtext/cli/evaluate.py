@@ -66,7 +66,7 @@ MODELS = MODEL_STAGE.without("keep_sample")
     *RUN_PARTS,
     deferred=(FEATURE_STAGE, MODELS),
     common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
-    example="nbtext evaluate corpora/letters/test -m letters.joblib --fail-under accuracy=0.8",
+    example="nbtext evaluate letters/test -m letters.joblib --fail-under accuracy=0.8",
     notes="Memory does not grow with SOURCE if -m is given. Cross-validation keeps the counts of all "
     "documents in memory. --report adds about 600 bytes per document, and the names of at most 10,000 documents.",
 )  # fmt: skip

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     INPUT_STAGE,
     *RUN_PARTS,
     common="-m --label --against --features -o --to --html --input-format --text-field",
-    example="nbtext explain corpora/letters/test/trash -m letters.joblib --features 3",
+    example="nbtext explain letters/test/trash -m letters.joblib --features 3",
     notes="Memory holds the model and a few batches of documents.",
 )  # fmt: skip
 def explain(

@@ -33,7 +33,7 @@ MODEL_AND_SOURCES = (*REWRITTEN_MODEL_PARTS, SOURCES, REWRITTEN_OUTPUT)
     LABELED_INPUT_STAGE,
     *RUN_PARTS,
     common="-m -o --half-life --elapsed --input-format --text-field --label-field",
-    example="nbtext update letters.joblib corpora/letters/test",
+    example="nbtext update letters.joblib letters/test",
     notes="The result has the same bytes as a model that is trained on all documents at once, if the model was "
     "trained with --keep-sample and with the same input options. Otherwise smoothing and calibration do "
     "not change; `nbtext calibrate` refits them.\n\n"
@@ -119,7 +119,7 @@ def merge(models: tuple[str, ...], output: str | None, run: RunSettings) -> None
     LABELED_INPUT_STAGE,
     *RUN_PARTS,
     common="-m -o --input-format --text-field --label-field",
-    example="nbtext calibrate letters.joblib corpora/letters/test",
+    example="nbtext calibrate letters.joblib letters/test",
     notes="Smoothing and calibration that were set at training by --smoothing N and --no-calibrate do not change.\n\n"
     "Memory holds the model and the counts of at most 16,384 documents that are used for the fit.",
 )

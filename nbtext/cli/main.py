@@ -32,6 +32,7 @@ COMMANDS = {
         "predict": "Predict the labels of documents, and print one record for each, in order.",
         "evaluate": "Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.",
         "vectorize": "Convert documents to a sparse matrix, and save it.",
+        "demo": "Write a small corpus of labeled texts, to try the commands on.",
     },
     "Inspect and compare": {
         "inspect": "Show the settings and the most important features of a model.",
@@ -128,9 +129,10 @@ def cli(ctx: click.Context, debug: bool) -> None:
     """Train and use text classifiers: Naive Bayes and linear models.
 
     \b
-    nbtext train    corpora/letters/train -o model.joblib
-    nbtext predict  corpora/letters/test  -m model.joblib
-    nbtext evaluate corpora/letters/test  -m model.joblib
+    nbtext demo
+    nbtext train    letters/train -o letters.joblib
+    nbtext predict  letters/test  -m letters.joblib
+    nbtext evaluate letters/test  -m letters.joblib
 
     `nbtext COMMAND -h` shows the most common options of a command, `nbtext COMMAND --help` shows all.
     """

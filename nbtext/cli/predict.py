@@ -77,7 +77,7 @@ COLUMN_STAGE = stage(
     *RUN_PARTS,
     common="-m -o --to --add-columns --resume --min-probability --coverage --top-k --explain --input-format "
     "--text-field -j",
-    example="nbtext predict corpora/letters/test -m letters.joblib --to jsonl",
+    example="nbtext predict letters/test -m letters.joblib --to jsonl",
     notes="With --cluster, -o may be a directory. Then one file is written for each shard of SOURCE.\n\n"
     "Memory holds the model and a few batches of documents.",
 )  # fmt: skip

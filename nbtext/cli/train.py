@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     *RUN_PARTS,
     deferred=(SEARCHED_MODEL_STAGE, FEATURE_STAGE),
     common="-o --input-format --text-field --label-field --ngrams --stop-words --weighting --model --smoothing",
-    example="nbtext train corpora/letters/train -o letters.joblib",
+    example="nbtext train letters/train -o letters.joblib",
     notes="Memory grows with the vocabulary and the labels, but not with the corpus. With TF-IDF weights, and for "
     "categorical, gaussian and linear models, it grows with the corpus, too. --em needs 20 bytes for each distinct "
     "word of each unlabeled document.",

@@ -29,7 +29,7 @@ MATRIX_FORMATS = ("npz", "svmlight", "mtx")
     FEATURE_STAGE,
     *RUN_PARTS,
     common="-o --to --text-field --label-field --weighting --ngrams --stop-words --min-df --max-features",
-    example="nbtext vectorize corpora/letters/train --weighting tfidf -o letters.npz",
+    example="nbtext vectorize letters/train --weighting tfidf -o letters.npz",
     notes="Memory holds the matrix: about 12 bytes for each distinct word of each document.",
 )  # fmt: skip
 def vectorize(

@@ -32,7 +32,7 @@ def command_of(name: str) -> Command:
 def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the examples speak of."""
     path: Path = tmp_path_factory.mktemp("examples")
-    (path / "corpora").symlink_to(letters.parent)
+    (path / "letters").symlink_to(letters)
     halves = {name: str(letters / half) for name, half in (("letters", "train"), ("north", "train"), ("south", "test"))}
     for name, source in halves.items():
         assert nbtext("train", source, "--model", "multinomial", "-q", "-o", f"{name}.joblib", cwd=path).status == 0

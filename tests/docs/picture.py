@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 TOP = HERE.parents[1]
 WIDTH = 84
 COMMANDS = (
-    "nbtext train corpora/letters/train -o letters.joblib",
-    "nbtext evaluate corpora/letters/test -m letters.joblib",
+    "nbtext train letters/train -o letters.joblib",
+    "nbtext evaluate letters/test -m letters.joblib",
     "echo 'My neighbour drills all night' | nbtext explain - -m letters.joblib",
 )
 # rich's own, less the fonts that it would fetch from another host
@@ -55,7 +55,7 @@ def picture() -> str:
     """The drawing, the same for the same output of the commands."""
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "corpora").symlink_to(TOP / "corpora")
+        (Path(folder) / "letters").symlink_to(TOP / "corpora" / "letters")
         for command in COMMANDS:
             console.print(Text.assemble(("$ ", "bold green"), (command, "bold")), soft_wrap=True)
             console.print(Text.from_ansi(shown(command, folder).rstrip()))

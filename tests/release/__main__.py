@@ -1,45 +1,51 @@
-"""Tries what is to be released: `python tests/release DIST`, DIST holding a wheel with the kernel and a pure one.
+"""Test the wheels of a release: `python tests/release DIST`, where DIST has a wheel with the kernel and one without.
 
-Each is installed into an empty environment, and asked in a folder away from the source. Both have to do the demo's
-work, and the two models have to be the same, byte for byte.
+Each is installed into an empty environment. There the commands of the README have to print what it shows, in a folder
+outside the source tree, and both wheels have to train the same model, byte for byte.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import venv
 from pathlib import Path
 
-LETTERS = Path(__file__).parents[2] / "corpora" / "letters"
+TOP = Path(__file__).parents[2]
+sys.path.insert(0, str(TOP / "tests" / "docs"))
+from console import BLOCK, steps  # noqa: E402  a module of the documentation's tests
+
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 
-def tried(wheel: Path, folder: Path, kernel: str) -> bytes:
-    """The model that an installed wheel trains, after it has evaluated it and been asked."""
+def model_of(wheel: Path, folder: Path, kernel: str) -> bytes:
+    """Install a wheel, run the commands of the README, and return the model that they train."""
     folder.mkdir()
     venv.create(folder / "env")
     subprocess.run([*PIP, "--python", folder / "env" / "bin" / "python", "install", wheel], check=True)
-    shutil.copytree(LETTERS, folder / "letters")
-    says(folder, "nbtext --version", f"kernel: {kernel}")
-    says(folder, "python -c 'import nbtext; print(nbtext.__file__)'", f"{folder}/env/lib")
-    says(folder, "nbtext train letters/train -o model.joblib", "336 documents, 6 labels")
-    says(folder, "nbtext evaluate letters/test -m model.joblib --fail-under accuracy=0.9", "accuracy\t0.9")
-    says(folder, "echo 'the bins were not emptied' | python -m nbtext predict - -m model.joblib", "1\ttrash\t0.9")
+    check(folder, "nbtext --version", f"kernel: {kernel}")
+    check(folder, "python -c 'import nbtext; print(nbtext.__file__)'", f"{folder}/env/lib")
+    for _, language, block in BLOCK.findall((TOP / "README.md").read_text(encoding="utf-8")):
+        if language == "console":
+            for command, shown in steps(block):
+                check(folder, command, shown.strip())
+        elif language == "python":
+            (folder / "example.py").write_text(block, encoding="utf-8")
+            check(folder, "python example.py", "")
+    check(folder, "nbtext train letters/train -q -o model.joblib", "")
     return (folder / "model.joblib").read_bytes()
 
 
-def says(folder: Path, command: str, expected: str) -> None:
-    """Run a command with nothing but the environment's own programs, and look for what it has to say."""
+def check(folder: Path, command: str, expected: str) -> None:
+    """Run a command with the programs of the environment; exit if it fails or does not print what is expected."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NBTEXT"))}
-    environment = {**inherited, "PATH": f"{folder}/env/bin{os.pathsep}{os.environ['PATH']}"}
+    environment = {**inherited, "PATH": f"{folder}/env/bin{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
     done = subprocess.run(
         command, shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
-    printed = done.stdout.decode()
+    printed = "\n".join(line.rstrip() for line in done.stdout.decode().splitlines())
     if done.returncode or expected not in printed:
         sys.exit(f"$ {command}\n{printed}\nexit status {done.returncode}; expected: {expected}")
 
@@ -49,8 +55,8 @@ def main(dist: Path) -> None:
     (compiled,) = set(dist.glob("*.whl")) - {pure}
     with tempfile.TemporaryDirectory() as scratch:
         models = {
-            tried(compiled, Path(scratch) / "compiled", "compiled"),
-            tried(pure, Path(scratch) / "pure", "pure Python (slower)"),
+            model_of(compiled, Path(scratch) / "compiled", "compiled"),
+            model_of(pure, Path(scratch) / "pure", "pure Python (slower)"),
         }
     if len(models) != 1:
         sys.exit(f"{compiled.name} and {pure.name} train different models")

@@ -1,10 +1,27 @@
-"""The name of a wheel: a wheel without the kernel is marked as independent of the platform."""
+"""How a wheel is built: its name, and the demo corpus that it holds."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+DEMO = Path("corpora", "letters")
+
+
+class Package(build_py):
+    """Adds the corpus that `nbtext demo` writes."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            shutil.copytree(DEMO, Path(self.build_lib, "nbtext", "demo"), dirs_exist_ok=True)
+
+    def get_source_files(self) -> list[str]:
+        """Return the files of the source archive."""
+        return [*super().get_source_files(), *map(str, sorted(DEMO.rglob("*.txt")))]  # type: ignore[no-untyped-call]
 
 
 class Wheel(bdist_wheel):
