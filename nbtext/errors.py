@@ -20,7 +20,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
 
-T = TypeVar("T", bound=type)
+T = TypeVar("T", bound=Callable[..., Any])
 _option = re.compile(r"(?<!pip install )--(?P<negation>no-)?(?P<name>[A-Za-z][a-z-]*[a-z]|C\b)")
 
 
@@ -78,14 +78,23 @@ def name_parameters(text: str) -> str:
     return _option.sub(rename, text)
 
 
-def in_python_terms(kind: T) -> T:
-    """Decorate a class so that errors of its public methods name parameters, not options of the command line."""
-    for name, method in list(vars(kind).items()):
-        function = method.__func__ if isinstance(method, classmethod) else method
-        if callable(function) and (not name.startswith("_") or name == "__init__"):
-            wrapped = _rename_options(function)
-            setattr(kind, name, classmethod(wrapped) if isinstance(method, classmethod) else wrapped)
-    return kind
+def in_python_terms(item: T) -> T:
+    """Decorate a class or a function so that its errors name parameters, not options of the command line.
+
+    Of a class, these are the errors of its public methods and properties.
+    """
+    if not isinstance(item, type):
+        return cast("T", _rename_options(item))
+    for name, member in list(vars(item).items()):
+        if name.startswith("_") and name != "__init__":
+            continue
+        if isinstance(member, classmethod):
+            setattr(item, name, classmethod(_rename_options(member.__func__)))
+        elif isinstance(member, property) and member.fget is not None:
+            setattr(item, name, member.getter(_rename_options(member.fget)))
+        elif callable(member):
+            setattr(item, name, _rename_options(member))
+    return item
 
 
 def _rename_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -169,6 +169,7 @@ def _weights(sample: DocumentCounts, statistics: ClassStatistics) -> tuple[Docum
     )
 
 
+@in_python_terms
 def make_estimator(name: str) -> type[NaiveBayes]:
     """Return a class of estimators for an event model of the registry, for example for an added one."""
     record = EVENT_MODELS[name]

@@ -38,11 +38,11 @@ def check_c(model: FittedModel) -> None:
     check_analyzer(model)
     settings = model.feature_settings
     if settings.analyzer != "word":
-        raise ModelError("character n-grams cannot be exported to C", hint="use --to js")
+        raise ModelError("character n-grams cannot be exported to C", hint="export it as js")
     if settings.strip_accents is not None:
-        raise ModelError("--strip-accents cannot be exported to C", hint="use --to js")
+        raise ModelError("--strip-accents cannot be exported to C", hint="export it as js")
     if any("\0" in name for name in (*named_features(model).terms, *model.labels)):
-        raise ModelError("a word or label with a NUL character cannot be exported to C", hint="use --to js")
+        raise ModelError("a word or label with a NUL character cannot be exported to C", hint="export it as js")
 
 
 def c_source(model: FittedModel) -> Iterator[bytes]:

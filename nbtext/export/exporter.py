@@ -43,7 +43,7 @@ def named_features(model: FittedModel) -> Vocabulary:
     if model.scorer.derivation is not None:
         raise ModelError(
             f"a {model.model_settings.model} model has several weights for each feature: it cannot be exported",
-            hint="train another model from its counts: nbtext train MODEL --model multinomial",
+            hint="fit another one to its counts, such as --model multinomial",
         )
     if model.vocabulary is None:
         raise ModelError("hashed features have no names to export", hint="train without --hash-bits")
@@ -56,7 +56,7 @@ def check_dense(model: FittedModel) -> None:
     if n_weights > MOST_WEIGHTS:
         raise ModelError(
             f"{n_weights:,} weights are too many to write each of them",
-            hint="use --to js, which omits default weights, or train with --min-df or --max-features",
+            hint="export it as js, which omits default weights, or train with --min-df or --max-features",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nbtext.errors import in_python_terms
 from nbtext.export.c_source import C_SOURCE
 from nbtext.export.javascript import JAVASCRIPT
 from nbtext.export.onnx_graph import ONNX
@@ -20,6 +21,7 @@ def format_of(path: str) -> str | None:
     return next((exporter.name for exporter in EXPORTERS.values() if path.lower().endswith(exporter.suffixes)), None)
 
 
+@in_python_terms
 def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes], bytes] | None = None) -> None:
     """Write a trained model in the format of this name, completely or not at all.
 

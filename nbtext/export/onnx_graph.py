@@ -124,13 +124,13 @@ def check_onnx(model: FittedModel) -> None:
     check_dense(model)
     n_bytes = len(features) * (len(model.labels) + 3) * 8 + len(features.blob)
     if n_bytes > MOST_BYTES:
-        raise ModelError(f"{n_bytes:,} bytes are more than an ONNX file holds", hint="use --to js")
+        raise ModelError(f"{n_bytes:,} bytes are more than an ONNX file holds", hint="export it as js")
     if "" in features.terms[:1]:  # terms are sorted, so "" comes first
         hint = "train with another --token-pattern, or use --to csv"
         raise ModelError("ONNX cannot tell an empty word from the end of a document", hint=hint)
     for text in (*features.terms, *model.labels):
         if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
-            raise ModelError("ONNX cannot hold a feature or label that is not valid Unicode", hint="use --to js")
+            raise ModelError("ONNX cannot hold a feature or label that is not valid Unicode", hint="export it as js")
 
 
 def _add_counts(graph: Graph, terms: list[str]) -> tuple[str, str]:

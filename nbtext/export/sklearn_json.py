@@ -73,7 +73,7 @@ def _transformers(model: FittedModel) -> list[Step]:
     weighting, fitted = model.weighting, {"n_features_in_": model.scorer.n_features}
     norm = None if weighting.norm == "none" else weighting.norm
     if not weighting.term_frequency.in_sklearn:
-        raise ModelError(f"scikit-learn has no term frequency {weighting.tf}", hint="use --to js")
+        raise ModelError(f"scikit-learn has no term frequency {weighting.tf}", hint="export it as js")
     steps = []
     is_binary = not model.model_settings.is_linear and model.model_settings.event_model.is_binary
     if weighting.tf == "binary" and not is_binary:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nbtext.bayes.class_statistics import ClassStatistics
 from nbtext.bayes.event_models import EVENT_MODELS
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import ModelError
+from nbtext.errors import ModelError, in_python_terms
 from nbtext.features.analyzer import TOKEN_PATTERN
 from nbtext.features.document_counts import concatenate
 from nbtext.features.settings import FeatureSettings
@@ -27,6 +27,7 @@ SUPPORTED = (
 )
 
 
+@in_python_terms
 def from_sklearn(pipeline: Any) -> TrainedModel:
     """Return the model that is equivalent to a fitted scikit-learn pipeline of Naive Bayes over texts.
 

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from nbtext.errors import NbtextError, OutputError
 from nbtext.serve.batching import Batcher
-from nbtext.serve.bodies import JSON, JSONL, TEXT, content_type, parse_documents
+from nbtext.serve.bodies import JSON, JSONL, TEXT, content_type, in_http_terms, parse_documents
 from nbtext.serve.feedback import FeedbackFile, feedback_lines
 from nbtext.serve.guard import USAGE, Guard, Paths, error_response, json_response
 from nbtext.serve.learner import Learner
@@ -123,7 +123,7 @@ class Service:
             usage.n_documents = len(documents.batch)
             answer = await self._batcher.predict(model, documents, options.decisions)
         except NbtextError as error:
-            raise HTTPException(400, str(error)) from None
+            raise HTTPException(400, str(in_http_terms(error))) from None
         await send(
             {
                 "type": "http.response.start",
@@ -153,14 +153,14 @@ class Service:
         try:
             return Response(await self._batcher.run(work), media_type="application/json")
         except NbtextError as error:
-            raise HTTPException(400, str(error)) from None
+            raise HTTPException(400, str(in_http_terms(error))) from None
 
     async def feedback(self, request: Request) -> Response:
         """Answer `POST /v1/models/NAME/feedback`: the labeled documents are on the disk."""
         scope = request.scope
         slot = find_model(self._store, request.path_params["name"], scope[USAGE])
         if slot.file.name not in self._feedback:
-            raise HTTPException(404, "feedback is off; start nbtext serve with --feedback-dir")
+            raise HTTPException(404, "this service stores no feedback")
         kind, charset = content_type(header(scope, b"content-type"))
         if kind == TEXT:
             raise HTTPException(415, f"feedback has labels; send {JSON} or {JSONL}")

@@ -15,6 +15,7 @@ from nbtext.documents.decoding import Encoding
 from nbtext.documents.jsonl import add_record, decoder, parse_jsonl
 from nbtext.documents.lines import LineDocuments
 from nbtext.documents.settings import InputSettings
+from nbtext.errors import NbtextError
 
 _fast_dumps: Callable[[Any], bytes] | None
 _fast_loads: Callable[[bytes], Any] | None
@@ -43,6 +44,13 @@ class Documents(NamedTuple):
 
     batch: Batch
     encode: Callable[[Records], Any]
+
+
+def in_http_terms(error: NbtextError) -> NbtextError:
+    """Return an error without a hint that names options of the command line; a client cannot give them."""
+    error.hint = "" if "--" in error.hint else error.hint
+    error.names_parameters = True
+    return error
 
 
 def content_type(header: bytes) -> tuple[str, str]:
@@ -134,7 +142,14 @@ def _parse_items(items: list[Any], settings: InputSettings) -> Batch:
             builder, {settings.text_field[0]: item} if is_text else _with_numbers_as_text(item), settings,
             place=str(number),
         )  # fmt: skip
-    return builder.finish()
+    return _with_own_problems(builder.finish())
+
+
+def _with_own_problems(batch: Batch) -> Batch:
+    """Return a batch with its problems in HTTP's terms."""
+    for problem in batch.problems.values():
+        in_http_terms(problem)
+    return batch
 
 
 def _parse_plain_objects(items: list[Any], settings: InputSettings) -> Batch | None:
@@ -210,4 +225,4 @@ def encode_lines(records: Records) -> bytes:
 
 def parse_lines(block: LineBlock, settings: InputSettings) -> Batch:
     """Return lines of JSON as documents; an invalid line becomes a problem of its row."""
-    return LineDocuments(block, "", None, UTF8, settings, parse_jsonl).batch()
+    return _with_own_problems(LineDocuments(block, "", None, UTF8, settings, parse_jsonl).batch())

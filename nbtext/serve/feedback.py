@@ -16,7 +16,7 @@ from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import NbtextError, OutputError
 from nbtext.output import BINARY, lock_descriptor
-from nbtext.serve.bodies import dumps, loads
+from nbtext.serve.bodies import dumps, in_http_terms, loads
 from nbtext.serve.models import ServedModel
 
 TAIL = 1 << 16  # bytes that are read at once to find the last line
@@ -50,7 +50,7 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
             if not new_labels:
                 model.fitted.class_of(label)
         except NbtextError as error:
-            raise HTTPException(400, f"{where}{error}") from None
+            raise HTTPException(400, f"{where}{in_http_terms(error)}") from None
         texts = [column[row] for column in batch.columns]
         fields = dict(zip(settings.text_field, texts, strict=True)) if settings.separate_fields else {first: texts[0]}
         lines.append(

@@ -178,7 +178,9 @@ class Guard:
             elif name == b"sec-fetch-site":
                 site = value
         if self._checks_host and _without_port(host.decode("latin-1").lower()) not in self._hosts:
-            raise HTTPException(403, "the Host header names another host; see --allowed-host")
+            raise HTTPException(
+                403, "the Host header names none of the hosts that this service is allowed to answer for"
+            )
         is_foreign = origin and origin.partition(b"://")[2].lower() != host.lower()
         if (is_foreign or site == b"cross-site") and scope["method"] not in SAFE_METHODS:
             raise HTTPException(403, "the request comes from a page of another origin")

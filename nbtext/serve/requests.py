@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope
 from nbtext.errors import SettingsError
 from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
+from nbtext.serve.bodies import in_http_terms
 from nbtext.serve.engine import ExplanationSettings
 from nbtext.serve.guard import DEADLINE, USAGE, Closed, Deadline
 from nbtext.serve.models import ModelSlot, ModelStore
@@ -63,7 +64,7 @@ def parse_options(query: bytes, known: frozenset[str]) -> Options:
             top_k=_count(values, "top_k"),
         )
     except SettingsError as error:
-        raise HTTPException(400, str(error)) from None
+        raise HTTPException(400, str(in_http_terms(error))) from None
     return Options(
         values.get("model", ""),
         decisions,

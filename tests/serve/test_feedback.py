@@ -91,7 +91,7 @@ def test_new_labels(start: Start, model: Path, tmp_path: Path) -> None:
 
 def test_feedback_is_off_by_default(service: Running) -> None:
     answer = service.post(PATH, {"text": "x", "label": "noise"})
-    assert (answer.status, answer.value["error"]) == (404, "feedback is off; start nbtext serve with --feedback-dir")
+    assert (answer.status, answer.value["error"]) == (404, "this service stores no feedback")
 
 
 def test_two_services_do_not_share_a_file(start: Start, model: Path, tmp_path: Path) -> None:

@@ -31,12 +31,13 @@ ODD_LINES = (
 
 
 def predicted(model: Path, lines: bytes) -> list[Any]:
-    """What `nbtext predict` writes for JSON lines."""
+    """What `nbtext predict` writes for JSON lines, without the option that a reason names."""
     done = subprocess.run(
         [sys.executable, "-m", "nbtext", "predict", "-", "-m", str(model), "--input-format", "jsonl", "--to", "jsonl"],
         input=lines, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(TOP)},
     )  # fmt: skip
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    out = done.stdout.replace(b"; name the key of the text with --text-field", b"")
+    return [json.loads(line) for line in out.splitlines()]
 
 
 def test_an_object_and_an_array(service: Running, model: Path) -> None:
@@ -359,3 +360,37 @@ def test_a_pattern_that_takes_for_ever(start: Start, tmp_path: Path) -> None:
     while Path(f"/proc/{child}").exists() and time.monotonic() < end:
         time.sleep(0.1)
     assert not Path(f"/proc/{child}").exists(), "the other process ends with the service"
+
+
+def test_errors_name_no_options_of_the_command_line(
+    start: Start, model: Path, letters: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    """A client cannot give them: errors name keys and query options, in the records of a stream, too."""
+    TextClassifier(model="gaussian", calibrate=False).fit(*letters).save(tmp_path / "g")
+    long = {"text": "x" * 2000, "label": "y" * 5000}
+    bodies: list[Any] = [
+        3, [], [[]], {}, {"body": "x"}, [{"text": None}], [{"text": 1}, {"txt": 2}], {"text": {}}, {"text": [1]}, "",
+        long, {"text": "x", "label": []}, {"text": "x", "label": "nothing"}, {"text": "x", "label": None},
+        {"label": "a" * 2000}, {"text": "x", "label": {"a": 1}}, {"text": "\ud800"}, [long] * 30,
+    ]  # fmt: skip
+    queries = ("", "coverage=0.9", "explain=3", "min_probability=2", "top_k=0", "coverage=x", "label=none", "model=g")
+    service = start("-m", model, "-m", f"g={tmp_path / 'g'}", "--feedback-dir", tmp_path, "--max-body-bytes", 20_000,
+                    "--max-documents", 20, "--new-labels")  # fmt: skip
+    other = start("-m", model, "--feedback-dir", tmp_path / "other")
+    answers = [
+        service.post("/v1/predict", "x", host="evil.example"),
+        service.post("/v1/predict", "x", origin="http://x"),
+    ]
+    for body in map(json.dumps, bodies):
+        for query in queries:
+            answers += [
+                service.post(f"/v1/{each}?{query}", body, content_type=kind)
+                for each in ("predict", "explain", "models/g/feedback")
+                for kind in ("application/json", "application/jsonl")
+            ]
+        answers += [service.post("/v1/models/letters/feedback", body, content_type="application/json")]
+        answers += [other.post("/v1/models/letters/feedback", body, content_type="application/json")]
+    answers += [start("-m", model).post("/v1/models/letters/feedback", {"text": "x", "label": "a"})]
+    assert {400, 403, 404, 413, 415} <= {answer.status for answer in answers}
+    for answer in answers:
+        assert b"--" not in answer.body, answer.body
