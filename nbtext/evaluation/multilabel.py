@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,24 +17,6 @@ from nbtext.evaluation.metrics import Metric
 RANKS = (1, 3, 5)  # of precision at k
 
 Integers = NDArray[np.int64]
-
-
-class SetPredictions(Protocol):
-    """Predicted label sets of some documents; see `MultilabelPredictions`."""
-
-    ids: list[str]
-    classes: tuple[str, ...]
-    probabilities: Floats
-    true_labels: list[tuple[str, ...] | None]
-    predicted: list[tuple[str, ...]]
-    thresholds: Floats
-    sets: list[tuple[str, ...]] | None
-
-    def __len__(self) -> int: ...
-
-    def most_probable(self, k: int) -> list[list[int]]:
-        """Return the k most probable classes of each document, the most probable first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,11 +25,11 @@ from nbtext.evaluation.multilabel import (
     MultilabelOutcomes,
     MultilabelScore,
     MultilabelTotals,
-    SetPredictions,
     sum_outcomes,
 )
 from nbtext.evaluation.outcomes import LabelNumbers
 from nbtext.evaluation.reliability import N_BINS
+from nbtext.model.multilabel_predictions import MultilabelPredictions
 
 MOST_CELLS = 1 << 22  # probabilities that are compared at once
 MOST_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
@@ -38,7 +38,7 @@ PAIRS_SHOWN = 50
 Sets = list[tuple[str, ...]]
 
 
-def true_sets(predictions: SetPredictions) -> Sets:
+def true_sets(predictions: MultilabelPredictions) -> Sets:
     """Return the true labels of each document; InputError if a document has no list of labels."""
     for row, labels in enumerate(predictions.true_labels):
         if labels is None:
@@ -46,7 +46,7 @@ def true_sets(predictions: SetPredictions) -> Sets:
     return [labels for labels in predictions.true_labels if labels is not None]
 
 
-def measure_sets(predictions: SetPredictions) -> MultilabelOutcomes:
+def measure_sets(predictions: MultilabelPredictions) -> MultilabelOutcomes:
     """Compare a batch of predictions with the true labels of its documents.
 
     A document that could not be read has the probability 0 for every label.
@@ -120,12 +120,12 @@ class MultilabelEvaluator:
         self._thresholds: dict[str, float] = {}
         self._sets = np.zeros(4, dtype=np.int64)
 
-    def add_all(self, predictions: Iterable[SetPredictions]) -> None:
+    def add_all(self, predictions: Iterable[MultilabelPredictions]) -> None:
         """Add all these predictions."""
         for batch in predictions:
             self.add(batch)
 
-    def add(self, predictions: SetPredictions) -> None:
+    def add(self, predictions: MultilabelPredictions) -> None:
         """Add predictions; InputError if a document has no list of labels."""
         if len(predictions) == 0:
             return
@@ -144,7 +144,7 @@ class MultilabelEvaluator:
             )
             self._sets += (len(true), n_covered, sum(map(len, true)), sum(map(len, predictions.sets)))
 
-    def _count_labels(self, predictions: SetPredictions, true: Sets) -> None:
+    def _count_labels(self, predictions: MultilabelPredictions, true: Sets) -> None:
         predicted = predictions.predicted
         classes = self._numbers.add(predictions.classes)
         numbers = [self._numbers.add(chain.from_iterable(sets)) for sets in (true, predicted)]

@@ -96,17 +96,25 @@ class Predictions:
 
         Ties are in the order of the labels. A document that could not be read has none.
         """
-        n_classes = len(self.classes)
-        if len(self) == 0 or k >= n_classes or n_classes < FEW_CLASSES:
-            order = np.argsort(-self.probabilities, axis=1, kind="stable")[:, :k].tolist()
-        else:
-            least = np.partition(self.probabilities, n_classes - k, axis=1)[:, n_classes - k]
-            order = []
-            for row, lowest in zip(self.probabilities, least.tolist(), strict=True):
-                found = np.flatnonzero(row >= lowest)
-                order.append(found[np.argsort(-row[found], kind="stable")][:k].tolist())
-        is_unread = np.isnan(self.probabilities[:, 0]).tolist()
-        return [[] if has_none else classes for classes, has_none in zip(order, is_unread, strict=True)]
+        return most_probable(self.probabilities, k)
+
+
+def most_probable(probabilities: Floats, k: int) -> list[list[int]]:
+    """Return the k most probable classes of each row, (n_documents, n_classes); none of a row of NaN.
+
+    Ties are in the order of the classes.
+    """
+    n_classes = probabilities.shape[1]
+    if len(probabilities) == 0 or k >= n_classes or n_classes < FEW_CLASSES:
+        order = np.argsort(-probabilities, axis=1, kind="stable")[:, :k].tolist()
+    else:
+        least = np.partition(probabilities, n_classes - k, axis=1)[:, n_classes - k]
+        order = []
+        for row, lowest in zip(probabilities, least.tolist(), strict=True):
+            found = np.flatnonzero(row >= lowest)
+            order.append(found[np.argsort(-row[found], kind="stable")][:k].tolist())
+    is_unread = np.asarray(np.isnan(probabilities[:, :1]).any(axis=1))
+    return [[] if is_unread[row] else classes for row, classes in enumerate(order)]
 
 
 class Scores(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,71 +16,55 @@ from nbtext.errors import InputError
 from nbtext.evaluation import multilabel_evaluator
 from nbtext.evaluation.multilabel import MULTILABEL_METRICS, LabelPair, MultilabelEvaluation, sum_outcomes
 from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator, measure_sets
+from nbtext.model.multilabel_predictions import MultilabelPredictions, select_labels
 
 Sets = list[tuple[str, ...]]
+Lists = list[tuple[str, ...] | None]
 
 
-@dataclass
-class Found:
-    """Predictions with a threshold for each label."""
+def predictions_of(
+    probabilities: Floats, labels: tuple[str, ...], true: Lists, predicted: Sets | None = None
+) -> MultilabelPredictions:
+    """Return predictions with the threshold 0.5 for each label."""
+    n, thresholds = len(probabilities), np.full(len(labels), 0.5)
+    if predicted is None:
+        predicted = select_labels(probabilities, labels, thresholds)
+    return MultilabelPredictions(
+        list(map(str, range(n))), labels, probabilities, np.ones(n), [None] * n, [None] * n, true, thresholds, predicted
+    )
 
-    ids: list[str]
-    classes: tuple[str, ...]
-    probabilities: Floats
-    true_labels: list[tuple[str, ...] | None]
-    thresholds: Floats
-    sets: Sets | None = None
-    predicted: Sets = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        if not self.predicted:
-            with np.errstate(invalid="ignore"):
-                rows = self.probabilities >= self.thresholds
-            self.predicted = [tuple(self.classes[k] for k in np.flatnonzero(row)) for row in rows]
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def most_probable(self, k: int) -> list[list[int]]:
-        """Return the k most probable classes of each document; none if it could not be read."""
-        order = np.argsort(-self.probabilities, axis=1, kind="stable")[:, :k].tolist()
-        return [
-            [] if is_unread else row for row, is_unread in zip(order, np.isnan(self.probabilities[:, 0]), strict=True)
-        ]
-
-    def part(self, start: int, stop: int) -> Found:
-        """Return some documents."""
-        rows = slice(start, stop)
-        return Found(
-            self.ids[rows], self.classes, self.probabilities[rows], self.true_labels[rows], self.thresholds,
-            self.sets[rows] if self.sets is not None else None, self.predicted[rows],
-        )  # fmt: skip
+def part(found: MultilabelPredictions, start: int, stop: int) -> MultilabelPredictions:
+    """Return some of the documents."""
+    rows = slice(start, stop)
+    columns = ("ids", "probabilities", "known", "outliers", "reasons", "true_labels", "predicted")
+    sets = found.sets[rows] if found.sets is not None else None
+    return replace(found, **{name: getattr(found, name)[rows] for name in columns}, sets=sets)
 
 
 def found_by_chance(
     n: int, n_labels: int, *, seed: int = 0, digits: int = 2, unknown: tuple[str, ...] = (), rare: int = 0
-) -> Found:
+) -> MultilabelPredictions:
     """Return predictions with ties, documents without labels, and labels that no document has."""
     rng = np.random.default_rng(seed)
     labels = tuple(f"l{k:05}" for k in range(n_labels))
     probabilities = rng.random((n, n_labels)).round(digits) ** 2
     is_true = rng.random((n, n_labels)) < probabilities * 0.8
     is_true[:, n_labels - rare :] = False
-    true: list[tuple[str, ...] | None] = [
+    true: Lists = [
         (*(labels[k] for k in np.flatnonzero(row)), *(u for u in unknown if rng.random() < 0.2)) for row in is_true
     ]
-    thresholds = np.full(n_labels, 0.5)
-    return Found(list(map(str, range(n))), labels, probabilities, true, thresholds)
+    return predictions_of(probabilities, labels, true)
 
 
-def evaluate(found: Found, *, size: int = 7) -> MultilabelEvaluation:
+def evaluate(found: MultilabelPredictions, *, size: int = 7) -> MultilabelEvaluation:
     """Evaluate in batches."""
     evaluator = MultilabelEvaluator()
-    evaluator.add_all(found.part(start, start + size) for start in range(0, len(found), size))
+    evaluator.add_all(part(found, start, start + size) for start in range(0, len(found), size))
     return evaluator.evaluation()
 
 
-def indicators(found: Found, labels: tuple[str, ...]) -> tuple[Any, Any, Any]:
+def indicators(found: MultilabelPredictions, labels: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Return true labels, predicted labels and probabilities as matrices over all labels."""
     true = np.array([[label in (own or ()) for label in labels] for own in found.true_labels], dtype=int)
     predicted = np.array([[label in each for label in labels] for each in found.predicted], dtype=int)
@@ -169,7 +153,7 @@ def test_any_batches(n: int, n_labels: int, size: int, seed: int) -> None:
 def test_documents_without_labels() -> None:
     """An empty set that is predicted for a document without labels is right."""
     probabilities = np.array([[0.1, 0.2], [0.9, 0.2], [0.1, 0.3], [np.nan, np.nan]])
-    found = Found(list("wxyz"), ("a", "b"), probabilities, [(), (), ("a",), ("b",)], np.full(2, 0.5))
+    found = predictions_of(probabilities, ("a", "b"), [(), (), ("a",), ("b",)])
     evaluation = evaluate(found)
     assert (evaluation.documents, evaluation.unlabeled, evaluation.unanswered) == (4, 2, 3)
     assert evaluation.metrics["subset_accuracy"] == 0.25
@@ -184,9 +168,9 @@ def test_documents_without_labels() -> None:
 
 def test_pairs_of_labels() -> None:
     """A wrong label is counted with each true one of its documents, and a missed one with each predicted one."""
-    true: list[tuple[str, ...] | None] = [("a", "b")] * 3 + [("c",)]
+    true: Lists = [("a", "b")] * 3 + [("c",)]
     predicted: Sets = [("a", "c"), ("a", "c"), ("b", "a"), ("c", "b")]
-    found = Found(list("wxyz"), ("a", "b", "c"), np.full((4, 3), 0.5), true, np.zeros(3), predicted=predicted)
+    found = predictions_of(np.full((4, 3), 0.5), ("a", "b", "c"), true, predicted)
     assert evaluate(found).label_pairs == (
         LabelPair("added", "c", "a", 2),
         LabelPair("added", "c", "b", 2),

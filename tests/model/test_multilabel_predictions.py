@@ -1,0 +1,48 @@
+"""Labels that are selected by thresholds, and the most probable ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbtext.model.multilabel_predictions import select_labels
+from nbtext.model.predictor import FEW_CLASSES, most_probable
+
+
+def test_labels_by_threshold() -> None:
+    """Labels at their threshold are predicted, by decreasing probability; ties in the order of the labels."""
+    probabilities = np.array([[0.5, 0.9, 0.5], [0.1, 0.2, 0.3], [np.nan] * 3, [0.4, 0.4, 0.0]])
+    thresholds = np.array([0.5, 0.5, 0.4])
+    labels = ("a", "b", "c")
+    assert select_labels(probabilities, labels, thresholds) == [("b", "a", "c"), (), (), ()]
+    found = select_labels(probabilities, labels, thresholds, at_least_one=True)
+    assert found == [("b", "a", "c"), ("c",), (), ("a",)]
+    assert select_labels(probabilities[:0], labels, thresholds) == []
+    assert select_labels(np.zeros((2, 0)), (), np.zeros(0), at_least_one=True) == [(), ()]
+
+
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 99))
+def test_the_definition(n: int, n_labels: int, seed: int) -> None:
+    """It is what the definition says, row by row."""
+    rng = np.random.default_rng(seed)
+    probabilities, thresholds = rng.random((n, n_labels)).round(1), rng.random(n_labels).round(1)
+    labels = tuple(f"l{k}" for k in range(n_labels))
+    expected = []
+    for row in probabilities:
+        ranked = sorted(range(n_labels), key=lambda k: (-row[k], k))
+        expected.append(tuple(labels[k] for k in ranked if row[k] >= thresholds[k]) or (labels[ranked[0]],))
+    assert select_labels(probabilities, labels, thresholds, at_least_one=True) == expected
+
+
+def test_most_probable_of_many() -> None:
+    """The same classes with many labels, where not all are sorted; none of a row that was not read."""
+    rng = np.random.default_rng(1)
+    probabilities = rng.random((20, FEW_CLASSES + 50)).round(2)
+    probabilities[3] = np.nan
+    found = most_probable(probabilities, 7)
+    assert found[3] == []
+    for row, classes in enumerate(found):
+        if row != 3:
+            assert classes == np.argsort(-probabilities[row], kind="stable")[:7].tolist()
+    assert most_probable(probabilities[:0], 7) == []
