@@ -3,10 +3,10 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-CODE    = nbtext tests corpora
+CODE    = nbtext tests corpora .github
 PROGRAM = tests/cli tests/torture
 
-.PHONY: demo test test-library test-program check format lint types plain docs dist release lowest man bench bench-all fuzz torture corpora clean
+.PHONY: demo test test-library test-program check format lint types plain docs dist release lowest man site bench bench-all fuzz torture corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
@@ -71,6 +71,10 @@ lowest: dist
 # Man pages, generated from the text of --help.
 man: $(VENV)/.nbtext
 	$(BIN)/python -m nbtext.cli.manual $(VENV)/share/man/man1
+
+# The documentation site, in $(VENV)/site: the guides, and references of the commands and the library.
+site: $(VENV)/.dev
+	$(BIN)/python .github/site/build.py $(VENV)/site
 
 # Measure speed and memory, and the time, memory and accuracy of all models, beside other programs.
 # These are installed for comparison; the tables name those that cannot be installed.
