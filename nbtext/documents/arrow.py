@@ -43,7 +43,7 @@ def read_parquet(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocu
         metadata, settings = table.metadata, options.settings
         columns = find_fields(table.schema_arrow.names, settings, stream.path)
         n_rows = _block_rows(EXPANSION * (stream.size or 0), metadata.num_rows)
-        names = None if settings.keeps_rows else columns.list_names()
+        names = None if settings.keeps_rows else [columns.names[place] for place in columns.places()]
 
         def read_group(place: int) -> Iterator[Any]:
             return table.iter_batches(n_rows, row_groups=[place], columns=names)  # type: ignore[no-any-return]
@@ -81,9 +81,8 @@ def read_arrow(stream: ByteStream, options: ReadOptions) -> Iterator[ArrowDocume
         schema = pa.ipc.open_file(file).schema
         columns = find_fields(schema.names, options.settings, stream.path)
         start = ArrowDocuments(None, 1, columns, options, stream.path, 0, rows)
-        names = schema.names if start.rows is not None else columns.list_names()
-        wanted = [place for place, name in enumerate(schema.names) if name in names]
-        table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=wanted))
+        wanted = range(len(schema.names)) if start.rows is not None else columns.places()
+        table = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
         counts = Counts(table.num_record_batches, lambda place: table.get_batch(place).num_rows)
         yield from _read_groups(start, counts, lambda place: _cut(table.get_batch(place)), schema, stream.size)
 

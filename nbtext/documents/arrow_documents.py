@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions
-from nbtext.documents.decompression import too_long
 from nbtext.documents.fields import Fields
-from nbtext.documents.labels import Label, read_cells, read_label
+from nbtext.documents.labels import Label, or_error, read_cells, read_label
 from nbtext.documents.lines import origin_of
 from nbtext.errors import InputError
 
@@ -82,61 +81,47 @@ class ArrowDocuments:
         with convert_errors(self.path):
             if self.rows is not None:
                 self.rows.table.validate(full=True)
-            columns = [self._texts(name, builder) for name in self.columns.texts]
+            columns = [self._texts(column, builder) for column in self.columns.texts]
             labels = self._labels(builder)
             ids, groups = self._names(self.columns.id, builder), self._names(self.columns.group, builder)
         rows = zip(zip(*columns, strict=True), labels, ids, groups, strict=True)
         for row, (fields, label, identity, group) in enumerate(rows, self.first_row):
             place = f"{origin}{row}"
-            problem = label if isinstance(label, InputError) else self._find_problem(fields)
-            if problem is not None:
-                builder.add_problem(problem, place=place, identity=identity)
-            else:
-                texts = [str(text or "") for text in fields]
-                builder.add(texts, place=place, identity=identity, label=cast("Label", label), group=group)
+            builder.add_values(fields, label=label, place=place, identity=identity, group=group)
         batch = builder.finish()
         batch.rows = self.rows
         return batch
-
-    def _find_problem(self, fields: Sequence[str | InputError | None]) -> InputError | None:
-        limit = self.options.settings.max_document_bytes
-        if all(text is None for text in fields):
-            return InputError(
-                f"`{self.columns.texts[0]}` is null", hint="name the column of the text with --text-field"
-            )
-        if sum(len(text) for text in fields if isinstance(text, str)) > limit:
-            return too_long(limit)
-        return next((text for text in fields if isinstance(text, InputError)), None)
 
     def _labels(self, builder: BatchBuilder) -> list[Label | InputError]:
         """Return the labels of each row; an error for a row whose labels are not valid."""
         import pyarrow as pa
 
-        settings, names = self.options.settings, self.columns.labels
-        if not settings.label_fields and names:
-            kind = self.table.column(names[0]).type
+        settings, columns = self.options.settings, self.columns.labels
+        if not settings.label_fields and columns:
+            name = self.columns.names[columns[0]]
+            array = self.table.column(name)
+            kind = array.type
             if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-                array = self.table.column(names[0])
                 array.validate(full=True)
                 if not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)):
-                    raise InputError(f"`{names[0]}` is {kind}, expected texts", where=self.path)
-                return [_or_error(read_label, labels, names[0], settings) for labels in array.to_pylist()]
-        cells = [self._names(name, builder) for name in names]
+                    raise InputError(f"`{name}` is {kind}, expected texts", where=self.path)
+                return [or_error(read_label, labels, name, settings) for labels in array.to_pylist()]
+        cells = [self._names(column, builder) for column in columns]
         if not cells:
             return [None] * self.table.num_rows
-        return [_or_error(read_cells, row, settings) for row in zip(*cells, strict=True)]
+        return [or_error(read_cells, row, settings) for row in zip(*cells, strict=True)]
 
-    def _names(self, name: str | None, builder: BatchBuilder) -> list[str | None]:
+    def _names(self, column: int | None, builder: BatchBuilder) -> list[str | None]:
         """Return labels, ids or groups."""
-        if name is None:
+        if column is None:
             return [None] * self.table.num_rows
-        texts = self._texts(name, builder)
-        return [text if isinstance(text, str) else None for text in texts]
+        return [text if isinstance(text, str) else None for text in self._texts(column, builder)]
 
-    def _texts(self, name: str, builder: BatchBuilder) -> list[str | InputError | None]:
+    def _texts(self, column: int, builder: BatchBuilder) -> list[str | InputError | None]:
         """Return a column as texts, numbers as they are written; an error for bytes that are not text."""
         import pyarrow as pa
 
+        name = self.columns.names[column]
         array = self.table.column(name)
         if isinstance(array.type, pa.BaseExtensionType):
             array = array.storage
@@ -173,14 +158,6 @@ class ArrowDocuments:
         builder.batch.repaired_documents += repaired > 0
         builder.batch.repaired_bytes += repaired
         return text
-
-
-def _or_error(read: Callable[..., Label], *values: Any) -> Label | InputError:
-    """Return what a function returns, or the InputError that it raises."""
-    try:
-        return read(*values)
-    except InputError as problem:
-        return problem
 
 
 @contextmanager

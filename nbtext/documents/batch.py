@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
+from nbtext.documents.decompression import too_long
 from nbtext.documents.labels import Label, several_labels
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError
@@ -13,6 +14,7 @@ from nbtext.errors import InputError
 MAX_LABEL_CHARACTERS = 1000
 MAX_NAMES_SHOWN = 20
 MAX_NAME_CHARACTERS = 40
+TEXT_HINT = "name the column of the text with --text-field"
 FOLDER_HINT = "put texts in folders named after their labels, or give the column or key of the label with --label-field"
 ONE_HINT = "each document needs exactly one label here"
 GROUP_HINT = "--group-field and --order-field need a value for each document"
@@ -284,6 +286,31 @@ class BatchBuilder:
                 return
             self._groups.append(group)
         self._add_row(texts, place, identity, label, line, repaired)
+
+    def add_values(
+        self,
+        texts: Sequence[str | InputError | None],
+        *,
+        label: Label | InputError,
+        place: str,
+        identity: str | None,
+        group: str | None,
+    ) -> None:
+        """Add a document from values of a database or of an Arrow table; an InputError stands for an invalid value.
+
+        A missing text is empty, but a problem if all texts are missing, or the texts are too long.
+        """
+        limit = self._settings.max_document_bytes
+        problem = next((value for value in (label, *texts) if isinstance(value, InputError)), None)
+        if problem is None and all(text is None for text in texts):
+            problem = InputError(f"`{self._settings.text_field[0]}` is null", hint=TEXT_HINT)
+        found = [str(text or "") for text in texts]
+        if problem is None and sum(map(len, found)) > limit:
+            problem = too_long(limit)
+        if problem is not None:
+            self.add_problem(problem, place=place, identity=identity)
+        elif not isinstance(label, InputError):
+            self.add(found, place=place, identity=identity, label=label, group=group)
 
     def add_problem(
         self,

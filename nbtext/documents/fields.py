@@ -9,26 +9,46 @@ from nbtext.documents.batch import format_names
 from nbtext.documents.settings import InputSettings
 from nbtext.errors import InputError, SettingsError
 
-TEXT_HINT = "name the column of the text with --text-field"
+HEADER_HINT = (
+    "name the columns with --text-field and --label-field; if the file has no header, give their numbers from 1"
+)
 DEFAULTS = InputSettings()
 
 
 class Fields(NamedTuple):
-    """The names of the columns that are read; labels, id and group are optional."""
+    """The columns of a table, and the places from 0 of those that are read; labels, id and group are optional."""
 
-    texts: tuple[str, ...]
-    labels: tuple[str, ...]
-    id: str | None
-    group: str | None
+    names: tuple[str, ...]
+    texts: tuple[int, ...]
+    labels: tuple[int, ...]
+    id: int | None
+    group: int | None
 
-    def list_names(self) -> list[str]:
-        """Return each name once."""
-        names = (*self.texts, *self.labels, self.id, self.group)
-        return list(dict.fromkeys(name for name in names if name is not None))
+    def places(self) -> set[int]:
+        """Return the places of the columns that are read."""
+        return {place for place in (*self.texts, *self.labels, self.id, self.group) if place is not None}
 
 
-def find_fields(names: Sequence[str], settings: InputSettings, path: str) -> Fields:
+def find_fields(
+    names: Sequence[str],
+    settings: InputSettings,
+    where: str,
+    *,
+    has_numbers: bool = False,
+    first_row: Sequence[str] | None = None,
+) -> Fields:
     """Return the columns that the settings name.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names of all columns.
+    where : str
+        The place of the names, for errors.
+    has_numbers : bool
+        Whether a column may be named by its number, from 1.
+    first_row : sequence of str, optional
+        The first row of a table without a header, whose columns only have numbers.
 
     Raises
     ------
@@ -36,15 +56,21 @@ def find_fields(names: Sequence[str], settings: InputSettings, path: str) -> Fie
         A column is missing, or there are several of this name.
     """
 
-    def find(name: str, option: str, default: str | None = None) -> str | None:
+    def find(name: str, option: str, default: str | None = None) -> int | None:
         if (n_namesakes := list(names).count(name)) > 1:
-            raise InputError(f"{n_namesakes} columns are called `{name}`", where=path, hint="give them different names")
-        if name in names:
-            return name
+            number = f"name it by its number, as in {option} {names.index(name) + 1}"
+            hint = number if has_numbers else "give them different names"
+            raise InputError(f"{n_namesakes} columns are called `{name}`", where=where, hint=hint)
+        if n_namesakes:
+            return names.index(name)
+        if has_numbers and is_number(name) and 1 <= int(name) <= len(names):
+            return int(name) - 1
         if name == default:
             return None
-        what = f"no column `{name}`; the columns are: {format_names(names)}"
-        raise InputError(what, where=path, hint=f"name the column with {option}")
+        what, hint = f"no column `{name}`; the columns are: {format_names(names)}", f"name the column with {option}"
+        if first_row is not None:
+            what, hint = f"no column `{name}`; the columns of the first row are: {format_names(first_row)}", HEADER_HINT
+        raise InputError(what, where=where, hint=hint)
 
     option = "--label-fields" if settings.label_fields else "--label-field"
     labels = [
@@ -52,11 +78,17 @@ def find_fields(names: Sequence[str], settings: InputSettings, path: str) -> Fie
         for name in settings.label_names
     ]
     return Fields(
-        tuple(find(name, "--text-field") or "" for name in settings.text_field),
-        () if None in labels else tuple(name for name in labels if name is not None),
+        tuple(names),
+        tuple(find(name, "--text-field") or 0 for name in settings.text_field),
+        () if None in labels else tuple(place for place in labels if place is not None),
         find(settings.id_field, "--id-field", DEFAULTS.id_field),
         find(settings.split_field, "--group-field or --order-field") if settings.split_field is not None else None,
     )
+
+
+def is_number(name: str) -> bool:
+    """Return whether the name of a column may be its number."""
+    return name.isascii() and name.isdecimal() and len(name) < 10
 
 
 def check_joined(path: str, settings: InputSettings) -> None:

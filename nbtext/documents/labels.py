@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nbtext.documents.settings import InputSettings
@@ -105,6 +105,14 @@ def read_cells(cells: Sequence[str | None], settings: InputSettings) -> Label:
         if settings.label_fields
         else split_label(cells[0], settings)
     )
+
+
+def or_error(read: Callable[..., Label], *values: Any) -> Label | InputError:
+    """Return what a function returns, or the InputError that it raises."""
+    try:
+        return read(*values)
+    except InputError as problem:
+        return problem
 
 
 def read_record_label(record: Mapping[str, Any], settings: InputSettings) -> Label:

@@ -16,9 +16,8 @@ from urllib.parse import quote, unquote
 
 from nbtext.documents.batch import Batch, BatchBuilder, format_names
 from nbtext.documents.blocks import ReadOptions
-from nbtext.documents.decompression import too_long
-from nbtext.documents.fields import TEXT_HINT, Fields, find_fields
-from nbtext.documents.labels import Label, read_cells, read_label
+from nbtext.documents.fields import Fields, find_fields
+from nbtext.documents.labels import Label, or_error, read_cells, read_label
 from nbtext.documents.lines import origin_of
 from nbtext.documents.streams import ByteStream, is_regular
 from nbtext.documents.urls import hide_credentials, is_url
@@ -100,31 +99,19 @@ class SqlDocuments:
         InputError
             A value has a type that is not a text.
         """
-        settings, names = self.options.settings, self.rows.names
-        builder = BatchBuilder(settings)
-        builder.batch.names = names
-        places = [names.index(name) for name in self.fields.texts]
-        others = [names.index(name) if name is not None else None for name in (self.fields.id, self.fields.group)]
-        label_columns = [names.index(name) for name in self.fields.labels]
+        builder, fields = BatchBuilder(self.options.settings), self.fields
+        builder.batch.names = fields.names
         for number, row in enumerate(self.rows.rows, self.rows.first_row):
             place = f"{origin_of(self.rows.path)}{number}"
-            texts = [self._text(row[column], builder, place) for column in places]
-            identity, group = (None if column is None else self._text(row[column], builder, place) for column in others)
-            try:
-                label = self._label([row[column] for column in label_columns], builder, place)
-            except InputError as error:
-                builder.add_problem(error, place=place, identity=identity)
-                continue
-            if all(text is None for text in texts):
-                problem = InputError(f"`{self.fields.texts[0]}` is null", hint=TEXT_HINT)
-                builder.add_problem(problem, place=place, identity=identity)
-            elif sum(len(text) for text in texts if text) > settings.max_document_bytes:
-                problem = too_long(settings.max_document_bytes)
-                builder.add_problem(problem, place=place, identity=identity)
-            else:
-                builder.add([text or "" for text in texts], place=place, identity=identity, label=label, group=group)
+            texts = [self._text(row[column], builder, place) for column in fields.texts]
+            identity, group = (
+                None if column is None else self._text(row[column], builder, place)
+                for column in (fields.id, fields.group)
+            )
+            label = or_error(self._label, [row[column] for column in fields.labels], builder, place)
+            builder.add_values(texts, label=label, place=place, identity=identity, group=group)
         batch = builder.finish()
-        if settings.keeps_rows:
+        if self.options.settings.keeps_rows:
             batch.rows = self.rows
         return batch
 
@@ -132,7 +119,7 @@ class SqlDocuments:
         """Return the labels of the columns that hold them; a list has several."""
         settings = self.options.settings
         if len(values) == 1 and isinstance(values[0], list | tuple) and not settings.label_fields:
-            return read_label(values[0], self.fields.labels[0], settings)
+            return read_label(values[0], self.fields.names[self.fields.labels[0]], settings)
         return read_cells([self._text(value, builder, place) for value in values], settings)
 
     def _text(self, value: Any, builder: BatchBuilder, place: str) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from nbtext.documents.batch import Batch, BatchBuilder, format_names
+from nbtext.documents.batch import Batch, BatchBuilder
 from nbtext.documents.blocks import ReadOptions, read_line_blocks, read_raw_blocks
 from nbtext.documents.decoding import Encoding, detect_bom
 from nbtext.documents.delimited import (
@@ -18,6 +18,7 @@ from nbtext.documents.delimited import (
     read_csv_records,
     read_tsv_records,
 )
+from nbtext.documents.fields import Fields, find_fields, is_number
 from nbtext.documents.labels import read_cells
 from nbtext.documents.lines import origin_of
 from nbtext.documents.settings import InputSettings
@@ -29,17 +30,6 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1 << 12
 BLOCK_CHARACTERS = 1 << 20
-DEFAULTS = InputSettings()
-
-
-class Columns(NamedTuple):
-    """The numbers of the wanted columns, from 0, and the names of all columns; labels and the id are optional."""
-
-    texts: tuple[int, ...]
-    labels: tuple[int, ...]
-    id: int | None
-    names: tuple[str, ...]
-    group: int | None = None
 
 
 @dataclass(slots=True)
@@ -47,7 +37,7 @@ class TableDocuments:
     """Documents that are some rows of a table; `size` is the bytes of the file that were read for them."""
 
     records: list[Record]
-    columns: Columns
+    columns: Fields
     origin: str  # the prefix of line numbers in ids
     settings: InputSettings
     separator: str  # as a phrase, for messages
@@ -62,7 +52,7 @@ class TableDocuments:
         InputError
             The rows are kept, and no columns can be added to one that is broken or too long.
         """
-        texts, labels, identity, names, group = self.columns
+        names, texts, labels, identity, group = self.columns
         builder = BatchBuilder(self.settings, self.origin)
         builder.batch.names = names
         for record in self.records:
@@ -94,8 +84,7 @@ class TableDocuments:
         return batch
 
     def _check_width(self, row: list[str]) -> InputError | None:
-        texts, labels, identity, names, group = self.columns
-        n_needed = max(*texts, *labels, identity or 0, group or 0) + 1
+        names, n_needed = self.columns.names, max(self.columns.places()) + 1
         if len(row) < n_needed:
             return InputError(f"expected {n_needed} {self.separator}-separated columns, found {len(row)}")
         if len(row) > len(names) and any(row[len(names) :]):
@@ -223,52 +212,20 @@ def _group_records(records: Iterator[Record]) -> Iterator[list[Record]]:
         yield group
 
 
-def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tuple[Columns, bool]:
+def find_columns(first: list[str], settings: InputSettings, *, place: str) -> tuple[Fields, bool]:
     """Return the wanted columns, and whether the first row is a header, which has the name of a text or label column.
 
     raises  InputError: a wanted column is missing
     """
     names = [name.strip() for name in first]
-    is_header = not _wanted_columns(settings)[0].isdisjoint(names)
-
-    def find(name: str, option: str, default: str | None = None) -> int | None:
-        if is_header and name in names:
-            if (n_namesakes := names.count(name)) > 1:
-                hint = f"name it by its number, as in {option} {names.index(name) + 1}"
-                raise InputError(f"{n_namesakes} columns are called `{name}`", where=place, hint=hint)
-            return names.index(name)
-        if _is_number(name) and 1 <= int(name) <= len(first):
-            return int(name) - 1
-        if name == default:
-            return None
-        if is_header:
-            what = f"no column `{name}`; the columns are: {format_names(first)}"
-            raise InputError(what, where=place, hint=f"name the column with {option}")
-        what = f"no column `{name}`; the columns of the first row are: {format_names(first)}"
-        hint = (
-            "name the columns with --text-field and --label-field; if the file has no header, give their numbers from 1"
-        )
-        raise InputError(what, where=place, hint=hint)
-
-    texts = tuple(find(name, "--text-field") or 0 for name in settings.text_field)
-    option = "--label-fields" if settings.label_fields else "--label-field"
-    labels = [
-        find(name, option, name if settings.is_label_remembered else DEFAULTS.label_field)
-        for name in settings.label_names
-    ]
-    found = () if None in labels else tuple(column for column in labels if column is not None)
-    identity = find(settings.id_field, "--id-field", DEFAULTS.id_field)
-    group = find(settings.split_field, "--group-field or --order-field") if settings.split_field is not None else None
-    shown = tuple(names) if is_header else tuple(str(number) for number in range(1, len(first) + 1))
-    return Columns(texts, found, identity, shown, group), is_header
+    if not _wanted_columns(settings)[0].isdisjoint(names):
+        return find_fields(names, settings, place, has_numbers=True), True
+    numbers = [str(number) for number in range(1, len(first) + 1)]
+    return find_fields(numbers, settings, place, has_numbers=True, first_row=first), False
 
 
 def _wanted_columns(settings: InputSettings) -> tuple[set[str], int]:
     """Return the column names of which a header has at least one, and the highest wanted column number."""
     wanted = (*settings.text_field, *settings.label_names)
-    names = {name for name in wanted if not _is_number(name)}
+    names = {name for name in wanted if not is_number(name)}
     return names, max((int(name) for name in wanted if name not in names), default=0)
-
-
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdecimal() and len(name) < 10
