@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nbtext.documents.batch import Batch
 from nbtext.documents.blocks import ReadOptions
-from nbtext.documents.decoding import BOMS, Encoding
+from nbtext.documents.decoding import BOMS, Decoded, Encoding
 from nbtext.documents.decompression import (
     MAGICS,
     SUFFIXES,
@@ -23,6 +23,7 @@ from nbtext.documents.decompression import (
 )
 from nbtext.documents.files import read_files
 from nbtext.documents.formats import HTML_SUFFIXES, content_suffix
+from nbtext.documents.office import extract_text, is_readable
 from nbtext.documents.recognition import (
     BINARY,
     HEAD_BYTES,
@@ -123,15 +124,13 @@ class FileDocuments:
         """Add a file that may not be plain text: its text, its problem, or the reason to skip it."""
         path, text, repaired = self.paths[row], "", 0
         try:
-            if row not in batch.problems and (reason := self._reason_to_skip(path, content)):
-                batch.notes[reason] = batch.notes.get(reason, 0) + 1
-                skipped.append(row)
-            elif row not in batch.problems:
-                text, repaired = self.encoding.decode(content_of(path, content, self.max_document_bytes))
-                if content_suffix(path) in HTML_SUFFIXES:
-                    from nbtext.documents.html import text_of_html
-
-                    text = text_of_html(text)
+            if row not in batch.problems:
+                found = self._read_special(path, content)
+                if isinstance(found, str):
+                    batch.notes[found] = batch.notes.get(found, 0) + 1
+                    skipped.append(row)
+                else:
+                    text, repaired = found
         except InputError as problem:
             batch.problems[row] = problem.locate(path)
             batch.labels[row] = None
@@ -139,31 +138,40 @@ class FileDocuments:
         batch.repaired_documents += repaired > 0
         batch.repaired_bytes += repaired
 
-    def _reason_to_skip(self, path: str, content: bytes | int) -> str | None:
-        """Return the reason to skip a file of a directory; None if it is a document.
+    def _read_special(self, path: str, content: bytes | int) -> Decoded | str:
+        """Return the text of a file that may not be plain text; a `str` is the reason to skip a file of a directory.
 
         Raises
         ------
         InputError
             The file cannot be read, or is binary and not from a directory.
         """
-        if isinstance(content, int):
-            is_special = content != errno.EFBIG and (content == errno.EINVAL or os.path.islink(path))
-            return UNREADABLE_LINK if is_special and self.root is not None else None
-        unpacked_content = content_of(path, content, self.max_document_bytes)
-        kind = recognize(unpacked_content)
-        head = unpacked_content[:HEAD_BYTES]
+        if isinstance(content, int) and content != errno.EFBIG and self.root is not None:
+            is_link = content == errno.EINVAL or os.path.islink(path)
+            if is_link:
+                return UNREADABLE_LINK
+        content = content_of(path, content, self.max_document_bytes)
+        kind, head = recognize(content), content[:HEAD_BYTES]
+        if kind is not None and is_readable(kind, content):
+            extracted = extract_text(kind, content, self.max_document_bytes)
+            if isinstance(extracted, str):
+                return Decoded(extracted, 0)
+            kind = extracted
         if kind is None and b"\0" in head and self.encoding.width == 1 and not head.startswith(BOMS):
             kind = find_utf_16(head) if path.lower().endswith(".txt") else BINARY
-        if self.root is None:
-            if kind is not None and kind is not BINARY:
-                raise kind.refuse()
-            return None
-        if kind is None and not is_url(self.root):
-            kind = recognize_output(unpacked_content, self.root)
-        if kind is BINARY:
-            kind = name_binary(head)
-        return kind.describe() if kind is not None else None
+        if self.root is None and kind is not None and kind is not BINARY:
+            raise kind.refuse()
+        if self.root is not None:
+            if kind is None and not is_url(self.root):
+                kind = recognize_output(content, self.root)
+            if kind is not None:
+                return (name_binary(head) if kind is BINARY else kind).describe()
+        text, repaired = self.encoding.decode(content)
+        if content_suffix(path) in HTML_SUFFIXES:
+            from nbtext.documents.html import text_of_html
+
+            text = text_of_html(text)
+        return Decoded(text, repaired)
 
 
 def content_of(path: str, content: bytes | int, limit: int) -> bytes:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from nbtext.documents.decompression import suffix_compression
+from nbtext.documents.office import is_readable
 from nbtext.documents.recognition import HEAD_BYTES, MATRIX, MODEL, find_utf_16, name_binary, recognize
 from nbtext.errors import InputError
 
@@ -169,6 +170,7 @@ _records = (
     Format("mbox", "mail", "mail:read_mbox", (".mbox",), MBOX_SEPARATOR),
     Format("eml", "mail", "mail:read_mbox", (".eml",), is_choice=False),
     Format("html", "file", "file_documents:read_whole", HTML_SUFFIXES, has_fields=False, is_choice=False),
+    Format("office", "file", "file_documents:read_whole", has_fields=False, is_choice=False),
     Format("matrix", "row"),
 )
 FORMATS = {record.name: record for record in _records}
@@ -233,6 +235,8 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         raise InputError("is a model, not a source of documents", where=path, hint=MODEL_HINT)
     if kind is None and suffix != TEXT_SUFFIX and "\0" in text:
         kind = name_binary(head, "--input-format lines reads it as text all the same")
+    if is_readable(kind, head):
+        return FORMATS["office"]
     if kind is not None:
         raise kind.refuse(path)
     start = text.encode("utf-8", "surrogatepass")

@@ -12,7 +12,7 @@ HEAD_BYTES = 8192  # a file with a NUL among this many first bytes is binary; gi
 ZIP_MAGIC = b"PK\x03\x04"
 PICKLE_MAGICS = (b"\x80\x03", b"\x80\x04", b"\x80\x05")  # pickle protocols; no text begins with these bytes
 TABLE_HINT = "name the file itself, or give --input-format"
-OFFICE_HINT = "save it as plain text, or a table as CSV"
+OFFICE_HINT = "save it as plain text, or a table as CSV; nbtext[office] reads Word files"
 
 
 class Kind(NamedTuple):
@@ -39,7 +39,7 @@ class Kind(NamedTuple):
         return InputError(f"is {article}{self.name}, not text", where=where, hint=self.hint)
 
 
-PDF = Kind("PDF file", "extract its text first, for example with pdftotext")
+PDF = Kind("PDF file", "install nbtext[office], or extract its text first, for example with pdftotext")
 OFFICE = Kind("office document", OFFICE_HINT)
 IMAGE = Kind("image")
 SOUND = Kind("sound or video file")

