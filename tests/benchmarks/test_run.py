@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent))  # there is a package `material`, too
 chart, programs, jobs, scoring, material, measuring, models, outcome, table = map(
     importlib.import_module,
     ("chart", "programs", "jobs", "scoring", "material", "measuring", "models", "outcome", "table"),
