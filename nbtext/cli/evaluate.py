@@ -21,7 +21,7 @@ from nbtext.cli.options import (
 from nbtext.cli.running import check_report, open_documents, result_format, screen, warn_of_costs, write_result
 from nbtext.cli.training_options import FEATURE_STAGE, FOLD_STAGE, MODEL_STAGE
 from nbtext.errors import SettingsError
-from nbtext.evaluation.evaluator import check_thresholds, parse_thresholds
+from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
 from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from nbtext.cli.running import (
 from nbtext.documents.formats import WRITABLE_NAMES
 from nbtext.errors import SettingsError
 from nbtext.output import check_output
-from nbtext.report.records import HEADER, OUTPUT_FORMATS
+from nbtext.report.records import FASTTEXT, HEADER, PREDICTION_FORMATS
 from nbtext.report.settings import FIELDS, ColumnSettings
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ COLUMN_STAGE = stage(
 @command(
     SOURCES,
     MODEL_FILE,
-    *result_options((*OUTPUT_FORMATS, HEADER)),
+    *result_options(PREDICTION_FORMATS),
     Option("--resume", is_flag=True,
            help="Write each record as soon as it is predicted, and continue the file of an interrupted run (tsv or "
            "jsonl). Its records are first verified: they must come from the same model, documents and options. Until "
@@ -103,13 +103,13 @@ def predict(
 
     from nbtext.artifact.model import load_model
     from nbtext.model.source_prediction import predict_source
-    from nbtext.report.records import write_predictions
+    from nbtext.report.predictions import write_predictions
 
     if columns.add_columns:
         _check_columns(output_format, resume=resume, rank=rank, cluster=cluster)
         _add_columns(sources, model, output, columns, decisions, input_settings, run)
         return
-    chosen = result_format(output_format, output, (*OUTPUT_FORMATS, HEADER))
+    chosen = result_format(output_format, output, PREDICTION_FORMATS)
     _check_format(chosen, decisions)
     if resume:
         _check_resume(output, chosen, rank)
@@ -142,6 +142,9 @@ def _check_format(output_format: str, decisions: DecisionSettings) -> None:
     if output_format == HEADER and (decisions.coverage is not None or decisions.top_k is not None):
         where = "--coverage" if decisions.coverage is not None else "--top-k"
         raise SettingsError("a mail header has one label", where=where, hint=f"leave out {where}, or add --to jsonl")
+    if output_format == FASTTEXT and decisions.coverage is not None:
+        what, where = "the lines of fastText have no room for prediction sets", "--coverage"
+        raise SettingsError(what, where=where, hint="leave out --coverage, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
         raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")
 

@@ -37,7 +37,7 @@ from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import CountingTask
 from nbtext.model.source_prediction import predict_source
 from nbtext.output import atomic_output
-from nbtext.report.records import write_predictions
+from nbtext.report.predictions import write_predictions
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block

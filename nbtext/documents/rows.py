@@ -31,8 +31,8 @@ class Column(NamedTuple):
     ----------
     name : str
     kind : str
-        text, number or boolean; or what is nested: labels (a list), scores (probabilities by label) or contributions
-        (features with log-odds).
+        text, number or boolean; or what is nested: labels and numbers (lists), scores (probabilities by label) or
+        contributions (features with log-odds).
     values : sequence
         One for each row; None stands for a missing value.
     cells : callable

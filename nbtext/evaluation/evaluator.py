@@ -1,21 +1,18 @@
-"""Evaluations: all metrics of predictions for labeled documents; thresholds of `--fail-under` for them."""
+"""Evaluations: all metrics of predictions for labeled documents."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from math import isfinite
-from typing import Any
 
 import numpy as np
 
 from nbtext.bayes.diagnostics import Proportion
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import BelowThreshold, InputError, SettingsError
-from nbtext.evaluation.metrics import LABEL_METRICS, METRICS, Totals, compute_metrics
+from nbtext.errors import InputError, SettingsError
+from nbtext.evaluation.metrics import METRICS, Totals, compute_metrics
 from nbtext.evaluation.outcomes import UNANSWERED, LabelNumbers, measure
 from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 from nbtext.model.predictor import Predictions
@@ -195,69 +192,3 @@ def _likelihoods(predictions: Predictions) -> Floats:
         hint = "multinomial and bernoulli models of counts or binary counts do"
         raise SettingsError("the model has no likelihood of a document", where="--foreign", hint=hint)
     return predictions.likelihoods[~np.isnan(predictions.likelihoods)]
-
-
-def parse_thresholds(text: str) -> dict[str, float]:
-    """Parse `METRIC=N,…`, where METRIC is a name of `METRICS`, or `precision:LABEL`, `recall:LABEL` or `f1:LABEL`.
-
-    Raises
-    ------
-    ValueError
-        A metric or a number is not understood; the message says which.
-    """
-    thresholds = {}
-    for part in text.split(","):
-        name, _, number = (piece.strip() for piece in part.rpartition("="))
-        name = name or part.strip()
-        kind, colon, label = name.partition(":")
-        is_known = name in METRICS or (kind in LABEL_METRICS and label)
-        if not is_known:
-            names = (*METRICS, *(f"{each}:LABEL" for each in LABEL_METRICS))
-            nearest = get_close_matches(name if not colon else f"{kind}:LABEL", names, n=1)
-            advice = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(names)}"
-            raise ValueError(f"{name!r} is not a metric; {advice}")
-        try:
-            threshold = float(number)
-        except ValueError:
-            threshold = float("nan")
-        if not isfinite(threshold):
-            raise ValueError(f"{part.strip()!r} has no number; write {name}=0.85")
-        if threshold > 1 and not (name in METRICS and METRICS[name].is_loss):
-            share = f"; write {name}={threshold / 100:g}" if 10 < threshold <= 100 else ""
-            raise ValueError(f"{part.strip()!r} cannot be reached: the highest value is 1{share}")
-        thresholds[name] = threshold
-    return thresholds
-
-
-def check_thresholds(evaluation: Evaluation, thresholds: Mapping[str, float]) -> None:
-    """Check every threshold.
-
-    Raises
-    ------
-    BelowThreshold
-        A metric is worse than its threshold; the message names all of them.
-    SettingsError
-        A metric was not measured, or the label does not exist.
-    """
-    missed = []
-    for name, threshold in thresholds.items():
-        value, is_loss = _find_value(evaluation, name), name in METRICS and METRICS[name].is_loss
-        if value > threshold if is_loss else value < threshold:
-            missed.append(f"{name} is {value:.4f}, {'above' if is_loss else 'below'} {threshold:g}")
-    if missed:
-        raise BelowThreshold("; ".join(missed))
-
-
-def _find_value(evaluation: Evaluation, name: str) -> float:
-    if name in METRICS:
-        if name not in evaluation.metrics:
-            hint = f"give {METRICS[name].needs} too"
-            raise SettingsError(f"{name} is not measured here", where="--fail-under", hint=hint)
-        return evaluation.metrics[name]
-    kind, _, label = name.partition(":")
-    scores: dict[str, Any] = {score.label: score for score in evaluation.per_label}
-    if label not in scores:
-        nearest = get_close_matches(label, scores, n=1)
-        hint = f"did you mean {kind}:{nearest[0]}?" if nearest else f"there are {', '.join(list(scores)[:20])}"
-        raise SettingsError(f"there is no label {label}", where="--fail-under", hint=hint)
-    return float(getattr(scores[label], kind))

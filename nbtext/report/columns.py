@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,19 @@ from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.formats import FORMATS, content_suffix
 from nbtext.documents.rows import AddedColumns, Column, Target
 from nbtext.errors import InputError, SettingsError
-from nbtext.report.records import prediction_records, top_columns, top_fields
-from nbtext.report.settings import DECIDED_FIELDS, FIELDS, ColumnSettings
+from nbtext.model.multilabel_predictions import MultilabelPredictions
+from nbtext.report.predictions import prediction_records, top_columns, top_fields
+from nbtext.report.records import join_labels
+from nbtext.report.settings import (
+    COLUMNS,
+    EXPLANATION,
+    FIELDS,
+    LABEL_LIST,
+    SCORES,
+    SEVERAL_COLUMNS,
+    ColumnSettings,
+    Field,
+)
 
 if TYPE_CHECKING:
     from nbtext.model.predictor import Predictions
@@ -20,7 +31,10 @@ if TYPE_CHECKING:
 
 
 def write_columns(
-    predictions: Iterable[Predictions], target: Target, settings: ColumnSettings, decisions: DecisionSettings
+    predictions: Iterable[Predictions | MultilabelPredictions],
+    target: Target,
+    settings: ColumnSettings,
+    decisions: DecisionSettings,
 ) -> None:
     """Write the rows of a source with columns added, each batch as soon as it arrives.
 
@@ -28,15 +42,11 @@ def write_columns(
     ------
     SettingsError
         The suffix of the output names another format than that of the source, or a compression that the output does
-        not have; or a table is named, and the format has none.
+        not have; or a table is named, and the format has none; or the predictions have no such column.
     InputError
         A column cannot be added.
     """
-    names = [*settings.columns]
-    names += ["labels"] if decisions.coverage is not None else []
-    names += ["scores"] if decisions.top_k is not None else []
-    names += ["explanation"] if decisions.explain is not None else []
-    added = (_add_columns(batch, names, settings.column_prefix, decisions.top_k) for batch in predictions)
+    added = (_add_columns(batch, settings, decisions) for batch in predictions)
     first = next(added, None)
     if first is None:  # there is nothing to read
         with target.open():
@@ -65,21 +75,53 @@ def _check_formats(added: Iterator[AddedColumns], first: AddedColumns) -> Iterat
         yield each
 
 
-def _add_columns(batch: Predictions, names: Sequence[str], prefix: str, top_k: int | None) -> AddedColumns:
-    """Return the rows of a batch with the columns of these names."""
+def _add_columns(
+    batch: Predictions | MultilabelPredictions, settings: ColumnSettings, decisions: DecisionSettings
+) -> AddedColumns:
+    """Return the rows of a batch with the columns that the settings and decisions ask for."""
     assert batch.rows is not None
+    top_k, prefix = decisions.top_k, settings.column_prefix
+    fields = _find_fields(settings, decisions, is_several=isinstance(batch, MultilabelPredictions))
+    separator = batch.separator if isinstance(batch, MultilabelPredictions) else ","
     records = list(prediction_records(batch, top_k))
     nested = []
-    for name in names:
-        field = FIELDS.get(name) or DECIDED_FIELDS[name]
+    for name, field in fields.items():
         values = [_json_value(record.get(name)) for record in records]
-        nested.append(Column(prefix + name, field.kind, values, field.cell))
+        nested.append(Column(prefix + name, field.kind, values, _cells(field, separator)))
     flat = [column for column in nested if column.name != f"{prefix}scores"]
     tops = top_fields(batch, top_k)
     for place, name in enumerate(top_columns(top_k)):
         field = FIELDS[name.partition("_")[0]]
         flat.append(Column(prefix + name, field.kind, [fields[place] for fields in tops], field.cell))
     return AddedColumns(batch.rows, flat, nested)
+
+
+def _find_fields(settings: ColumnSettings, decisions: DecisionSettings, *, is_several: bool) -> dict[str, Field]:
+    """Return the fields that become columns; SettingsError if the predictions do not have one.
+
+    is_several  whether the predictions have several labels for a document
+    """
+    names = SEVERAL_COLUMNS if is_several and settings.columns == COLUMNS else settings.columns
+    for name in names:
+        if FIELDS[name].is_several not in (None, is_several):
+            known = [each for each, field in FIELDS.items() if field.is_several in (None, is_several)]
+            what = f"the model predicts {'several labels' if is_several else 'one label'} for a document: no {name!r}"
+            raise SettingsError(what, where="columns", hint=f"choose of {', '.join(known)}")
+    fields = {name: FIELDS[name] for name in names}
+    if decisions.coverage is not None:
+        fields["label_set" if is_several else "labels"] = LABEL_LIST
+    if decisions.top_k is not None:
+        fields["scores"] = SCORES
+    if decisions.explain is not None:
+        fields["explanation"] = EXPLANATION
+    return fields
+
+
+def _cells(field: Field, separator: str) -> Callable[[Any], str]:
+    """Return the function that returns a value of a field as text."""
+    if not field.is_list:
+        return field.cell
+    return lambda values: join_labels([field.cell(value) for value in values], separator)
 
 
 def _json_value(value: Any) -> Any:

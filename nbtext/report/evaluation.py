@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.evaluator import Evaluation
-from nbtext.evaluation.metrics import METRICS
+from nbtext.evaluation.metrics import METRICS, Metric, T
 from nbtext.report.records import Row, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -123,21 +123,25 @@ def _summary_lines(evaluation: Evaluation, width: int) -> Iterator[str]:
     if evaluation.foreign_documents is not None:
         line += f"; {number_of(evaluation.foreign_documents, 'foreign document')}"
     yield line
+    has_all = not evaluation.unanswered
+    shown = {name: value for name, value in evaluation.metrics.items() if not (METRICS[name].is_abstention and has_all)}
+    yield from wrap_metrics(shown, METRICS, width)
+    for each in evaluation.targets or ():
+        found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
+        name = f"target {each.metric} of {printable(each.label)} {each.target:g}"
+        yield f"{name}: {'met' if each.is_met else 'missed'}, {found}"
+
+
+def wrap_metrics(metrics: Mapping[str, float], registry: Mapping[str, Metric[T]], width: int) -> Iterator[str]:
+    """Yield lines with the titles and values of metrics, as many in a line as fit."""
     line = ""
-    for name, value in evaluation.metrics.items():
-        metric = METRICS[name]
-        if metric.is_abstention and not evaluation.unanswered:
-            continue
-        shown = f"{metric.title} {value:.4f}"
+    for name, value in metrics.items():
+        shown = f"{registry[name].title} {value:.4f}"
         if line and len(line) + len(shown) + 2 > width:
             yield line + ","
             line = ""
         line += f", {shown}" if line else shown
     yield line
-    for each in evaluation.targets or ():
-        found = f"{each.value:.4f} (interval {each.low:.4f} to {each.high:.4f})"
-        name = f"target {each.metric} of {printable(each.label)} {each.target:g}"
-        yield f"{name}: {'met' if each.is_met else 'missed'}, {found}"
 
 
 def _confusion_matrix(evaluation: Evaluation) -> Table:

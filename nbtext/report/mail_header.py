@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from nbtext.errors import printable
+from nbtext.errors import SettingsError, printable
+from nbtext.model.multilabel_predictions import MultilabelPredictions
 
 if TYPE_CHECKING:
     from nbtext.model.predictor import Predictions
@@ -16,12 +17,20 @@ SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are not per
 MOST_CHARACTERS = 900  # of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
 
 
-def format_headers(batch: Predictions) -> str:
+def format_headers(batch: Predictions | MultilabelPredictions) -> str:
     """Format each prediction as one header line of printable ASCII.
 
     A label cannot end the line or begin a parameter: other characters than printable ASCII, `%`, `;`, `"` and `\\` are
     percent-encoded as UTF-8. Without a label, the value begins with `;`, and a parameter has the reason.
+
+    Raises
+    ------
+    SettingsError
+        The model predicts several labels for a document.
     """
+    if isinstance(batch, MultilabelPredictions):
+        what = "a mail header has one label, and the model predicts several for a document"
+        raise SettingsError(what, where="--to", hint="add --to jsonl")
     lines = []
     for label, probability, reason in zip(batch.labels, batch.best.tolist(), batch.reasons, strict=True):
         value = quote(label or "", safe=SAFE, errors="surrogatepass").strip()

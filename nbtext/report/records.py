@@ -22,11 +22,11 @@ from nbtext.errors import printable
 
 if TYPE_CHECKING:
     from nbtext.model.generation import GeneratedDocument
-    from nbtext.model.predictor import Predictions
-    from nbtext.model.settings import DecisionSettings
 
 OUTPUT_FORMATS = ("table", "tsv", "csv", "jsonl", "json", "markdown")
 HEADER = "header"  # of a mail, only for predictions
+FASTTEXT = "fasttext"  # only for predictions
+PREDICTION_FORMATS = (*OUTPUT_FORMATS, HEADER, FASTTEXT)
 DIGITS = 6  # decimals of a number in a field
 TSV_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 TSV_SPECIAL = re.compile(r"[\\\t\n\r]")
@@ -61,6 +61,11 @@ def format_rows(columns: Sequence[str], rows: Iterable[Row], *, output_format: s
 def format_json(value: Any, *, output_format: str = "json") -> str:
     """Format a dictionary or a dataclass as JSON: indented for json, on one line for jsonl."""
     return _json(value if isinstance(value, dict) else asdict(value), 2 if output_format == "json" else None) + "\n"
+
+
+def join_labels(labels: Sequence[str], separator: str = ",") -> str:
+    """Join labels by a separator, with a backslash before each separator and backslash within a label."""
+    return separator.join(label.replace("\\", "\\\\").replace(separator, "\\" + separator) for label in labels)
 
 
 def format_records(
@@ -152,145 +157,10 @@ def _lines(rows: Iterable[Row], output_format: str) -> str:
     return "".join("\t".join(map(tsv_field, row)) + "\n" for row in texts)
 
 
-def write_predictions(
-    predictions: Iterable[Predictions],
-    file: BinaryIO,
-    *,
-    output_format: str,
-    decisions: DecisionSettings | None = None,
-) -> None:
-    """Write one record for each document, each batch as soon as it arrives.
-
-    Parameters
-    ----------
-    decisions : DecisionSettings, optional
-        Prediction sets are one more column, and each of the most probable labels is two.
-    """
-    if output_format == HEADER:
-        from nbtext.report.mail_header import format_headers
-
-        write_text(map(format_headers, predictions), file)
-        return
-    with_sets = decisions is not None and decisions.coverage is not None
-    top_k = decisions.top_k if decisions is not None else None
-    columns = ("id", "label", "probability", *(["labels"] if with_sets else []), *top_columns(top_k))
-    texts = format_records(
-        predictions,
-        output_format=output_format,
-        columns=columns,
-        rows=lambda batch: _rows(batch, top_k),
-        records=lambda batch: prediction_records(batch, top_k),
-        table=lambda batch: _table(batch, top_k),
-    )
-    write_text(texts, file)
-
-
-def top_columns(top_k: int | None) -> list[str]:
-    """Return the names of the columns of the most probable labels."""
-    return [f"{name}_{place}" for place in range(1, (top_k or 0) + 1) for name in ("label", "probability")]
-
-
-def prediction_records(batch: Predictions, top_k: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON output.
-
-    `scores` has one probability for each label, or for the `top_k` most probable ones, the most probable first. They
-    have six decimals and one more for each power of ten of the number of labels, so that those of all labels sum to 1
-    within 1e-6. `probability` is the score of `label`.
-    """
-    decimals = DIGITS + math.ceil(math.log10(max(1, len(batch.classes))))
-    best = batch.best.round(decimals).tolist()
-    scores = _scores(batch, top_k, decimals)
-    known = batch.known.round(DIGITS).tolist()
-    typicality = batch.typicality.tolist() if batch.typicality is not None else [math.nan] * len(batch)
-    for row, label in enumerate(batch.labels):
-        is_read = best[row] == best[row]
-        record = {
-            "id": batch.ids[row],
-            "label": label,
-            "probability": best[row] if label is not None else None,
-            "known": known[row],
-            "outlier": batch.outliers[row],
-            "typicality": None if math.isnan(typicality[row]) else float(f"{typicality[row]:.{DIGITS}g}"),
-            "scores": next(scores) if is_read else None,
-        }
-        if batch.label_sets is not None:
-            record["labels"] = batch.label_sets[row]
-        if batch.explanations is not None:
-            words = batch.explanations[row]
-            record["explanation"] = [{"feature": word, "log_odds": round(odds, DIGITS)} for word, odds in words]
-        if label is None:
-            record["reason"] = batch.reasons[row]
-        yield record
-
-
-def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[dict[str, float]]:
-    """Yield the probabilities of the labels of each document that was read."""
-    if top_k is None:
-        for probabilities in batch.probabilities.round(decimals).tolist():
-            if probabilities[0] == probabilities[0]:
-                yield dict(zip(batch.classes, probabilities, strict=True))
-        return
-    for row, classes in zip(batch.probabilities, batch.most_probable(top_k), strict=True):
-        if classes:
-            yield {batch.classes[k]: round(float(row[k]), decimals) for k in classes}
-
-
 def record_start(identity: str, output_format: str) -> bytes:
     """Return the bytes with which the record of a document begins, in tsv or jsonl."""
     text = f"{tsv_field(identity)}\t" if output_format == "tsv" else f'{{"id": {_json(identity)}, '
     return text.encode("utf-8", "backslashreplace")
-
-
-def _rows(batch: Predictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
-    """Yield id, label and probability as text, with the prediction set if there is one, and the most probable labels.
-
-    Without a label, label and probability are empty.
-    """
-    sets = [(set_field(labels),) for labels in batch.label_sets] if batch.label_sets is not None else [()] * len(batch)
-    tops = top_fields(batch, top_k)
-    for identity, label, probability, labels, top in zip(
-        batch.ids, batch.labels, batch.best.tolist(), sets, tops, strict=True
-    ):
-        answer = ("", "") if label is None else (label, f"{probability:.{DIGITS}f}")
-        yield identity, *answer, *labels, *map(field_text, top)
-
-
-def top_fields(batch: Predictions, top_k: int | None) -> list[list[str | float | None]]:
-    """Return the values of the columns `top_columns` for each document; None for ranks without a label."""
-    if top_k is None:
-        return [[]] * len(batch)
-    fields = []
-    for row, classes in zip(batch.probabilities, batch.most_probable(top_k), strict=True):
-        found = [value for k in classes for value in (batch.classes[k], round(float(row[k]), DIGITS))]
-        fields.append([*found, *[None] * (2 * top_k - len(found))])
-    return fields
-
-
-def set_field(labels: tuple[str, ...]) -> str:
-    """Join labels by commas, with commas and backslashes within labels escaped."""
-    return ",".join(label.replace("\\", "\\\\").replace(",", "\\,") for label in labels)
-
-
-def _table(batch: Predictions, top_k: int | None) -> str:
-    """Format lines for a terminal: label, probability, id, and whatever else there is.
-
-    That is the prediction set, the most probable labels, and the reason for no label.
-    """
-    from rich.cells import cell_len
-
-    width = max(map(cell_len, map(printable, batch.classes)), default=0)
-    lines = []
-    tops = [list(zip(fields[::2], fields[1::2], strict=True)) for fields in top_fields(batch, top_k)]
-    rows = _rows(batch, None)
-    for (identity, label, probability, *labels), top, reason in zip(rows, tops, batch.reasons, strict=True):
-        name = printable(label)
-        shown = f"{float(probability):7.1%}" if probability else "      –"
-        found = "".join(f"  [{printable(names)}]" for names in labels)
-        note = f"  ({printable(reason)})" if reason is not None else ""
-        top_labels = ", ".join(f"{printable(str(each))} {share:.1%}" for each, share in top if share is not None)
-        note = f"  {{{top_labels}}}{note}" if top_labels else note
-        lines.append(f"{name}{' ' * (width - cell_len(name))}  {shown}  {printable(identity)}{found}{note}\n")
-    return "".join(lines)
 
 
 def write_samples(

@@ -17,7 +17,8 @@ from nbtext.errors import InputError, NbtextError
 from nbtext.model.predictor import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import NEW
-from nbtext.report.records import record_start, write_predictions
+from nbtext.report.predictions import write_predictions
+from nbtext.report.records import record_start
 
 MAGIC = b"nbtext predict --resume\n"
 

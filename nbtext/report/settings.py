@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from nbtext.errors import SettingsError
 
 COLUMNS = ("label", "probability")
+SEVERAL_COLUMNS = ("labels", "probabilities")  # of a model that predicts several labels for a document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +43,20 @@ class ColumnSettings:
             raise SettingsError("name each column once", where="columns", hint=f"choose of {', '.join(FIELDS)}")
 
 
-class Field(NamedTuple):
-    """A field of a prediction: the kind of its values (see `rows.Column`), and how a value is written as text."""
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a prediction.
+
+    kind        the kind of its values; see `rows.Column`
+    cell        returns a value, or an item of a list, as text
+    is_list     whether its values are lists, whose items are divided by a separator in a text
+    is_several  whether only predictions of several labels have it; False: only those of one label; None: all
+    """
 
     kind: str
     cell: Callable[[Any], str]
+    is_list: bool = False
+    is_several: bool | None = None
 
 
 def _number_cell(value: float | None) -> str:
@@ -57,28 +67,21 @@ def _text_cell(value: str | None) -> str:
     return value or ""
 
 
-def _set_cell(labels: tuple[str, ...]) -> str:
-    from nbtext.report.records import set_field
-
-    return set_field(labels)
-
-
 def _json_cell(value: Any) -> str:
     import json  # only needed here: json is slow to import
 
     return json.dumps(value, ensure_ascii=False)
 
 
+LABEL_LIST = Field("labels", str, is_list=True)
 FIELDS = {
-    "label": Field("text", _text_cell),
-    "probability": Field("number", _number_cell),
+    "label": Field("text", _text_cell, is_several=False),
+    "probability": Field("number", _number_cell, is_several=False),
+    "labels": replace(LABEL_LIST, is_several=True),
+    "probabilities": Field("numbers", _number_cell, is_list=True, is_several=True),
     "known": Field("number", _number_cell),
     "outlier": Field("boolean", lambda value: "" if value is None else str(value).lower()),
-    "typicality": Field("number", lambda value: "" if value is None else f"{value:g}"),
+    "typicality": Field("number", lambda value: "" if value is None else f"{value:g}", is_several=False),
     "reason": Field("text", _text_cell),
 }
-DECIDED_FIELDS = {  # are added where a decision asks for them
-    "labels": Field("labels", _set_cell),
-    "scores": Field("scores", _json_cell),
-    "explanation": Field("contributions", _json_cell),
-}
+SCORES, EXPLANATION = Field("scores", _json_cell), Field("contributions", _json_cell)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.model.settings import DecisionSettings
-from nbtext.report.records import prediction_records
+from nbtext.report.predictions import prediction_records
 from nbtext.serve.bodies import Documents
 from nbtext.serve.models import ServedModel
 

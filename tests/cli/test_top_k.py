@@ -107,3 +107,18 @@ def test_order_equals_a_stable_sort(k: int, n: int, n_classes: int, random: Any)
     none: list[Any] = [None] * n
     found = Predictions(none, none, tuple(map(str, range(n_classes))), rows, np.ones(n), none, none, none)
     assert found.most_probable(k) == [sorted(range(n_classes), key=lambda c: -row[c])[:k] for row in rows]
+
+
+def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """`--to fasttext` prints what fastText prints: the label, or with --top-k the labels with their probabilities."""
+    (tmp_path / "t.txt").write_text("the bins were not emptied\n\n")
+    command = ("predict", "t.txt", "--input-format", "lines", "-m", model)
+    records = nbtext(*command, "--to", "jsonl", cwd=tmp_path).out.splitlines()
+    label = json.loads(records[0])["label"]
+    found = nbtext(*command, "--to", "fasttext", cwd=tmp_path)
+    assert (found.status, found.out) == (0, f"__label__{label}\n\n")
+    top = nbtext(*command, "--to", "fasttext", "--top-k", "2", cwd=tmp_path).out
+    assert top.startswith(f"__label__{label} {json.loads(records[0])['probability']:.6f} __label__")
+    refused = nbtext(*command, "--to", "fasttext", "--coverage", "0.9", cwd=tmp_path)
+    assert refused.status == 2
+    assert "no room for prediction sets" in refused.err

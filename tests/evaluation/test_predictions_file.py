@@ -11,7 +11,7 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
 from nbtext.evaluation.predictions_file import PredictionsFile
 from nbtext.model.predictor import Predictions
-from nbtext.report.records import write_predictions
+from nbtext.report.predictions import write_predictions
 
 IDS = ["plain", "tab\tnew\nline\\t", "odd \udcff", "unanswered"]
 BATCH = Batch(IDS, ([""] * 4,), ["a", "b", "a", "c"])

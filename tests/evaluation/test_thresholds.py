@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nbtext.errors import BelowThreshold, SettingsError
-from nbtext.evaluation.evaluator import Evaluation, LabelScore, check_thresholds, parse_thresholds
+from nbtext.evaluation.evaluator import Evaluation, LabelScore
+from nbtext.evaluation.multilabel import MultilabelEvaluation, MultilabelScore
+from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
 
 METRICS = {"accuracy": 0.8, "macro_f1": 0.7, "log_loss": 0.5, "expected_calibration_error": 0.05}
 SCORES = (LabelScore("ham", 0.9, 0.99, 0.94, 8), LabelScore("a:b, c", 0.5, 0.25, 1 / 3, 2))
@@ -57,3 +59,19 @@ def test_thresholds_of_a_label() -> None:
         parse_thresholds("recal:ham=0.9")
     with pytest.raises(ValueError, match="cannot be reached: the highest value is 1; write recall:ham=0"):
         parse_thresholds("recall:ham=99.5")
+
+
+def test_metrics_of_several_labels() -> None:
+    """The same options; a metric of the other kind of model is named as such."""
+    score = MultilabelScore("tax", 0.5, 0.75, 0.6, 8, 0.4)
+    metrics = {"micro_f1": 0.8, "classwise_calibration_error": 0.01}
+    evaluation = MultilabelEvaluation(9, 0, 1, metrics, ("tax",), (score,), ())
+    check_thresholds(evaluation, parse_thresholds("micro_f1=0.8,recall:tax=0.75,classwise_calibration_error=0.02"))
+    with pytest.raises(BelowThreshold, match=r"micro_f1 is 0.8000, below 0.81; f1:tax is 0.6000, below 0.7"):
+        check_thresholds(evaluation, parse_thresholds("micro_f1=0.81,f1:tax=0.7"))
+    with pytest.raises(SettingsError, match=r"accuracy is not measured here; it is a metric of one label for each"):
+        check_thresholds(evaluation, parse_thresholds("accuracy=0.8"))
+    with pytest.raises(SettingsError, match=r"micro_f1 is not measured here; it is a metric of several labels"):
+        check_thresholds(EVALUATION, parse_thresholds("micro_f1=0.8"))
+    with pytest.raises(SettingsError, match=r"coverage is not measured here; give --coverage too"):
+        check_thresholds(evaluation, parse_thresholds("coverage=0.8"))

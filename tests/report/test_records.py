@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtext.model.predictor import Predictions
-from nbtext.report.records import OUTPUT_FORMATS, format_json, write_predictions
+from nbtext.report.predictions import write_predictions
+from nbtext.report.records import OUTPUT_FORMATS, format_json
 
 HOSTILE = "a\x1b[31m\tb\n<script>|c\\d\udcff"
 
