@@ -13,20 +13,19 @@ from nbtext.cli.options import DEBUG, INPUT_STAGE, MODEL_PARTS, RUN_STAGE, VERBO
 from nbtext.cli.running import open_documents, result_format, screen, write_result
 from nbtext.documents.streams import is_matrix
 from nbtext.errors import SettingsError
+from nbtext.model.settings import CRITERIA
 from nbtext.report.records import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.model.inspector import Names
 
-CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
-
 
 @command(
     *MODEL_PARTS,
     Option("--features", "n_features", metavar="N", type=click.IntRange(min=0), default=20, default_help="20",
            help="Number of features to show for each label."),
-    Option("--by", "criterion", type=click.Choice(CRITERIA), metavar="NAME",
+    Option("--by", "criterion", type=click.Choice(list(CRITERIA)), metavar="NAME",
            default_help="z; log-odds for linear models",
            help="Ranking criterion of features. log-odds is the weight of the feature; z is its z-score: log-odds "
            "divided by standard deviation; mi is mutual information; chi2 is the chi-squared statistic."),

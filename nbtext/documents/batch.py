@@ -143,6 +143,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def note(self, reason: str, number: int = 1) -> None:
+        """Count skipped items, by the reason."""
+        if number:
+            self.notes[reason] = self.notes.get(reason, 0) + number
+
     def set_labels(self, labels: list[Label]) -> None:
         """Set the labels of all documents. If one has a list of labels, all get lists."""
         self.labels = [None if isinstance(label, tuple) else label for label in labels]

@@ -127,7 +127,7 @@ class FileDocuments:
             if row not in batch.problems:
                 found = self._read_special(path, content)
                 if isinstance(found, str):
-                    batch.notes[found] = batch.notes.get(found, 0) + 1
+                    batch.note(found)
                     skipped.append(row)
                 else:
                     text, repaired = found

@@ -155,12 +155,6 @@ def unite_vocabularies(
     return Vocabulary(blob, offsets), columns_a, columns_b
 
 
-def note_too_long(batch: Batch, counting: Counter) -> None:
-    """Add to the notes of a batch how many tokens were too long."""
-    if n_too_long := counting.take_too_long():
-        batch.notes[TOO_LONG] = batch.notes.get(TOO_LONG, 0) + n_too_long
-
-
 @dataclass(frozen=True, eq=False)
 class _Union:
     """The features and labels of two corpora, and the new columns and classes of each."""
@@ -304,7 +298,7 @@ class CorpusCounter:
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
         groups = np.array(batch.groups, dtype=object) if batch.groups else None
         self._reservoir.keep(self._counter.count(batch.columns, classes, self._reservoir.below, groups))
-        note_too_long(batch, self._counter)
+        batch.note(TOO_LONG, self._counter.take_too_long())
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
 Names = Mapping[int, str]  # of hashed columns
-CRITERIA = ("log-odds", "z", "mi", "chi2", "frequency")
 
 
 @dataclass(frozen=True, slots=True)

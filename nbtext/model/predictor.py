@@ -16,10 +16,10 @@ from nbtext.bayes.prediction_sets import nonconformity
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.documents.batch import Batch, Rows
 from nbtext.errors import SettingsError
+from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import counter
 from nbtext.features.csr import running_sums
 from nbtext.features.regex_timeout import refuse_long_texts
-from nbtext.model.corpus_counts import note_too_long
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.settings import DEFAULT_ERROR_COST, Costs, DecisionSettings
 
@@ -167,7 +167,7 @@ class Predictor:
             The batch's scores, if the caller has computed them already.
         """
         scores = self.score_batch(batch) if scores is None else scores
-        note_too_long(batch, self._counter)
+        batch.note(TOO_LONG, self._counter.take_too_long())
         model, n_tokens, n_known = self.model, scores.n_tokens, scores.n_known
         log_posterior = self.log_posterior(scores)
         probabilities, classes = np.exp(log_posterior), model.calibration.decide(log_posterior)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbtext.errors import InputError, SettingsError
 
@@ -228,3 +229,29 @@ class DecaySettings:
         if self.half_life is None or self.elapsed is None:
             return 1.0
         return float(2.0 ** (-self.elapsed / self.half_life))
+
+
+class Criterion(NamedTuple):
+    """A criterion by which `inspect` ranks the features of a label.
+
+    title  for people
+    field  of the FeatureView that is shown beside a feature
+    form   format of the value
+    """
+
+    title: str
+    field: str
+    form: str
+
+    def format(self, feature: object) -> str:
+        """Return the value of a FeatureView as text."""
+        return format(getattr(feature, self.field), self.form)
+
+
+CRITERIA = {
+    "log-odds": Criterion("log-odds", "log_odds", "+.2f"),
+    "z": Criterion("z-score", "z", "+.1f"),
+    "mi": Criterion("mutual information", "mutual_information", ".4f"),
+    "chi2": Criterion("chi-squared", "chi_squared", ",.0f"),
+    "frequency": Criterion("frequency", "occurrences", ",.6g"),
+}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
 from nbtext.model.inspection import ConfusionView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
+from nbtext.model.settings import CRITERIA, Criterion
 from nbtext.report.records import format_json, format_rows, markdown_field
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 from nbtext.report.training import format_unlabeled
@@ -20,18 +21,6 @@ FEATURE_COLUMNS = (
 )  # fmt: skip
 WORD_COLUMNS = ("word", *FEATURE_COLUMNS)
 CONFUSED_COLUMNS = ("label A", "label B", "confusions", "A predicted as B", "B predicted as A")
-BY = {  # what is shown beside a feature: the field, and its format
-    "log-odds": ("log_odds", "+.2f"),
-    "z": ("z", "+.1f"),
-    "mi": ("mutual_information", ".4f"),
-    "chi2": ("chi_squared", ",.0f"),
-    "frequency": ("occurrences", ",.6g"),
-}
-
-
-BY_TITLES = {
-    "log-odds": "log-odds", "z": "z-score", "mi": "mutual information", "chi2": "chi-squared", "frequency": "frequency",
-}  # fmt: skip
 
 
 def format_inspection(inspection: Inspection, *, output_format: str, screen: Screen = PLAIN) -> str:
@@ -154,11 +143,11 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
     if inspection.hyperplane is not None:
         yield ""
         yield from _plane_parts(inspection.hyperplane, width)
-    field, form = BY[inspection.by]
+    criterion = CRITERIA[inspection.by]
     for view in inspection.labels:
         yield ""
-        yield _label_line(view, inspection.by)
-        yield _words([(feature.feature, f"{getattr(feature, field):{form}}") for feature in view.features], width)
+        yield _label_line(view, criterion)
+        yield _words([(feature.feature, criterion.format(feature)) for feature in view.features], width)
 
 
 def _plane_parts(plane: Hyperplane, width: int) -> Iterator[Text]:
@@ -171,13 +160,13 @@ def _plane_parts(plane: Hyperplane, width: int) -> Iterator[Text]:
     yield _words([(feature, f"{weight:+.3f}") for feature, weight in plane.weights], width)
 
 
-def _label_line(view: LabelView, by: str) -> Text:
+def _label_line(view: LabelView, criterion: Criterion) -> Text:
     from rich.text import Text
 
     prior = f", prior {view.prior:.4f}" if view.prior is not None else ""
     return Text.assemble(
         (printable(view.label), "bold"),
-        f"  {number_of(view.documents, 'document')}{prior}; features by {BY_TITLES[by]}:",
+        f"  {number_of(view.documents, 'document')}{prior}; features by {criterion.title}:",
     )
 
 

@@ -22,8 +22,9 @@ from nbtext.features.selection import chi_squared, mutual_information
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.inspection import Inspection, inspect_matrix
 from nbtext.model.inspection import inspect as inspect_model
-from nbtext.model.inspector import CRITERIA, Inspector, invert_hashes
+from nbtext.model.inspector import Inspector, invert_hashes
 from nbtext.model.matrices import vectorize_source
+from nbtext.model.settings import CRITERIA
 from nbtext.text_classifier import TextClassifier
 
 LECTURE = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christian")
