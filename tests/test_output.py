@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Output files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_new_file_has_what_was_written(tmp_path: Path) -> None:
 
 
 def test_until_the_end_the_old_file_stands(tmp_path: Path) -> None:
-    """Readers see the old file until the new one is whole."""
+    """Readers see the old file until the new one is complete."""
     target = tmp_path / "model"
     target.write_bytes(b"old")
     with atomic_output(str(target)) as file:
@@ -44,7 +44,7 @@ def test_until_the_end_the_old_file_stands(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_after_an_error_the_old_file_stands(tmp_path: Path, error: type[BaseException]) -> None:
-    """Any exception, an interrupt too, leaves the old file and no temporary one."""
+    """After any exception, also an interrupt, the old file is there and no temporary one."""
     target = tmp_path / "model"
     target.write_bytes(b"old")
     with pytest.raises(error), atomic_output(str(target)) as file:
@@ -111,7 +111,7 @@ def test_a_dash_is_standard_output() -> None:
     [("missing/model", "make its folder first"), ("folder", "name a file in it"), ("folder/", "name a file in it")],
 )
 def test_what_cannot_be_written_is_said(tmp_path: Path, name: str, says: str) -> None:
-    """A missing folder and a folder in the file's place are named, with what would help."""
+    """A missing folder, and a folder in the place of the file, are named with the remedy."""
     (tmp_path / "folder").mkdir()
     target = f"{tmp_path}/{name}"
     with pytest.raises(OutputError) as caught:

@@ -80,7 +80,7 @@ def test_time_and_memory_are_bounded(outcomes: list[dict[str, Any]]) -> None:
     assert largest["megabytes"] < MOST_MEGABYTES, largest
 
 
-def test_the_live_attacks_are_live(folder: Path) -> None:
+def test_attacks_execute_code_under_joblib(folder: Path) -> None:
     """The attacks that should execute code do execute it when joblib loads them, so the other tests are meaningful."""
     names = live_attacks(folder)
     unsafe = [sys.executable, "-W", "ignore", "-c", UNSAFE, *(str(folder / f"{name}.joblib") for name in names)]

@@ -64,7 +64,7 @@ def is_honest(record: Any) -> bool:
     return repr(record) == repr(RECORD)
 
 
-def test_the_honest_one_loads(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
+def test_the_undamaged_file_loads(honest: bytes, outcome: Callable[[bytes], Any]) -> None:
     """The undamaged file of the other tests loads."""
     assert is_honest(outcome(honest))
 

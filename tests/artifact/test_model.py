@@ -171,7 +171,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
 
 
 @pytest.mark.parametrize(("key", "change"), WRONG, ids=[f"{number}-{key}" for number, (key, _) in enumerate(WRONG)])
-def test_a_model_that_cannot_be_right(key: str, change: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
+def test_invalid_content_is_refused(key: str, change: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
     """A record with a correct checksum and invalid content is refused in one line that names the file and the key."""
     path = str(tmp_path / "model.joblib")
     save_model(TextClassifier().fit(TEXTS, LABELS), path)

@@ -31,7 +31,7 @@ def test_round_trip(keep: int, tmp_path: Path) -> None:
     assert Path(first).read_bytes() == Path(second).read_bytes()
 
 
-def test_a_model_to_pass_on_holds_no_document(tmp_path: Path) -> None:
+def test_no_sample_is_saved_by_default(tmp_path: Path) -> None:
     """A model file contains no sample unless one was asked for."""
     save_model(TextClassifier().fit(TEXTS, LABELS), str(tmp_path / "m"))
     assert load(str(tmp_path / "m"))["sample"] is None
@@ -54,7 +54,7 @@ WRONG: list[tuple[str, str, Any]] = [
 
 
 @pytest.mark.parametrize(("key", "name", "value"), WRONG, ids=[f"{key}-{n}" for n, (key, _, _) in enumerate(WRONG)])
-def test_a_sample_that_cannot_be_right(key: str, name: str, value: Any, tmp_path: Path) -> None:
+def test_an_invalid_sample_is_refused(key: str, name: str, value: Any, tmp_path: Path) -> None:
     """An invalid sample is refused in a line that names the file and the key."""
     path = str(tmp_path / "m")
     save_model(TextClassifier(keep_sample=6).fit(TEXTS, LABELS), path)

@@ -54,7 +54,7 @@ def test_finds_the_minimum(share: float) -> None:
     assert loss(np.array([np.log(found.a), found.b, np.log(found.noise / (1 - found.noise))])) <= best.fun + 1e-8
 
 
-def test_odd_labels_do_not_make_all_others_doubtful() -> None:
+def test_random_labels_are_label_noise() -> None:
     """If one label in twenty is random, the label-noise rate is 1/20, and the temperature is that of the other
     documents.
     """
@@ -65,7 +65,7 @@ def test_odd_labels_do_not_make_all_others_doubtful() -> None:
     assert fit_temperature(*overconfident(20_000, 0.5, 0.8)).noise < 0.006
 
 
-def test_documents_of_one_length_say_nothing_of_others() -> None:
+def test_documents_of_one_length() -> None:
     """If all documents have 60 words and are overconfident, the temperature of a document of 5 words is nearly the
     same.
     """
@@ -75,7 +75,7 @@ def test_documents_of_one_length_say_nothing_of_others() -> None:
     assert 1 <= found.temperature(np.array([5]))[0] <= 2
 
 
-def test_two_documents_do_not_make_certainty() -> None:
+def test_two_documents_give_no_certainty() -> None:
     """After two correct predictions, no probability is as high as 99.9 %."""
     found = fit_temperature(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2, 2]), np.array([1, 0], dtype=np.int32))
     assert np.exp(found.log_posterior(np.array([[0.0, 1.0]]), np.array([2])))[0, 1] < 0.999

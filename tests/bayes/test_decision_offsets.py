@@ -37,7 +37,7 @@ def accuracy(answers: np.ndarray, classes: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(("metric", "judged"), [("macro_f1", macro_f1), ("accuracy", accuracy)])
-def test_other_documents_gain(metric: str, judged: Any) -> None:
+def test_the_metric_improves_on_other_documents(metric: str, judged: Any) -> None:
     """Offsets that were fitted to some documents raise the metric on others."""
     shift = fit_decision_offsets(*unbalanced(2000, 1, neglect=3.0), metric).offsets
     assert shift is not None
@@ -45,7 +45,7 @@ def test_other_documents_gain(metric: str, judged: Any) -> None:
     assert judged((asked + shift).argmax(axis=1), classes) > judged(asked.argmax(axis=1), classes) + 0.01
 
 
-def test_log_loss_finds_the_neglect() -> None:
+def test_log_loss_finds_the_offset() -> None:
     """The offset with the least log-loss is the amount by which the class was underestimated."""
     shift = fit_decision_offsets(*unbalanced(20_000, 1, neglect=3.0), "log_loss").offsets
     assert shift is not None
@@ -53,7 +53,7 @@ def test_log_loss_finds_the_neglect() -> None:
 
 
 @pytest.mark.parametrize("metric", ["macro_f1", "accuracy"])
-def test_few_documents_do_not_mislead(metric: str) -> None:
+def test_offsets_of_few_documents(metric: str) -> None:
     """If labels follow the probabilities, offsets that were fitted to small samples hardly lower the metric."""
     lost = []
     asked, truth = unbalanced(5000, 99, neglect=0.0)
@@ -68,7 +68,7 @@ def test_few_documents_do_not_mislead(metric: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), metric=st.sampled_from(["macro_f1", "accuracy"]))
-def test_the_step_is_the_best_there_is(data: st.DataObject, metric: str) -> None:
+def test_no_other_offset_is_better(data: st.DataObject, metric: str) -> None:
     """No other offset of one class, tried between any two documents, has a higher metric."""
     n = data.draw(st.integers(1, 12))
     numbers = st.lists(st.integers(-5, 5), min_size=3, max_size=3)
@@ -85,7 +85,7 @@ def test_the_step_is_the_best_there_is(data: st.DataObject, metric: str) -> None
         assert found >= max(tried) - 1e-12
 
 
-def test_nothing_to_gain() -> None:
+def test_no_offsets_if_all_is_correct() -> None:
     """If every prediction is correct, there are no offsets."""
     scores = np.log(np.where(np.eye(3) > 0, 0.8, 0.1))[[0, 1, 2] * 10]
     for metric in ("macro_f1", "accuracy"):

@@ -131,7 +131,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("model", ABLE)
-def test_unwatched_is_the_same_model(model: str) -> None:
+def test_reporting_does_not_change_the_model(model: str) -> None:
     """The model is the same whether or not the last step is reported, in one part or in several."""
     random = np.random.default_rng(1)
     counts, others, classes = random.poisson(0.4, (12, 20)), random.poisson(0.4, (90, 20)), np.arange(12) % 3
@@ -160,7 +160,7 @@ def test_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(*weights)
 
 
-def test_nothing_is_learned_without_weight() -> None:
+def test_weight_0_changes_nothing() -> None:
     """With weight 0, unlabeled documents do not change the model."""
     statistics = statistics_of(np.array([[1, 0, 0], [0, 1, 0]]), np.array([0, 1]), 2)
     others = unlabeled("multinomial", np.array([[1, 0, 1]]))
@@ -169,7 +169,7 @@ def test_nothing_is_learned_without_weight() -> None:
     assert len(found.log_likelihoods) == 1
 
 
-def test_it_stops_where_nothing_is_gained() -> None:
+def test_it_stops_at_a_fixed_point() -> None:
     """The iteration ends at a fixed point, however many steps are allowed."""
     statistics = statistics_of(np.array([[9, 0], [0, 9]]), np.array([0, 1]), 2)
     others = unlabeled("multinomial", np.array([[5, 0], [0, 5]]))

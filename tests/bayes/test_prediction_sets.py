@@ -53,7 +53,7 @@ def test_coverage(share: float, sureness: float) -> None:
     assert belongs[np.arange(len(truth)), truth].mean() == pytest.approx(share, abs=0.015)
 
 
-def test_few_documents_promise_no_certainty() -> None:
+def test_sets_of_few_documents_hold_every_label() -> None:
     """With nine documents, no bound has more than 90 % coverage, so a set of 95 % contains every label."""
     quantiles = Quantiles.of(np.arange(9.0))
     assert quantiles is not None
@@ -62,7 +62,7 @@ def test_few_documents_promise_no_certainty() -> None:
     assert quantiles.upper_bound(0.95) == math.inf
 
 
-def test_many_numbers_in_few() -> None:
+def test_quantiles_of_many_numbers() -> None:
     """A thousand and one points give any quantile of a hundred thousand numbers to a thousandth of the ranks."""
     quantiles = Quantiles.of(np.random.default_rng(1).permutation(100_000))
     assert quantiles is not None

@@ -46,7 +46,7 @@ def test_equals_refits(model: str) -> None:
             np.testing.assert_allclose(found[number].known[~rest[:22]], expected, rtol=1e-12)
 
 
-def test_no_class_is_taken_out_whole() -> None:
+def test_no_class_is_held_out_completely() -> None:
     """Every fold leaves a document of each class, also of classes of two; the only document of a class is never held
     out.
     """

@@ -1,4 +1,4 @@
-"""The benchmarks' own instruments: do they measure what they say?"""
+"""Tests of the benchmarks' own measurements."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_predict_coverage(nbtext: Any, letters: Path, model: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
-def test_sets_are_judged_later(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
+def test_sets_in_a_file_are_evaluated(nbtext: Any, letters: Path, model: str, tmp_path: Path, form: str) -> None:
     """`evaluate --predictions` computes the coverage of the sets in a file, as `evaluate` does with the model."""
     path, source = str(tmp_path / f"p.{form}"), str(letters / "test")
     assert nbtext("predict", source, "-m", model, "--to", form, "--coverage", "0.9", "-o", path).status == 0
@@ -135,7 +135,7 @@ def test_optimize_raises_macro_f1(nbtext: Any, unbalanced: Path) -> None:
     assert found["log_loss"]["log_loss"] < found[""]["log_loss"]
 
 
-def test_a_shifted_decision_says_its_own_probability(nbtext: Any, unbalanced: Path) -> None:
+def test_probability_is_that_of_the_predicted_label(nbtext: Any, unbalanced: Path) -> None:
     """With decision offsets, `probability` is that of the predicted label, also if another label has a higher one;
     folds use offsets, too.
     """
@@ -167,7 +167,7 @@ def test_wrong_things(nbtext: Any, letters: Path, model: str, command: str, mess
     assert (result.status, result.err.count("\n")) == (2, 1)
 
 
-def test_a_model_of_too_little(nbtext: Any, tmp_path: Path) -> None:
+def test_coverage_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None:
     """A model for which no document could be left out refuses --coverage, and states why."""
     (tmp_path / "one.txt").write_text("__label__a red\n__label__b green\n")
     assert nbtext("train", "one.txt", "-o", "m", cwd=tmp_path).status == 0

@@ -48,7 +48,7 @@ def test_the_same_bytes(nbtext: Any, folder: Path) -> None:
     assert models[0] == models[1] == models[2]
 
 
-def test_what_faded_models_refuse(nbtext: Any, folder: Path) -> None:
+def test_what_decayed_models_refuse(nbtext: Any, folder: Path) -> None:
     """Decayed models can be updated and calibrated; merge and forget are refused in one line, and change nothing."""
     how = ("--half-life", "30d", "--elapsed", "7d")
     assert nbtext("update", "old.joblib", "new.csv", *how, cwd=folder).status == 0

@@ -29,7 +29,7 @@ def entropy(scores: dict[str, float]) -> float:
     return -sum(p * math.log(p) for p in scores.values() if p > 0)
 
 
-def test_what_teaches_nothing(nbtext: Any, model: str, tmp_path: Path) -> None:
+def test_documents_without_known_words_come_last(nbtext: Any, model: str, tmp_path: Path) -> None:
     """Documents without a known word, and those that cannot be read, come last, in their order."""
     (tmp_path / "a.jsonl").write_text('{"text": ""}\n{"text": \n{"text": "xyzzy"}\n{"text": "the bins, the noise"}\n')
     result = nbtext("predict", "a.jsonl", "-m", model, "--rank", "uncertainty", "--to", "jsonl", cwd=tmp_path)

@@ -126,7 +126,7 @@ def test_a_search_needs_the_texts(nbtext: Any, model: str, name: str, status: in
 
 
 @pytest.mark.parametrize("command", ["predict", "train -o -", "evaluate"])
-def test_a_model_is_no_text(nbtext: Any, letters: Path, model: str, command: str) -> None:
+def test_a_model_among_the_sources_is_refused(nbtext: Any, letters: Path, model: str, command: str) -> None:
     """A model file among the sources, or on standard input, is refused, and the error calls it a model."""
     name, *options = command.split()
     options = options or ["-m", model]

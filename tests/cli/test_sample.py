@@ -39,7 +39,7 @@ def test_the_same_bytes(nbtext: Any, model: str, form: str, tmp_path: Path) -> N
     assert nbtext(*arguments[:-3], "4", *arguments[-2:]).out not in outs
 
 
-def test_odd_words_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
+def test_control_characters_on_a_terminal(nbtext: Any, on_a_terminal: Any, tmp_path: Path) -> None:
     """Control characters in words and labels are escaped on a terminal, and kept in JSON."""
     (tmp_path / "odd.jsonl").write_text(
         "".join(json.dumps({"text": "a\x1b[31mb \x9bz", "label": f"x\x1b[{n}m"}) + "\n" for n in (1, 2))
@@ -85,7 +85,7 @@ def test_wrong_things(nbtext: Any, model: str, arguments: list[str], status: int
     assert reason in result.err
 
 
-def test_no_story(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_models_that_cannot_generate(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """A complement model cannot generate documents, and the error lists the models that can."""
     assert nbtext("train", str(letters / "train"), "--model", "complement", "-o", "m", cwd=tmp_path).status == 0
     result = nbtext("sample", "-m", "m", cwd=tmp_path)

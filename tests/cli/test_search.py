@@ -43,7 +43,7 @@ def test_the_model_that_was_found_is_trained(nbtext: Any, few: Path, tmp_path: P
     assert json.loads(found.out)["accuracy"] > 0.9
 
 
-def test_a_budget_of_nothing_tries_one(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+def test_a_budget_of_0_tries_one_candidate(nbtext: Any, letters: Path, tmp_path: Path) -> None:
     """With a budget of 0 one candidate is tried, and the table reports how many were not."""
     said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), "--model", "best", "--budget", "0s").err
     assert "tried 1 model on 336 documents; no time for 18 more (--budget)" in said

@@ -133,7 +133,7 @@ def test_growing_is_refused(nbtext: Any, corpus: Path, tmp_path: Path) -> None:
     assert nbtext("update", "again.joblib", str(corpus / "few.jsonl"), cwd=tmp_path).status == 0
 
 
-def test_where_it_promises_nothing(nbtext: Any, tmp_path: Path) -> None:
+def test_unlabeled_documents_that_do_not_help(nbtext: Any, tmp_path: Path) -> None:
     """If unlabeled documents do not improve the estimate, they are not used: the model is that of the labeled ones."""
     (tmp_path / "few.csv").write_text("text,label\n" + "red round,apple\nyellow long,banana\n" * 8)
     (tmp_path / "noise.txt").write_text("red yellow\nround long\nred long yellow round\n" * 30)
@@ -143,7 +143,7 @@ def test_where_it_promises_nothing(nbtext: Any, tmp_path: Path) -> None:
     assert (tmp_path / "both.joblib").read_bytes() == (tmp_path / "alone.joblib").read_bytes()
 
 
-def test_where_nothing_can_judge(nbtext: Any, tmp_path: Path) -> None:
+def test_no_document_can_be_held_out(nbtext: Any, tmp_path: Path) -> None:
     """If no document can be held out, only the labeled documents are used, and a line states why."""
     (tmp_path / "few.csv").write_text("text,label\nred round,apple\nyellow long,banana\n")
     result = nbtext(

@@ -43,7 +43,7 @@ def test_failures_are_a_line(failure: Exception, said: str) -> None:
 
 
 @pytest.mark.parametrize("failure", [InputError("x"), MemoryError(), BrokenPipeError(), KeyboardInterrupt()], ids=repr)
-def test_what_is_no_failure_of_the_cluster(failure: BaseException) -> None:
+def test_other_errors_are_raised_unchanged(failure: BaseException) -> None:
     """Errors of the input, of memory and of a closed pipe are raised unchanged."""
     with pytest.raises(type(failure)) as raised, cluster_errors("tcp://h:1"):
         raise failure

@@ -65,7 +65,7 @@ def test_counts_are_sent_as_plain_data(settings: dict[str, Any]) -> None:
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_problem_is_no_failure(tmp_path: Path) -> None:
+def test_an_error_of_a_document_is_a_result(tmp_path: Path) -> None:
     """A worker returns the error of a document as a result; sums that would include its shard are None."""
     (tmp_path / "x.txt").write_text("no label\n")
     source = open_source([str(tmp_path / "x.txt")], InputSettings())

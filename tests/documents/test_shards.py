@@ -90,7 +90,7 @@ def test_what_has_no_ranges_is_one_shard(opened: Callable[..., Any], tmp_path: P
     ]
 
 
-def test_a_stream_is_for_its_reader_alone(opened: Callable[..., Any]) -> None:
+def test_a_stream_has_no_shards(opened: Callable[..., Any]) -> None:
     """Standard input cannot be cut into shards, and the error states it."""
     with pytest.raises(InputError, match="a stream cannot be read by other processes; save it"):
         opened("-").shards(10)

@@ -24,7 +24,7 @@ def test_promises_are_kept_on_documents_of_the_same_kind() -> None:
     assert sizes[-1].mean_size <= 5
 
 
-def test_without_a_promise() -> None:
+def test_sets_without_nonconformity_scores() -> None:
     """Without nonconformity scores, quantiles of the same documents give at least the coverage that is asked for."""
     probabilities, own = probabilities_of(500, 4, 3)
     assert all(size.coverage >= size.asked for size in measure_set_sizes(probabilities, np.array(own), None))

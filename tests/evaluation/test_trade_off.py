@@ -34,7 +34,7 @@ def test_the_threshold_of_an_accuracy(wanted: float) -> None:
     assert max(n for n, n_right in others if n_right >= wanted * n) == answered
 
 
-def test_where_it_cannot_be_had() -> None:
+def test_an_accuracy_that_no_threshold_reaches() -> None:
     """Random predictions reach no high accuracy at any threshold."""
     outcomes = outcomes_of(50, 3)
     wrong = replace(outcomes, is_chosen_right=np.zeros(50, dtype=bool))
@@ -70,7 +70,7 @@ def test_a_number_between_two(one: float, other: float) -> None:
         assert low < shortest_between(low, high) <= high
 
 
-def test_short_numbers_by_hand() -> None:
+def test_thresholds_have_few_digits() -> None:
     """The threshold has as few digits as possible: 0.8, not 0.8123."""
     assert shortest_between(0.7, 0.8123) == 0.8
     assert shortest_between(0.81, 0.8123) == 0.812

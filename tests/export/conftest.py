@@ -1,4 +1,4 @@
-"""Models of all kinds that can be exported, and texts to ask them about."""
+"""Models of all kinds that can be exported, and texts to predict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from demo_models import KINDS, ODD_TEXTS, documents
 
 
 def program(name: str) -> str:
-    """Where a program is that nbtext does without; the test is skipped where it is missing, but never in CI."""
+    """Return the path of an optional program; the test is skipped if it is missing, but never in CI."""
     found = shutil.which(name)
     if found is None:
         assert "CI" not in os.environ, f"CI has {name}"
@@ -26,30 +26,30 @@ def program(name: str) -> str:
 
 @pytest.fixture(scope="session")
 def node() -> str:
-    """JavaScript without a browser."""
+    """Return the path of Node.js, which runs JavaScript without a browser."""
     return program("node")
 
 
 @pytest.fixture(scope="session")
 def cc() -> str:
-    """A compiler of C."""
+    """Return the path of a C compiler."""
     return program("cc")
 
 
 @pytest.fixture(scope="session")
 def texts() -> list[str]:
-    """Some that are like what was learned, and some that are odd in one way each."""
+    """Return texts like the training documents, and texts that are unusual in one way each."""
     return documents("test")[0][:40] + ODD_TEXTS
 
 
 @pytest.fixture(scope="session", params=KINDS, ids=str)
 def classifier(request: pytest.FixtureRequest) -> TextClassifier:
-    """One of each kind, of four labels."""
+    """Return a model of each kind, of four labels."""
     return TextClassifier(**KINDS[request.param]).fit(*documents("train"))
 
 
 @pytest.fixture(scope="session", params=["multinomial", "bernoulli", "complement", "nbsvm", "logistic"])
 def two_labels(request: pytest.FixtureRequest) -> TextClassifier:
-    """One of each model, of two labels."""
+    """Return a model of each kind, of two labels."""
     texts, labels = documents("train")
     return TextClassifier(model=request.param).fit(texts, [str(label == labels[0]) for label in labels])

@@ -1,4 +1,4 @@
-"""What is exported to C answers as the model does, and finds the same words."""
+"""A model that is exported to C predicts as the model does, and finds the same words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ int main(void) {
 
 
 def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path) -> tuple[list[int], Any]:
-    """The label's number of each text, and all probabilities, by the compiled model."""
+    """Return the number of the label of each text, and all probabilities, from the compiled program."""
     export(classifier.fitted_, "c", str(folder / "model.c"))
     library = folder / "model.so"
     sources = [str(folder / "model.c"), "-DNBTEXT_NO_MAIN", "-shared", "-fPIC", "-o", str(library)]
@@ -54,7 +54,7 @@ def asked(cc: str, classifier: TextClassifier, texts: list[bytes], folder: Path)
 
 @pytest.mark.parametrize("kind", SPOKEN)
 def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
-    """The same labels, and probabilities to 1e-9; no label where there is no feature."""
+    """Labels are equal, and probabilities equal to 1e-9; a text without a feature has no label."""
     classifier = TextClassifier(**SPOKEN[kind]).fit(*documents("train"))
     texts = documents("test")[0][:40] + ODD_TEXTS
     labels, probabilities = asked(cc, classifier, [text.encode() for text in texts], tmp_path)
@@ -67,7 +67,7 @@ def test_each_kind_of_model(cc: str, kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
-    """For every assigned character: between letters, doubled, and beside a sigma."""
+    """Every assigned character is treated alike: between letters, doubled, and beside a sigma."""
     assigned = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cn", "Co", "Cs")]
     text = "".join(f" ab{c}cd{c} {c}{c} aΣ{c} {c}Σ aΣ{c}b a{c}Σ " for c in assigned)
     text += "".join(Random(1).choices(PERILOUS, k=100_000))
@@ -81,7 +81,7 @@ def test_the_same_words(cc: str, lowercase: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
-    """Models of any options, of short texts of unusual characters, and of bytes that are not text."""
+    """Models of random options predict alike, for short texts of unusual characters and for bytes that are not text."""
     random = Random(seed)
     texts = ["".join(random.choices(PERILOUS, k=random.randint(0, 40))) for _ in range(60)]
     options: dict[str, Any] = {
@@ -103,7 +103,7 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
 
 
 def test_the_filter(cc: str, tmp_path: Path) -> None:
-    """By itself it answers each line of standard input; the last one may lack its end."""
+    """The program predicts each line of standard input; the last line may have no line feed."""
     classifier = TextClassifier().fit(*documents("train"))
     export(classifier.fitted_, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", "-O2", *STRICT], cwd=tmp_path, check=True)
@@ -127,7 +127,7 @@ def test_the_filter_keeps_a_record_on_its_line(cc: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
-    """However much of the output waits for its end, nothing at all included."""
+    """The program reports an error if its output cannot be written, whether it is flushed at the end or before."""
     export(TextClassifier().fit(["one two", "three"], ["a", "b"]).fitted_, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     for n_lines in (1, 2047, 2048, 2049):  # of two bytes each: buffers often have 4096
@@ -138,7 +138,7 @@ def test_the_filter_says_that_it_cannot_write(cc: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_the_filter_says_that_memory_is_short(cc: str, tmp_path: Path, end: bytes) -> None:
-    """For the last line too, where that has no end."""
+    """The program reports a lack of memory, also for a last line without a line feed."""
     export(TextClassifier().fit(["one two", "three"], ["a", "b"]).fitted_, "c", str(tmp_path / "model.c"))
     subprocess.run([cc, "model.c", "-o", "model", *STRICT], cwd=tmp_path, check=True)
     limited = ["sh", "-c", "ulimit -v 100000; exec ./model"]

@@ -1,4 +1,4 @@
-"""What is exported answers as the model does, in programs that know nothing of nbtext."""
+"""Exported models predict as the model does, in programs without nbtext."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ console.log(JSON.stringify(texts.map({function})));
 
 
 def asked(node: str, classifier: TextClassifier, texts: list[str], folder: Path, function: str = "classify") -> Any:
-    """What the exported module says of each text."""
+    """Return the predictions of the exported JavaScript module for each text."""
     export(classifier.fitted_, "js", str(folder / "model.mjs"))
     return answered(node, folder / "model.mjs", texts, function)
 
 
 def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path | None = None) -> Any:
-    """What a function of a module says of each text."""
+    """Return what a function of a module returns for each text."""
     program = ASK.format(module=module, function=function)
     done = subprocess.run(
         [node, "--input-type=module", "-e", program],
@@ -69,7 +69,7 @@ def answered(node: str, module: Path, texts: list[str], function: str, cwd: Path
 
 
 def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp_path: Path) -> None:
-    """Labels are the same, and probabilities to 1e-9; where there is no feature there is no label."""
+    """Labels are equal, and probabilities equal to 1e-9; a text without a feature has no label."""
     answers = asked(node, classifier, texts, tmp_path)
     expected, probabilities = classifier.predict(texts), classifier.predict_proba(texts)
     found = [[answer["probabilities"][label] for label in classifier.fitted_.labels] for answer in answers]
@@ -81,7 +81,7 @@ def test_javascript(node: str, classifier: TextClassifier, texts: list[str], tmp
 
 
 def test_twenty_lines_of_javascript(node: str, tmp_path: Path) -> None:
-    """Those of the guide, with the JSON of a default model: the same labels, and probabilities to 1e-9."""
+    """The JavaScript of the guide predicts from the JSON of a default model: equal labels, probabilities to 1e-9."""
     (program,) = re.findall(r"`twenty\.mjs`:\n\n```js\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert len([line for line in program.splitlines() if line.strip()]) <= 20
     (tmp_path / "twenty.mjs").write_text(program, encoding="utf-8")
@@ -141,7 +141,7 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
 
 
 def test_javascript_of_any_names(node: str, tmp_path: Path) -> None:
-    """Words and labels that mean something to JavaScript or HTML are names like others."""
+    """Words and labels that are syntax in JavaScript or HTML are exported like others."""
     texts, labels = ["__proto__ constructor", "toString 42 </script>"], ["__proto__", "</script>"]
     classifier = TextClassifier(model="multinomial").fit(texts * 3, labels * 3)
     assert [answer["label"] for answer in asked(node, classifier, texts, tmp_path)] == labels
@@ -233,7 +233,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("options", "refusing"), REFUSED)
 @pytest.mark.parametrize("form", EXPORTERS)
 def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form: str, tmp_path: Path) -> None:
-    """Is refused in one line with a hint, and leaves no file behind."""
+    """A model that a format cannot express is refused in one line with a hint, and no file is left behind."""
     classifier = TextClassifier(**options).fit(
         ["red round", "red sweet", "long thin", "long bent"], ["a", "a", "b", "b"]
     )
@@ -248,7 +248,7 @@ def test_what_a_format_cannot_hold(options: dict[str, Any], refusing: str, form:
 
 
 def test_onnx_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what to install."""
+    """The error names the library to install."""
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     classifier = TextClassifier().fit(["one", "two"], ["a", "b"])
     with pytest.raises(MissingExtra, match=re.escape("nbtext[onnx]")):
@@ -256,7 +256,7 @@ def test_onnx_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_equal_models_are_equal_bytes(classifier: TextClassifier) -> None:
-    """Whatever the format."""
+    """Exports of equal models have equal bytes in each format."""
     forms: list[Callable[[FittedModel], Any]] = [table, javascript, onnx_graph, sklearn_json]
     for form in forms:
         assert b"".join(form(classifier.fitted_)) == b"".join(form(classifier.fitted_))

@@ -1,4 +1,4 @@
-"""A model that was exported for scikit-learn answers there, by the lines of the guide alone."""
+"""A model that is exported for scikit-learn predicts there, by the code of the guide alone."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_pipeline_of_own_tokens(texts: list[str], tmp_path: Path, loader: dict[s
 
 @pytest.mark.parametrize("options", [{"model": "logistic"}, {"model": "complement", "prior": (1.0, 2.0)}], ids=str)
 def test_long_texts(options: dict[str, Any], texts: list[str], tmp_path: Path, loader: dict[str, Any]) -> None:
-    """Calibrated by the scores: of a long text, probabilities that have not been cooled yet may be 0."""
+    """Long texts are calibrated by their scores, because uncalibrated probabilities may round to 0."""
     corpus, labels = documents("train")
     classifier = TextClassifier(smoothing=None, **options).fit(corpus, [str(label == labels[0]) for label in labels])
     check(classifier, [*texts, " ".join(corpus) * 5, " ".join(corpus[:56]) * 20], tmp_path / "model.json", loader)
@@ -72,7 +72,7 @@ def test_long_texts(options: dict[str, Any], texts: list[str], tmp_path: Path, l
 
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
 def test_prior_that_unlabeled_texts_have_moved(model: str, tmp_path: Path, loader: dict[str, Any]) -> None:
-    """What is exported is the prior that the model scores by, not the share of the labeled documents."""
+    """The exported prior is the one by which the model scores, not the share of the labeled documents."""
     corpus, labels = documents("train")
     classifier = TextClassifier(model=model).fit(corpus, labels)
     reading, corpus_counts, moved = classifier.fitted_, classifier.counts_, np.log(np.arange(1.0, 7.0) / 21)

@@ -40,7 +40,7 @@ MODELS: dict[str, Any] = {
 
 
 def fitted(vectorizer: Any, model: Any, *more: Any) -> Pipeline:
-    """A pipeline that has learned the demo corpus."""
+    """Return a pipeline that is fitted to the demo corpus."""
     from sklearn.base import clone
 
     return make_pipeline(clone(vectorizer), *more, clone(model)).fit(*documents("train"))
@@ -64,7 +64,7 @@ def test_same_answers(vectorizer: str, model: str, texts: list[str], tmp_path: P
 
 
 def test_transformer_of_its_own(texts: list[str]) -> None:
-    """TF-IDF may be a step for itself, and steps that do nothing are passed over."""
+    """TF-IDF may be a separate step, and steps that do nothing are ignored."""
     pipeline = fitted(CountVectorizer(), MultinomialNB(), TfidfTransformer(), "passthrough")
     check(pipeline, TextClassifier.from_sklearn(pipeline), texts)
 
@@ -87,7 +87,7 @@ def test_labels_that_are_numbers(texts: list[str], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial"])
 def test_binary_counts_add_up(model: str, texts: list[str]) -> None:
-    """A model that has counted documents goes on learning as scikit-learn's does, and can forget that again."""
+    """A model with document counts can be updated, as by scikit-learn's partial_fit, and can forget the update."""
     pipeline = fitted(CountVectorizer(binary=True), MODELS[model])
     corpus, labels = documents("test")
     classifier = TextClassifier.from_sklearn(pipeline).partial_fit(corpus, labels)
@@ -97,7 +97,9 @@ def test_binary_counts_add_up(model: str, texts: list[str]) -> None:
 
 
 def test_what_was_not_counted(texts: list[str]) -> None:
-    """A model of occurrences is not a Bernoulli model, and cannot be updated; it is a complement model all the same."""
+    """A model of occurrences cannot be refitted as a Bernoulli model or updated; it can be refitted as a complement
+    model.
+    """
     classifier = TextClassifier.from_sklearn(fitted(CountVectorizer(), MultinomialNB()))
     with pytest.raises(ModelError, match="lacks the document frequencies"):
         refit(classifier.model_, {"model": "bernoulli"})
@@ -119,7 +121,7 @@ def test_what_was_not_counted(texts: list[str]) -> None:
     ],
 )
 def test_what_cannot_be_read(vectorizer: Any, model: Any, sentence: str) -> None:
-    """Is refused by its name, and what is wanted is said."""
+    """A step that is not supported is refused by its name, and the error lists the supported ones."""
     with pytest.raises(ModelError, match=f"the pipeline has .*{sentence}") as caught:
         TextClassifier.from_sklearn(fitted(vectorizer, model))
     assert "CountVectorizer or TfidfVectorizer" in caught.value.hint
@@ -138,7 +140,7 @@ def test_what_is_no_fitted_pipeline() -> None:
 
 
 def test_sample_weights() -> None:
-    """Documents that count for parts of one are not documents."""
+    """Pipelines that were fitted with sample weights are refused, because weights are not numbers of documents."""
     corpus, labels = documents("train")
     weights = np.linspace(0.1, 1, len(labels))
     pipeline = make_pipeline(CountVectorizer(), MultinomialNB()).fit(

@@ -1,4 +1,4 @@
-"""The compiled kernel, asked for what cannot be: an error, never a crash."""
+"""Invalid arguments of the compiled kernel raise an error, and never crash."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def no_rows(indptr: list[int], indices: list[int], counts: list[int]) -> tuple[N
     ],
 )
 def test_misuse_is_an_error(misuse: Callable[[], object], error: type[Exception]) -> None:
-    """Never a crash."""
+    """Each invalid argument raises an error."""
     with pytest.raises(error):
         misuse()
 

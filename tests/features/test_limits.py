@@ -1,4 +1,4 @@
-"""Texts and patterns that mean harm have an answer."""
+"""Limits for hostile texts and patterns."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_kernel_and_reference_leave_out_the_same() -> None:
     assert 0 < answers[0][2] < len(words)
 
 
-def test_characters_know_no_longest_token(counting_kernel: str) -> None:
-    """The limit is for words."""
+def test_n_grams_of_characters_have_no_limit(counting_kernel: str) -> None:
+    """The limit of the token length applies to words, not to n-grams of characters."""
     counting = counter(FeatureSettings(analyzer="char_wb", ngrams=(3, 3)))
     assert counting.rows([["a" * 100_000]]).n_tokens.tolist() == [100_000]
     assert counting.take_too_long() == 0
@@ -91,7 +91,7 @@ HOPELESS = [r"(?:\w+)+x", r"(?:\w+\s?)+x", r"(\w|\w\w)+!", r"(?:a|a)+b", r"(?:\w
 
 @pytest.mark.parametrize("pattern", HOPELESS)
 def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it backtracks over, one error says so, and signals are as they were."""
+    """A pattern that backtracks for too long gives one error, and signal handlers are restored."""
     monkeypatch.setattr(regex_timeout, "MIN_SECONDS", 0.2)
     counting = counter(FeatureSettings(token_pattern=pattern))
     start = time.monotonic()
@@ -110,8 +110,8 @@ def test_a_text_is_too_long_for_a_pattern(monkeypatch: pytest.MonkeyPatch) -> No
     assert counter(FeatureSettings()).rows([["x" * 101]]).n_tokens.tolist() == [1]
 
 
-def test_other_threads_have_no_alarm() -> None:
-    """Patterns work in any thread, though only the main one can be stopped."""
+def test_patterns_work_in_other_threads() -> None:
+    """Patterns work in any thread, though only the main thread has a timeout."""
     found: list[list[int]] = []
 
     def count() -> None:

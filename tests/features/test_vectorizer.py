@@ -201,7 +201,7 @@ def test_a_given_vocabulary_is_used_whole(counting_kernel: str, texts: list[str]
 
 
 def test_the_columns_that_tell_most_are_kept(counting_kernel: str) -> None:
-    """`select` looks at the labels, of an argument or of the batches, whatever they are called."""
+    """`select` uses the labels of the argument or of the batches, whatever their type."""
     texts = ["call free", "call money", "call me", "call later"]
     expected = ["free", "later", "me", "money"]
     labels = ["spam", "spam", "ham", "ham"]
@@ -255,7 +255,7 @@ def test_a_document_that_cannot_be_read_is_an_error(counting_kernel: str) -> Non
 
 
 def test_a_failed_fit_leaves_what_was_learned(counting_kernel: str) -> None:
-    """The old features still answer."""
+    """After a failed fit, the vectorizer has the features of the fit before."""
     vectorizer = Vectorizer().fit(["free money"])
     with pytest.raises(ModelError):
         vectorizer.fit(["?"])
@@ -291,7 +291,7 @@ def test_it_works_as_an_estimator(counting_kernel: str) -> None:
 
 
 def test_a_vectorizer_can_be_put_together_again(counting_kernel: str) -> None:
-    """From its settings, features and weighting, as a saved model has them."""
+    """A vectorizer can be built from settings, features and weighting, as a saved model has them."""
     texts = ["free money", "call me free"]
     vectorizer = Vectorizer(idf="smooth", norm="l2").fit(texts)
     again = Vectorizer.fitted(vectorizer.settings, vectorizer.features_, vectorizer.weighting_)
@@ -304,8 +304,10 @@ def newsgroups(folder: Path, groups: tuple[str, ...] = ()) -> list[str]:
     return [path.read_bytes().decode("latin-1") for path in sorted(paths)]
 
 
-def test_the_lectures_matrix_comes_out(counting_kernel: str, corpora: Callable[[str], Path]) -> None:
-    """Four groups of 20 Newsgroups, binary: shape (2257, 35788), church at 8609, computer at 9338."""
+def test_the_matrix_of_the_lecture(counting_kernel: str, corpora: Callable[[str], Path]) -> None:
+    """Four groups of 20 Newsgroups give the matrix of the lecture: shape (2257, 35788), church at 8609, computer at
+    9338.
+    """
     vectorizer = Vectorizer(tf="binary")
     matrix = vectorizer.fit_transform(newsgroups(corpora("20news"), FOUR_GROUPS))
     assert matrix.shape == (2257, 35788)

@@ -51,7 +51,7 @@ def assert_equal(a: CorpusCounts, b: CorpusCounts) -> None:
 def test_a_sum_is_the_whole(
     first: list[tuple[str, str]], second: list[tuple[str, str]], size: int | None, ngrams: tuple[int, int]
 ) -> None:
-    """counts(a) + counts(b) is counts(a and b), the sample included, whichever comes first."""
+    """counts(a) + counts(b) equals counts(a and b), the sample included, in any order."""
     features = FeatureSettings(ngrams=ngrams)
     whole = corpus_of(first + second, features, sample_size=size)
     a, b = (corpus_of(part, features, sample_size=size) for part in (first, second))
@@ -65,7 +65,7 @@ def test_a_sum_is_the_whole(
     size=st.sampled_from([1, 2, 3, 5]),
 )
 def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size: int) -> None:
-    """Whoever counts which documents, and however many are equal: the sum is the whole, its sample included."""
+    """The sum of the counts of several threads is the count of the whole, whichever thread counts which documents."""
     bound = Bound(size)
     builders = [CorpusCounter(PLAIN, sample_size=size, bound=bound) for _ in range(3)]
     for text, label, builder in documents:
@@ -76,7 +76,7 @@ def test_builders_that_share_a_bound(documents: list[tuple[str, str, int]], size
 
 
 def test_a_shared_bound_keeps_little() -> None:
-    """Threads keep together no more than twice the sample."""
+    """All threads together retain at most twice the sample size."""
     bound = Bound(10)
     builders = [CorpusCounter(PLAIN, sample_size=10, bound=bound) for _ in range(7)]
     for number in range(700):

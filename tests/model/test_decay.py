@@ -112,7 +112,7 @@ def test_no_time_is_an_ordinary_update(tmp_path: Path) -> None:
     assert files[0] == files[1]
 
 
-def test_nothing_is_lost_however_long_it_was() -> None:
+def test_words_stay_known_after_any_time() -> None:
     """After any time, labels and words are still known, with small weights, and the new documents decide."""
     classifier = learn(fitted([("apple", "a"), ("pear", "b")]), tallied([("apple", "b")] * 2), factor=factor(1e9, 1))
     classifier = learn(classifier, tallied([("pear", "b")]), factor=factor(1e9, 1))

@@ -1,4 +1,4 @@
-"""What has changed between two models."""
+"""The difference between two models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def difference(before: TextClassifier, after: TextClassifier) -> Difference:
 
 
 def test_nothing_has_changed() -> None:
-    """From a model to itself."""
+    """The difference between a model and itself is empty."""
     classifier = TextClassifier().fit(*CHINA)
     found = difference(classifier, classifier)
     assert all(change.before == change.after for change in found.sizes)
@@ -61,7 +61,7 @@ def test_new_and_lost() -> None:
 
 
 def test_hashed_features() -> None:
-    """Are compared by their columns where there are as many of them, and not at all otherwise."""
+    """Hashed features are compared by columns if both models have the same number of them, otherwise not at all."""
     one, other, names = (TextClassifier(**options).fit(*CHINA) for options in ({"hash_bits": 4}, {"hash_bits": 5}, {}))
     assert difference(one, one).n_common == 16
     assert difference(one, other).n_common == difference(one, names).n_common == 0
@@ -69,7 +69,7 @@ def test_hashed_features() -> None:
 
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_every_form_is_harmless(form: str) -> None:
-    """Whatever labels and features hold."""
+    """Control characters in labels and features are escaped in every format."""
     before = TextClassifier(analyzer="char").fit(["a\x1b[31m", "b\x07"], [HOSTILE, "b"])
     after = TextClassifier(analyzer="char").fit(["a\x1b[31m", "b\x07", "c\x1b"], [HOSTILE, "b", HOSTILE + "2"])
     text = format_difference(difference(before, after), output_format=form)

@@ -1,4 +1,4 @@
-"""Explanations: parts that add up to the answer, under every model."""
+"""Explanations: contributions add up to the log-odds of the prediction, for every model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def assert_adds_up(explanation: Explanation) -> None:
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=4))
 def test_it_adds_up(options: dict[str, Any], texts: list[str]) -> None:
-    """Under every model and kind of feature, whatever the document."""
+    """The contributions add up for every model and kind of feature, and for any document."""
     explainer = Explainer(classifier_of(options).fitted_)
     for explanation in explainer.explain_batch(batch_of(texts)):
         if explanation.label is not None:
@@ -97,7 +97,7 @@ _trained: dict[str, TextClassifier] = {}
 
 
 def classifier_of(options: dict[str, Any]) -> TextClassifier:
-    """Three labels, and texts that tell them."""
+    """Return a classifier of three labels."""
     if str(options) not in _trained:
         texts = [f"{a} {a} {b}" for a in WORDS[:3] for b in WORDS[3:6]] * 3 + ["sun", "sea sea", "sky"]
         labels = [text.split()[0] for text in texts[:-3]] + ["red", "green", "blue"]
@@ -161,7 +161,7 @@ def test_the_textbook() -> None:
 
 
 def test_absent_words_of_bernoulli() -> None:
-    """Example 13.2: what is not there speaks too, and stands by itself."""
+    """Example 13.2: absent words contribute to the log-odds, as a separate term."""
     classifier = TextClassifier(model="bernoulli", smoothing=1.0, calibrate=False).fit(*CHINA)
     (explanation,) = classifier.explain([DOCUMENT])
     assert explanation.label == "japan"
@@ -194,7 +194,7 @@ def test_hashed_features_have_the_names_of_the_document() -> None:
 
 
 def test_no_answer_and_one_label() -> None:
-    """Where nothing can be explained, it says why or gives the label alone."""
+    """Without a prediction the explanation has the reason; with one label, the label alone."""
     (empty,) = classifier_of({"model": "multinomial"}).explain(["!"])
     assert (empty.label, empty.reason, empty.contributions) == (None, "the document holds no token", ())
     (alone,) = TextClassifier().fit(["red sun"], ["red"]).explain(["red"])

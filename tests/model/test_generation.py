@@ -1,4 +1,4 @@
-"""A model can make up documents, and training on them gives the model back."""
+"""A model can generate documents, and training on them recovers the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sampled(classifier: TextClassifier, number: int, **options: Any) -> Any:
 
 
 def trained_again(classifier: TextClassifier, **options: Any) -> TextClassifier:
-    """A classifier that has learned from N documents of another, over its vocabulary."""
+    """Return a classifier that is trained on N generated documents of another, over its vocabulary."""
     documents = list(sampled(classifier, N, **options))
     again = TextClassifier(**classifier.get_params()).set_params(vocabulary=tuple(classifier.fitted_.vocabulary or ()))
     return again.fit([texts[0] for _, texts in documents], [label for label, _ in documents])
@@ -49,7 +49,7 @@ def dense(classifier: TextClassifier, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def assert_drawn(found: NDArray[Any], shares: NDArray[Any], totals: NDArray[Any]) -> None:
-    """Counts are binomial: no one more than 5 standard deviations off, and their squares 1 on average."""
+    """Assert that counts are binomial: none is over 5 standard deviations off, and their squares average 1."""
     deviations = (found - totals * shares) / np.sqrt(totals * shares * (1 - shares))
     assert np.abs(deviations).max() < 5
     assert abs((deviations**2).mean() - 1) < 5 * np.sqrt(2 / deviations.size)
@@ -69,7 +69,7 @@ def test_multinomial_recovers_its_parameters() -> None:
 
 
 def test_bernoulli_recovers_its_parameters() -> None:
-    """Each coin falls on heads as often as the class's documents hold the word."""
+    """The share of documents with each feature is its probability in the class."""
     classifier = TextClassifier(model="bernoulli", smoothing=0.3).fit(TEXTS, LABELS)
     again = trained_again(classifier)
     statistics = again.counts_.statistics
@@ -136,15 +136,15 @@ def test_fields_apart() -> None:
     ],
     ids=str,
 )
-def test_no_story(options: dict[str, Any], reason: str) -> None:
+def test_models_that_cannot_generate(options: dict[str, Any], reason: str) -> None:
     """A model that is not generative is refused, and the line says why."""
     classifier = TextClassifier(**{"model": "multinomial", **options}).fit(TEXTS, LABELS)
     with pytest.raises(ModelError, match=reason):
         sampled(classifier, 1)
 
 
-def test_wrong_wishes() -> None:
-    """An unknown label gets the nearest one named; a bernoulli document's length cannot be wished for."""
+def test_invalid_options_of_generation() -> None:
+    """An unknown label gives the nearest one in the error; the length of a Bernoulli document cannot be set."""
     with pytest.raises(SettingsError, match="did you mean banana"):
         sampled(TextClassifier(model="multinomial").fit(TEXTS, LABELS), 1, label="bananna")
     with pytest.raises(SettingsError, match="length"):

@@ -54,7 +54,7 @@ def impatient() -> Iterator[None]:
 
 
 def trained(documents: Documents, options: dict[str, Any]) -> TextClassifier:
-    """A model of these documents; the example is passed over where there is none."""
+    """Return a model of these documents; the hypothesis example is discarded if there is none."""
     classifier = TextClassifier(**options)
     texts, labels = zip(*documents, strict=True)
     try:
@@ -169,8 +169,8 @@ def test_documents_that_are_not_in_the_training_set(unknown: tuple[str, str], ke
     assert saved(classifier) == before
 
 
-def test_the_sample_shows_what_counts_cannot() -> None:
-    """Two documents of which each word was seen, but not together: the sample of all documents gives them away."""
+def test_a_full_sample_refuses_unknown_documents() -> None:
+    """Two documents whose words were counted, but not together, are refused if the sample has all documents."""
     classifier = trained([("red round", "apple"), ("green long", "apple"), ("x1", "b")], {"keep_sample": 10})
     with pytest.raises(ModelError, match="was not trained on some of these documents"):
         classifier.forget(["red long"], ["apple"])

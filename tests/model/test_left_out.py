@@ -80,8 +80,8 @@ def test_they_belong_to_a_fit(tmp_path: Path) -> None:
         _ = TextClassifier(model="logistic").fit(TEXTS, LABELS).leave_one_out_predict_proba_
 
 
-def test_the_rows_leave_no_trace(tmp_path: Path) -> None:
-    """Models have the same bytes as those of the command line."""
+def test_left_out_rows_do_not_change_the_sample(tmp_path: Path) -> None:
+    """Fitted to texts, the retained sample is that of a fit to a source, which computes no left-out probabilities."""
     (tmp_path / "d.csv").write_text("text,label\n" + "".join(f"{t},{y}\n" for t, y in zip(TEXTS, LABELS, strict=True)))
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import open_source

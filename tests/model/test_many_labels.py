@@ -1,4 +1,4 @@
-"""With very many labels, memory stays bounded and the answers stay the same."""
+"""With many labels, memory stays bounded and the results stay the same."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BROKEN = [*LINES[:7], "{", *LINES[7:]]
 
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many labels as there are here are very many."""
+    """Make the number of labels of these tests count as many."""
     monkeypatch.setattr(source_prediction, "MANY_LABELS", 10)
     for module in (source_prediction, folds):
         monkeypatch.setattr(module, "MOST_PROBABILITIES", 3 * N_LABELS)
@@ -92,7 +92,7 @@ def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatc
 
 
 def test_leave_one_out_looks_at_fewer_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And says at how many; always the same ones."""
+    """With many labels, leave-one-out scores fewer documents, always the same ones, and reports how many."""
     texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
     assert TextClassifier().fit(texts, labels).fitted_.estimate.documents == 100
     monkeypatch.setattr(smoothing, "MOST_SCORES", 300)

@@ -68,7 +68,7 @@ def test_reliability() -> None:
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
 @pytest.mark.parametrize("n_labels", [1, 2, 30])
-def test_people_see_no_control_character(form: str, n_labels: int) -> None:
+def test_control_characters_are_escaped(form: str, n_labels: int) -> None:
     """Tables hold every figure, fit the width where they can, and spell out what a terminal would obey."""
     labels = [f"{HOSTILE}{n}" for n in range(n_labels)]
     text = format_evaluation(evaluation_of(*labels), output_format=form, screen=Screen(100))

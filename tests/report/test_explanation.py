@@ -1,4 +1,4 @@
-"""Explanations shown: complete for programs, and harmless on a terminal whatever the document says."""
+"""Explanations as text: complete for programs, and without control characters for terminals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def written(form: str, explanations: list[Explanation], **options: object) -> st
 
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
-    """Only our own colors reach a terminal; markup and emoji codes are plain text; no line is too wide."""
+    """Only the colors of nbtext reach a terminal; markup and emoji codes are plain text; no line is too wide."""
     locate = Locator(classifier.feature_settings)
     text = written(form, explained(classifier), locate=locate, screen=COLORFUL)
     if form == "table":
@@ -72,7 +72,7 @@ def test_words_are_marked_where_they_stand(classifier: TextClassifier) -> None:
 
 
 def test_programs_get_it_all(classifier: TextClassifier) -> None:
-    """Every part in full; of a limited number, the others as a sum."""
+    """JSON has every contribution in full; if their number is limited, the others are one sum."""
     whole, empty = (json.loads(line) for line in written("jsonl", explained(classifier)).splitlines())
     total = sum(whole["terms"].values()) + sum(each["log_odds"] for each in whole["contributions"])
     assert total == pytest.approx(whole["log_odds"], abs=1e-9)

@@ -1,4 +1,4 @@
-"""Models described: complete in JSON, and harmless on a terminal whatever they hold."""
+"""Inspections as text: complete in JSON, and without control characters for terminals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def classifier() -> TextClassifier:
 
 @pytest.mark.parametrize("form", OUTPUT_FORMATS)
 def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
-    """No control character is in any form that people read, and a terminal's table keeps to its width."""
+    """No format for people contains control characters, and a table fits the width of the terminal."""
     for inspection in (
         inspect(classifier.model_, by="frequency"),
         inspect(classifier.model_, words=["\x1b", "z" * 200]),
@@ -38,7 +38,7 @@ def test_nothing_is_obeyed(classifier: TextClassifier, form: str) -> None:
 
 
 def test_json_has_it_all(classifier: TextClassifier) -> None:
-    """Every figure by its name, and what another program needs of the hyperplane."""
+    """JSON has every figure by its name, and the hyperplane for other programs."""
     record = json.loads(format_inspection(inspect(classifier.model_), output_format="json"))
     assert record["labels"][0]["label"] == HOSTILE
     assert record["hyperplane"]["positive"] == "cold"

@@ -31,7 +31,7 @@ def test_no_output_is_lost(tmp_path: Path) -> None:
     assert figures["left"] <= 4 * len(figures["commands"])
 
 
-def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
+def test_models_with_a_flipped_bit(tmp_path: Path) -> None:
     """A real model with one bit flipped is refused, or answers as before."""
     figures = measured(tmp_path, "flips", "11")
     assert figures["tried"] > 1000
@@ -46,7 +46,7 @@ def test_no_change_is_lost_in_a_race(tmp_path: Path) -> None:
     assert figures["one"] + figures["both"] > 0
 
 
-def test_no_hostile_model_gets_through(tmp_path: Path) -> None:
+def test_models_with_extreme_numbers(tmp_path: Path) -> None:
     """Models with extreme numbers, some of those of `make torture`: no command prints NaN, crashes, warns or hangs."""
     figures = measured(tmp_path, "models", "101", "300")
     assert figures["tried"] > 100
