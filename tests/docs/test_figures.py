@@ -11,31 +11,124 @@ TOP = Path(__file__).parents[2]
 GUIDES = TOP / "nbtext" / "guides"
 RESULTS = TOP / "tests" / "benchmarks" / "results"
 
-FIGURE = re.compile(
-    r"[\d,.]+ (?:ms|s|MB)\b|1/[\d.]+\d|\d{4}-\d\d-\d\d|(?<=\| )\d[\d.]+(?= \|$)|\d\.\d+(?= times)", re.MULTILINE
-)
 WRITTEN = re.compile(r">([^<]*)</text>")
-SIZES = ("22 MB", "500 MB")  # of the corpora
+TIME = r"[\d.,]+ (?:ms|s)"
+MEASURED = re.compile(rf"(?:(?P<program>[^;|]+?) )?(?P<wall>{TIME})(?:, (?P<memory>[\d.,]+ MB))?(?:; |$)")
+# the section of the results for each row of the table of the guide
+JOBS = {
+    "train on 20 Newsgroups, 11,314 files, 22 MB": "Train on 20 Newsgroups: 11,314 files, 20 labels, 22 MB",
+    "the same, with word pairs": "Train on 20 Newsgroups with word pairs",
+    "label its 7,532 test files": "Label the 7,532 test files of 20 Newsgroups",
+    "train on 500 MB of JSONL": "Train on 500 MB of JSONL",
+    "the same, with word pairs, 500 MB": "Train on 500 MB of JSONL with word pairs",
+    "label 500 MB of JSONL": "Label 500 MB of JSONL",
+    "label one short text, from a cold start": "Label one short text, with the model of 20 Newsgroups",
+    "`nbtext --help`": "Show the help",
+}
+# the model of the results for each row of the table of accuracy
+MODELS = {
+    "the default": "the default (auto)",
+    "the default, single words": "the default (auto)",
+    "`--model multinomial`": "multinomial",
+    "`--model multinomial`, single words": "multinomial",
+    "`--model nbsvm --tf log --idf smooth --norm l2 --ngrams 1,2`": "nbsvm, log TF-IDF, pairs",
+}
+NBSVM = {  # NB-SVM of single rows, by corpus
+    "IMDB": ("nbsvm, log TF-IDF, pairs, marks", "nbsvm, log TF-IDF, triples, marks"),
+    "short reviews (RT-s)": ("nbsvm, binary, pairs, β = 0.25",),
+    "long reviews (RT-2k)": ("nbsvm, binary, pairs, β = 0.25",),
+}
+CORPORA = {
+    "20 Newsgroups by date": "20 Newsgroups by date",
+    "IMDB": "IMDB, own split",
+    "short reviews (RT-s)": "RT-s, 10 folds",
+    "long reviews (RT-2k)": "RT-2k, 10 folds by name",
+    "SMS spam, of 30 %": "SMS spam, first 30 %",
+}
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of each row of the Markdown tables in a text, without their heads."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    heads = {at - 1 for at, row in enumerate(cells) if set("".join(row)) <= set("-: ") and row[0]}
+    return [row for at, row in enumerate(cells) if at not in heads and at - 1 not in heads]
+
+
+def section(page: Path, title: str) -> str:
+    """What a page says below a heading."""
+    return page.read_text(encoding="utf-8").split(f"## {title}\n", 1)[1].split("\n## ")[0]
+
+
+def speeds(job: str) -> dict[str, tuple[str, str]]:
+    """The wall time and the peak memory of each program in a section of the results."""
+    found = rows(section(RESULTS / "speed.md", job))
+    return {row[0].strip("`"): (row[1], row[3]) for row in found}
 
 
 def test_speed() -> None:
-    """Each time, size and ratio of the section is one of the last whole run, and so is its date."""
-    _, section = (GUIDES / "benchmarks.md").read_text(encoding="utf-8").split("## Speed\n")
-    measured = (RESULTS / "speed.md").read_text(encoding="utf-8")
-    figures = FIGURE.findall(section.split("\n## ")[0])
-    assert len(figures) > 35
-    for figure in set(figures) - set(SIZES):
-        assert figure in measured, figure
+    """Each time and each size of the table is the one of its program and job in the results, and so is each ratio."""
+    table = rows(section(GUIDES / "benchmarks.md", "Speed"))
+    assert [row[0] for row in table] == [name.removesuffix(", 500 MB") for name in JOBS]
+    for (_, ours, peers, ratio), job in zip(table, JOBS.values(), strict=True):
+        measured = speeds(job)
+        said = [*MEASURED.finditer(ours), *MEASURED.finditer(peers)]
+        assert [len(list(MEASURED.finditer(ours))), len(said) > 1] == [1, True], job
+        for each in said:
+            program = (each["program"] or "nbtext").strip("`")
+            program = "import joblib" if "import joblib" in program else program
+            wall, memory = measured[program]
+            assert each["wall"] == wall, (job, program)
+            assert each["memory"] in (memory, None), (job, program)
+        assert ratio in {row[3] for row in rows(section(RESULTS / "speed.md", "The bars")) if is_same_job(row[0], job)}
     assert (RESULTS / "speed.svg").is_file()
 
 
+def is_same_job(name: str, job: str) -> bool:
+    """Whether a row of the bars is of a job; the titles of jobs may end in the size of the corpus."""
+    return job == name or job.startswith(f"{name}:")
+
+
+def test_the_date_of_the_measurements() -> None:
+    date = re.findall(r"^\* date: (\S+)$", (RESULTS / "speed.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    assert f"These figures are of {date}:" in section(GUIDES / "benchmarks.md", "Speed")
+
+
+def accuracies() -> dict[tuple[str, str], list[str]]:
+    """What was measured and what was published, by corpus and model."""
+    table = rows((RESULTS / "accuracy.md").read_text(encoding="utf-8"))
+    return {(row[0], row[1]): [row[2], row[3].partition(" ")[0]] for row in table}
+
+
 def test_accuracy() -> None:
-    """Each figure of four digits is in the results file."""
-    _, section = (GUIDES / "benchmarks.md").read_text(encoding="utf-8").split("## Accuracy\n")
-    measured = (RESULTS / "accuracy.md").read_text(encoding="utf-8")
-    figures = re.findall(r"0\.\d{3,4}", section.split("\n## ")[0])
-    assert len(figures) > 20
-    assert [figure for figure in figures if figure not in measured] == []
+    """Each accuracy of the table is the one of its corpus and model in the results."""
+    measured, corpus = accuracies(), ""
+    table = rows(section(GUIDES / "benchmarks.md", "Accuracy"))
+    for name, model, accuracy, published in table:
+        corpus = name or corpus
+        models = (MODELS[model],) if model in MODELS else NBSVM[corpus]
+        found = [measured[CORPORA[corpus], each] for each in models]
+        assert accuracy.split(", ") == [ours for ours, _ in found], (corpus, model)
+        if published:
+            said = [re.sub(r"[^\d.]", "", each) for each in re.findall(r"0\.\d+", published)]
+            assert said == [theirs for _, theirs in found], (corpus, model)
+    assert len(table) >= 9
+
+
+def test_the_figures_of_the_text_on_accuracy() -> None:
+    """Calibration and coverage: the rows that the text speaks of."""
+    measured = accuracies()
+    text = " ".join(section(GUIDES / "benchmarks.md", "Accuracy").split("\n\n")[-1].split())
+    by_date, random = "20 Newsgroups by date: calibration error", "20 Newsgroups, random 70:30: calibration error"
+    for corpus in (random, by_date):
+        for model in ("multinomial", "multinomial (--no-calibrate)"):
+            assert measured[corpus, model][0] in text
+    worst = {
+        kind: max(ours for (corpus, _), (ours, _) in measured.items() if corpus.endswith(f"random 70:30: {kind}"))
+        for kind in ("leave-one-out against test accuracy", "coverage against 0.9")
+    }
+    assert f"within {worst['leave-one-out against test accuracy']} of the test accuracy" in text
+    assert f"to within {worst['coverage against 0.9']}" in text
 
 
 def test_reliability() -> None:
@@ -59,9 +152,16 @@ def test_the_picture(tmp_path: Path) -> None:
 
 
 def test_the_figures_of_the_readme() -> None:
-    """Each time and accuracy in the README is also on the page of benchmarks, which the tests above check."""
-    _, section = (TOP / "README.md").read_text(encoding="utf-8").split("## Speed and accuracy\n")
-    page = (GUIDES / "benchmarks.md").read_text(encoding="utf-8")
-    figures = re.findall(r"[\d,.]+ (?:ms|s|MB)\b|0\.\d{4}", section.split("\n## ")[0])
-    assert len(figures) > 12
-    assert [figure for figure in figures if figure not in page] == []
+    """Each row of its table is a row of the guide; each accuracy is one of the guide's table."""
+    readme = section(TOP / "README.md", "Speed and accuracy")
+    guide = {row[0]: row for row in rows(section(GUIDES / "benchmarks.md", "Speed"))}
+    guide["train on 500 MB of JSONL, two threads"] = guide["train on 500 MB of JSONL"]
+    for job, ours, peers in rows(readme):
+        assert ours == guide[job][1].partition(",")[0], job
+        theirs = {each["program"]: each["wall"] for each in MEASURED.finditer(guide[job][2])}
+        for each in MEASURED.finditer(peers):
+            assert theirs[each["program"].replace(" (one thread)", "")] == each["wall"], job
+    table = [row[2] for row in rows(section(GUIDES / "benchmarks.md", "Accuracy"))]
+    said = re.findall(r"0\.\d{4}", readme)
+    assert len(said) >= 6
+    assert [figure for figure in said if figure not in " ".join(table)] == []
