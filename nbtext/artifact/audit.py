@@ -11,7 +11,6 @@ raise ArtifactError if a value is wrong, and `storage.name_errors` adds the name
 
 from __future__ import annotations
 
-from codecs import getincrementaldecoder
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -19,14 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.artifact.stream import foreign_error
+from nbtext.documents.names import are_ascending, are_utf8
 from nbtext.errors import ArtifactError
 
 T = TypeVar("T")
 MAX_NUMBER = 1e100  # largest absolute value: products with counts, and sums of them, stay finite
-PIECE_BYTES = 1 << 20  # bytes that are decoded at once
-WORD_BYTES = 8
-WORDS = 6  # terms whose common prefix has more words of 8 bytes than this are compared as byte strings
-_KEEP = np.array([0] + [~0 << 8 * (WORD_BYTES - n) & (1 << 64) - 1 for n in range(1, WORD_BYTES + 1)], dtype=np.uint64)
 WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NAMES = {
     dict: "a section",
@@ -158,10 +154,9 @@ def check_within(key: str, numbers: NDArray[Any], least: float, most: float) -> 
         )
 
 
-def check_ascending(key: str, numbers: NDArray[Any], *, strictly: bool = False) -> None:
-    """Raise ArtifactError unless each number is at least the one before it, or strictly greater."""
-    ascends = numbers[1:] > numbers[:-1] if strictly else numbers[1:] >= numbers[:-1]
-    if not ascends.all():
+def check_ascending(key: str, numbers: NDArray[Any]) -> None:
+    """Raise ArtifactError unless each number is at least the one before it."""
+    if not (numbers[1:] >= numbers[:-1]).all():
         raise invalid_value(key, "should ascend")
 
 
@@ -195,47 +190,7 @@ def check_terms(key: str, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -
         Shape (n_terms + 1,).
     """
     check_bounds(key, offsets, len(blob))
-    starts = offsets[:-1][offsets[:-1] < len(blob)]
-    begins_within_character = ((blob[starts] & 0xC0) == 0x80).any()
-    if begins_within_character or not _is_utf8(blob):
+    if not are_utf8(blob, offsets):
         raise invalid_value(key, "should be UTF-8")
-    if not _ascend(blob, offsets):
+    if not are_ascending(blob, offsets):
         raise invalid_value(key, "should hold each term once, in sorted order")
-
-
-def _is_utf8(blob: NDArray[np.uint8]) -> bool:
-    decoder = getincrementaldecoder("utf-8")("surrogatepass")
-    try:
-        for start in range(0, len(blob), PIECE_BYTES):
-            decoder.decode(blob[start : start + PIECE_BYTES].tobytes())
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _ascend(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
-    """Whether each term is greater than the one before it. All pairs are compared at once, by words of 8 bytes."""
-    padded = np.concatenate((blob, np.zeros(WORD_BYTES, dtype=np.uint8)))
-    words = np.ndarray(len(blob) + 1, dtype=">u8", buffer=padded, strides=(1,))  # the word at each byte
-    lengths = np.diff(offsets)
-    tied = np.arange(len(lengths) - 1)  # the pairs (i, i + 1) that agree so far
-    for n_before in range(0, WORDS * WORD_BYTES, WORD_BYTES):
-        first, second = (_words(words, offsets[:-1][i] + n_before, lengths[i] - n_before) for i in (tied, tied + 1))
-        if (first > second).any():
-            return False
-        tied = tied[first == second]
-        is_over = np.minimum(lengths[tied], lengths[tied + 1]) <= n_before + WORD_BYTES
-        over = tied[is_over]
-        if (lengths[over] >= lengths[over + 1]).any():  # equal up to the zero padding: the shorter term must be first
-            return False
-        tied = tied[~is_over]
-    bounds = offsets.tolist() if len(tied) else []
-    return all(
-        blob[bounds[i] : bounds[i + 1]].tobytes() < blob[bounds[i + 1] : bounds[i + 2]].tobytes() for i in tied.tolist()
-    )
-
-
-def _words(words: NDArray[np.uint64], positions: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the first 8 bytes at each position as one big-endian number; bytes after the first `n_bytes` are zero."""
-    return words[np.minimum(positions, len(words) - 1)] & _KEEP[np.clip(n_bytes, 0, WORD_BYTES)]

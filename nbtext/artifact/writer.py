@@ -1,4 +1,7 @@
-"""Write plain data with arrays as `joblib.dump` does, byte for byte, without joblib, whose import takes 40 ms.
+"""Write plain data with arrays as `joblib.dump` does, byte for byte (`tests/artifact/test_storage.py`), without joblib.
+
+Importing joblib takes 40 ms. And the bytes of a model must not depend on the installed version of joblib: equal models
+have equal bytes, and the reader accepts no other form.
 
 Source: joblib.numpy_pickle. An array is a pickled `NumpyArrayWrapper`, padding, and the items.
 """

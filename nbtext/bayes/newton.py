@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
 Solve = Callable[[Floats, Floats], Floats]
 MAX_STEPS = 50  # measured problems need about five
+TOLERANCE = 1e-9  # of a loss
 MAX_HALVINGS = 100  # of a step; then it is smaller than any tolerance
 MAX_PRODUCTS = 100  # of the Hessian and a vector in one step
 ACCURACY = 1e-3  # of a step by conjugate gradients, relative to the gradient
@@ -59,11 +60,10 @@ def minimize(
     evaluate: Evaluate,
     start: Floats,
     *,
-    tolerance: float = 1e-9,
     bound: float = np.inf,
     solve: Solve = solve_densely,
 ) -> Floats:
-    """Return the minimum of a loss, to `tolerance` of the loss; each step is halved until the loss decreases.
+    """Return the minimum of a loss, to TOLERANCE of the loss; each step is halved until the loss decreases.
 
     SciPy's optimizers do the same, but importing them takes longer than most trainings.
 
@@ -81,11 +81,11 @@ def minimize(
             for _ in range(MAX_HALVINGS):
                 candidate = np.clip(at + step, -bound, bound)
                 new = evaluate(candidate)
-                if new[0] <= loss or np.abs(step).max(initial=0) < tolerance:
+                if new[0] <= loss or np.abs(step).max(initial=0) < TOLERANCE:
                     break
                 step /= 2
             is_finite = np.isfinite(new[1]).all() and np.isfinite(new[2]).all()
-            if not (new[0] < loss - tolerance and is_finite):
+            if not (new[0] < loss - TOLERANCE and is_finite):
                 break
             at, (loss, gradient, hessian) = candidate, new
     return at

@@ -324,14 +324,13 @@ class BatchBuilder:
         place: str,
         identity: str | None = None,
         line: int | None = None,
-        label: Label = None,
         repaired: int = 0,
     ) -> None:
-        """Add a document that cannot be read."""
+        """Add a document that cannot be read, without a label."""
         self.batch.problems[len(self.batch)] = problem.locate(place)
         if self._settings.split_field is not None:
             self._groups.append("")
-        self._add_row([""] * len(self._fields), place, identity, label, line, repaired)
+        self._add_row([""] * len(self._fields), place, identity, None, line, repaired)
 
     def _add_row(
         self,

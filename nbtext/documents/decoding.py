@@ -113,9 +113,9 @@ class Encoding:
             found = data.find(self.newline, found + 1)
         return found
 
-    def last_newline(self, data: bytes, stop: int | None = None) -> int:
-        """Return the position of the last line feed that ends at or before `stop`; -1 if there is none."""
-        found = data.rfind(self.newline, 0, stop)
+    def last_newline(self, data: bytes) -> int:
+        """Return the position of the last line feed; -1 if there is none."""
+        found = data.rfind(self.newline)
         while found % self.width and found >= 0:
             found = data.rfind(self.newline, 0, found + self.width - 1)
         return found

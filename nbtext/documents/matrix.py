@@ -15,14 +15,12 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
-from operator import lt
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.documents.names import pack_names, unpack_names
+from nbtext.documents.names import are_ascending, are_offsets, are_utf8, pack_names, unpack_names
 from nbtext.documents.recognition import MATRIX, recognize
 from nbtext.documents.streams import ByteStream, open_stream
 from nbtext.errors import InputError, number_of
@@ -298,7 +296,7 @@ def _check_rows(arrays: Arrays, n_documents: int, n_features: int) -> None:
 
 
 def _check_offsets(blob: NDArray[np.uint8], offsets: NDArray[np.int64], what: str) -> None:
-    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(blob) or (offsets[1:] < offsets[:-1]).any():
+    if not are_offsets(offsets, len(blob)):
         raise _UnfitError(f"the offsets of its {what} do not fit them")
 
 
@@ -307,20 +305,8 @@ def _check_features(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_featu
         return
     if len(offsets) != n_features + 1:
         raise _UnfitError("it does not have a name for each column")
-    data, bounds = blob.tobytes(), offsets.tolist()
-    names = [data[start:stop] for start, stop in pairwise(bounds)]
-    inner = offsets[offsets < len(blob)]
-    is_cut = (blob[inner] & 0xC0 == 0x80).any()  # within a character
-    if is_cut or not _is_utf8(data) or not all(map(lt, names, names[1:])):
+    if not are_utf8(blob, offsets) or not are_ascending(blob, offsets):
         raise _UnfitError("its feature names are not valid, distinct and sorted")
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _names(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_names: int, what: str) -> list[str]:

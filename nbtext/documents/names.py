@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
+PIECE_BYTES = 1 << 20  # bytes that are decoded at once
+WORD_BYTES = 8
+WORDS = 6  # names whose common prefix has more words of 8 bytes than this are compared as byte strings
+_KEEP = np.array([0] + [~0 << 8 * (WORD_BYTES - n) & (1 << 64) - 1 for n in range(1, WORD_BYTES + 1)], dtype=np.uint64)
 
 
 def pack_names(names: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -34,3 +40,55 @@ def unpack_names(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[st
     """
     data, bounds = blob.tobytes(), offsets.tolist()
     return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds)]
+
+
+def are_offsets(offsets: NDArray[np.int64], n_bytes: int) -> bool:
+    """Return whether offsets begin with 0, do not decrease, and end with `n_bytes`."""
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != n_bytes:
+        return False
+    return bool((offsets[1:] >= offsets[:-1]).all())
+
+
+def are_utf8(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
+    """Return whether each name is valid UTF-8, lone surrogates included; the offsets are valid."""
+    starts = offsets[:-1][offsets[:-1] < len(blob)]
+    if ((blob[starts] & 0xC0) == 0x80).any():  # a name begins within a character
+        return False
+    decoder = getincrementaldecoder("utf-8")("surrogatepass")
+    try:
+        for start in range(0, len(blob), PIECE_BYTES):
+            decoder.decode(blob[start : start + PIECE_BYTES].tobytes())
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def are_ascending(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
+    """Return whether each name is greater than the one before it. All pairs are compared at once, by words of 8 bytes.
+
+    The offsets are valid.
+    """
+    padded = np.concatenate((blob, np.zeros(WORD_BYTES, dtype=np.uint8)))
+    words = np.ndarray(len(blob) + 1, dtype=">u8", buffer=padded, strides=(1,))  # the word at each byte
+    lengths = np.diff(offsets)
+    tied = np.arange(len(lengths) - 1)  # the pairs (i, i + 1) that agree so far
+    for n_before in range(0, WORDS * WORD_BYTES, WORD_BYTES):
+        first, second = (_words(words, offsets[:-1][i] + n_before, lengths[i] - n_before) for i in (tied, tied + 1))
+        if (first > second).any():
+            return False
+        tied = tied[first == second]
+        is_over = np.minimum(lengths[tied], lengths[tied + 1]) <= n_before + WORD_BYTES
+        over = tied[is_over]
+        if (lengths[over] >= lengths[over + 1]).any():  # equal up to the zero padding: the shorter name must be first
+            return False
+        tied = tied[~is_over]
+    bounds = offsets.tolist() if len(tied) else []
+    return all(
+        blob[bounds[i] : bounds[i + 1]].tobytes() < blob[bounds[i + 1] : bounds[i + 2]].tobytes() for i in tied.tolist()
+    )
+
+
+def _words(words: NDArray[np.uint64], positions: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the first 8 bytes at each position as one big-endian number; bytes after the first `n_bytes` are zero."""
+    return words[np.minimum(positions, len(words) - 1)] & _KEEP[np.clip(n_bytes, 0, WORD_BYTES)]

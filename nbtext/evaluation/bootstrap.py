@@ -94,7 +94,7 @@ def resample(n: int, statistic: Statistic, random: np.random.Generator) -> Float
     return replicates
 
 
-def bias_corrected_interval(value: float, replicates: Floats, level: float = LEVEL) -> Estimate:
+def bias_corrected_interval(value: float, replicates: Floats) -> Estimate:
     """Compute the percentile interval of the replicates, shifted by the bias of their median.
 
     Source: the BC interval of Efron, Nonparametric Standard Errors and Confidence Intervals, 1981, section 7.
@@ -103,6 +103,6 @@ def bias_corrected_interval(value: float, replicates: Floats, level: float = LEV
 
     below = (replicates < value).mean() + (replicates == value).mean() / 2
     bias = ndtri(np.clip(below, 1 / (2 * len(replicates)), 1 - 1 / (2 * len(replicates))))
-    tail = ndtri((1 - level) / 2)
+    tail = ndtri((1 - LEVEL) / 2)
     low, high = np.quantile(replicates, ndtr(2 * bias + np.array([tail, -tail])))
     return Estimate(value, float(low), float(high))

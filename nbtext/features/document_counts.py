@@ -113,16 +113,13 @@ class DocumentCounts:
         """Return the sum of the entries' values for each document, shape (n_documents,)."""
         return np.bincount(self.entry_documents, weights=values, minlength=len(self)).astype(np.float64)
 
-    def sum_features(self, features: NDArray[np.bool_], *, is_binary: bool = False) -> Floats:
+    def sum_features(self, features: NDArray[np.bool_]) -> Floats:
         """Return the sum of the counts of some features in each document, shape (n_documents,).
 
-        features   (n_features,), whether each feature is summed
-        is_binary  whether each feature counts once
+        features  (n_features,), whether each feature is summed
         """
         entries = np.flatnonzero(features[self.indices])
         ends = np.searchsorted(entries, self.indptr)
-        if is_binary:
-            return np.diff(ends).astype(np.float64)
         if self.is_counted:  # sums of whole numbers are exact in any order
             return np.diff(running_sums(self.counts[entries])[ends]).astype(np.float64)
         documents = np.repeat(np.arange(len(self)), np.diff(ends))

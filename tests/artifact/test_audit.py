@@ -126,8 +126,7 @@ def test_numbers_in_arrays() -> None:
     assert "should be from 0 to 3, and is from 0 to 4" in refused(audit.check_within, "a", np.array([0, 4]), 0, 3)
     assert "should be from 0" in refused(audit.check_within, "a", np.array([0.0, np.nan]), 0, 3)
     audit.check_ascending("a", np.array([1, 1, 2]))
-    audit.check_ascending("a", np.array([1, 2, 2**63 + 1], dtype=np.uint64), strictly=True)
-    assert "ascend" in refused(audit.check_ascending, "a", np.array([1, 1, 2]), strictly=True)
+    audit.check_ascending("a", np.array([1, 2, 2**63 + 1], dtype=np.uint64))
     assert "ascend" in refused(audit.check_ascending, "a", np.array([2, 1]))
     assert "ascend" in refused(audit.check_ascending, "a", np.array([1.0, np.nan]))
 
