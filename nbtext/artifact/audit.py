@@ -41,12 +41,14 @@ def invalid_value(key: str, what: str) -> ArtifactError:
     return foreign_error(f'holds a model that cannot be right: "{key}" {what}')
 
 
-def read_section(record: dict[str, Any], key: str, keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return the dictionary at `key`, "" for the record itself; it has exactly these keys."""
+def read_section(
+    record: dict[str, Any], key: str, keys: tuple[str, ...], *, optional: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the dictionary at `key`, "" for the record itself; it has these keys, and of others only optional ones."""
     found = read_value(record, key, dict) if key else record
     if missing := [name for name in keys if name not in found]:
         raise invalid_value(f"{key}.{missing[0]}" if key else missing[0], "is missing")
-    if unknown := sorted(found.keys() - set(keys)):
+    if unknown := sorted(found.keys() - set(keys) - set(optional)):
         raise invalid_value(f"{key}.{unknown[0]}" if key else unknown[0], "is unknown")
     return found
 

@@ -20,7 +20,9 @@ from nbtext.artifact.record import (
     read_input,
     read_sample,
     read_unlabeled,
+    write_calibration,
     write_input,
+    write_mean_posteriors,
     write_sample,
     write_unlabeled,
 )
@@ -48,6 +50,7 @@ KEYS = (
     "hyperparameters", "calibration", "estimate", "approximate", "is_model_selected", "is_binary_selected",
     "sample", "unlabeled", "input",
 )  # fmt: skip
+OPTIONAL_KEYS = ("mean_posteriors",)
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
@@ -96,7 +99,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
                 "base_scale": scorer.base_scale,
             },
             "hyperparameters": asdict(fitted.hyperparameters),
-            "calibration": asdict(fitted.calibration),
+            "calibration": write_calibration(fitted.calibration),
             "estimate": None if fitted.estimate is None else asdict(fitted.estimate),
             "approximate": fitted.approximate,
             "is_model_selected": fitted.is_model_selected,
@@ -104,6 +107,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "sample": write_sample(counts, model.fitted.model_settings.keep_sample),
             "unlabeled": write_unlabeled(fitted.unlabeled),
             "input": write_input(fitted.input),
+            **write_mean_posteriors(fitted.calibration.mean_posteriors),
         },
         path,
     )
@@ -122,7 +126,7 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
     path = _check_path(path)
     record = load(path)
     with name_errors(path):
-        audit.read_section(record, "", KEYS)
+        audit.read_section(record, "", KEYS, optional=OPTIONAL_KEYS)
         audit.read_value(record, "nbtext", str)
         given = _read_vocabulary(record, "given")
         features = _read_settings(record, "features", FeatureSettings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from math import exp
 from typing import Any
 
@@ -22,6 +22,7 @@ from nbtext.bayes.diagnostics import (
     Unlabeled,
 )
 from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles
+from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.settings import ModelInput
@@ -31,6 +32,8 @@ from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts
 
 Record = dict[str, Any]
 SEVERAL_LABELS = ("label_separator", "label_fields")  # keys of the input, which only some models have
+LEAST_PRIOR = 1e-300  # of a class, so that its logarithm is finite
+SUM_TOLERANCE = 1e-6  # of probabilities
 
 
 def read_hyperparameters(record: Record) -> Hyperparameters:
@@ -71,7 +74,8 @@ def read_input(record: Record) -> ModelInput:
 
 def read_calibration(record: Record, n_classes: int) -> Calibration:
     """Return the calibration of the record."""
-    audit.read_section(record, "calibration", tuple(field.name for field in fields(Calibration)))
+    names = tuple(field.name for field in fields(Calibration) if field.name != "mean_posteriors")
+    audit.read_section(record, "calibration", names)
     temperature = threshold = None
     if audit.read_optional(record, "calibration.temperature", dict) is not None:
         audit.read_section(record, "calibration.temperature", ("a", "b", "noise"))
@@ -96,7 +100,37 @@ def read_calibration(record: Record, n_classes: int) -> Calibration:
         _read_quantiles(record, "calibration.nonconformity"),
         _read_quantiles(record, "calibration.likelihoods"),
         threshold,
+        _read_mean_posteriors(record, n_classes),
     )
+
+
+def write_calibration(calibration: Calibration) -> Record:
+    """Return the calibration without the mean posteriors, which are a section of their own."""
+    record = asdict(replace(calibration, mean_posteriors=None))
+    del record["mean_posteriors"]
+    return record
+
+
+def write_mean_posteriors(known: MeanPosteriors | None) -> dict[str, Record]:
+    """Return the section of the mean posteriors; models without them do not have it."""
+    return {} if known is None else {"mean_posteriors": asdict(known)}
+
+
+def _read_mean_posteriors(record: Record, n_classes: int) -> MeanPosteriors | None:
+    key = "mean_posteriors"
+    if key not in record:
+        return None
+    audit.read_section(record, key, tuple(field.name for field in fields(MeanPosteriors)))
+    means = audit.read_array(record, f"{key}.means", "float64", shape=(n_classes, n_classes))
+    spreads = audit.read_floats(record, f"{key}.spreads", n_classes)
+    prior = audit.read_floats(record, f"{key}.prior", n_classes)
+    audit.check_within(f"{key}.means", means, 0, 1)
+    audit.check_within(f"{key}.spreads", spreads, 0, 1)
+    audit.check_within(f"{key}.prior", prior, LEAST_PRIOR, 1)
+    for name, sums in (("means", means.sum(axis=1)), ("prior", prior.sum())):
+        if (np.abs(sums - 1) > SUM_TOLERANCE).any():
+            raise audit.invalid_value(f"{key}.{name}", "should be probabilities that add up to 1")
+    return MeanPosteriors(means, audit.read_integers(record, f"{key}.documents", n_classes), spreads, prior)
 
 
 def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
@@ -228,7 +262,7 @@ def read_unlabeled(record: Record, n_classes: int) -> Unlabeled | None:
     audit.read_section(record, "unlabeled", ("method", "documents", "weight", "log_prior", "log_likelihoods"))
     log_prior = audit.read_floats(record, "unlabeled.log_prior", n_classes)
     audit.check_within("unlabeled.log_prior", log_prior, -audit.MAX_NUMBER, 0)
-    if abs(np.exp(log_prior).sum() - 1) > 1e-6:
+    if abs(np.exp(log_prior).sum() - 1) > SUM_TOLERANCE:
         raise audit.invalid_value("unlabeled.log_prior", "should be logarithms of probabilities that add up to 1")
     return Unlabeled(
         audit.read_choice(record, "unlabeled.method", METHODS),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.newton import minimize
 from nbtext.bayes.prediction_sets import Quantiles
+from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.bayes.scorer import Floats, log_posterior
 from nbtext.errors import ModelError
 
@@ -63,6 +64,7 @@ class Calibration:
     nonconformity      of the true labels of left-out documents, for prediction sets
     likelihoods        of left-out documents, log p(x) per token in nats, for outliers
     outlier_threshold  the likelihood below which a document is an outlier
+    mean_posteriors    of the documents of each class, to estimate class shares; None: there are too many classes
     """
 
     temperature: TemperatureScaling | None = None
@@ -71,6 +73,7 @@ class Calibration:
     nonconformity: Quantiles | None = None
     likelihoods: Quantiles | None = None
     outlier_threshold: float | None = None
+    mean_posteriors: MeanPosteriors | None = None
 
     def log_posterior(self, scores: Floats, lengths: NDArray[Any] | None) -> Floats:
         """Return log-probabilities of documents with these numbers of known tokens, shape (n_documents, n_classes)."""

@@ -59,7 +59,7 @@ def fit_decision_offsets(log_posterior: Floats, classes: NDArray[Any], metric: s
 
 def _minimize_log_loss(log_posterior: Floats, classes: NDArray[Any]) -> Optimized:
     """Minimize log-loss, which is smooth and convex, with a weak prior."""
-    offsets = _fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
+    offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(log_posterior.shape[1]))
     own = np.arange(len(classes)), classes
     before, after = (-float(each[own].mean()) for each in (log_posterior, normalized(log_posterior + offsets)))
     return Optimized(offsets, before, after)
@@ -169,13 +169,13 @@ def adjust_prior(log_posterior: Floats, classes: NDArray[Any]) -> Floats | None:
     halves = np.split(np.arange(len(classes)), [len(classes) // 2])
     gain, offsets = 0.0, np.zeros(log_posterior.shape[1])
     for fitted, judged in (halves, halves[::-1]):
-        offsets = _fit_prior_adjustment(log_posterior[fitted], classes[fitted], start=offsets)
+        offsets = fit_prior_adjustment(log_posterior[fitted], classes[fitted], start=offsets)
         own = np.arange(len(judged)), classes[judged]
         gain += float((normalized(log_posterior[judged] + offsets) - log_posterior[judged])[own].sum())
-    return _fit_prior_adjustment(log_posterior, classes, start=offsets) if gain > 0 else None
+    return fit_prior_adjustment(log_posterior, classes, start=offsets) if gain > 0 else None
 
 
-def _fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any], *, start: Floats) -> Floats:
+def fit_prior_adjustment(log_posterior: Floats, classes: NDArray[Any], *, start: Floats) -> Floats:
     """Return the offsets that minimize log-loss with a weak prior.
 
     The Hessian is diag(Σ_i p_i) − Σ_i p_i p_iᵀ plus the prior's. Conjugate gradients need only its product with a

@@ -16,6 +16,7 @@ from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Propo
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.outliers import threshold, typical
 from nbtext.bayes.prediction_sets import MAX_NONCONFORMITY, Quantiles, own_nonconformity
+from nbtext.bayes.prevalence import fit_mean_posteriors
 from nbtext.bayes.scorer import Floats
 from nbtext.bayes.settings import DECISION_METRICS
 from nbtext.bayes.targets import Goals, fit_targets, refuse_targets
@@ -95,9 +96,10 @@ def judge(
     loss = -float(log_posterior[np.arange(len(classes)), classes].mean())
     accuracy, confused = float((predicted == classes).mean()), count_confusions(classes, predicted)
     own = np.concatenate((own_nonconformity(np.exp(log_posterior), classes), np.full(n_unjudged, MAX_NONCONFORMITY)))
+    known = fit_mean_posteriors(log_posterior, classes)
     return Selection(
         selection.hyperparameters,
-        replace(calibration, nonconformity=Quantiles.of(own)),
+        replace(calibration, nonconformity=Quantiles.of(own), mean_posteriors=known),
         LeaveOneOutEstimate(
             len(classes), accuracy, loss, confused, unjudged=n_unjudged, optimized=optimized, targets=proportions
         ),

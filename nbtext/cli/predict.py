@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
@@ -31,6 +34,7 @@ from nbtext.cli.running import (
     warn_of_costs,
 )
 from nbtext.documents.formats import WRITABLE_NAMES
+from nbtext.documents.streams import STANDARD_INPUT, is_regular
 from nbtext.errors import SettingsError
 from nbtext.output import check_output
 from nbtext.report.records import FASTTEXT, HEADER, PREDICTION_FORMATS
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
     from nbtext.model.fitted_model import FittedModel
     from nbtext.model.predictor import Predictions
     from nbtext.model.settings import DecisionSettings
+
+ONE_PASS = "it reads SOURCE twice, which standard input and a pipe do not allow"
 
 COLUMN_STAGE = stage(
     "columns", ColumnSettings, "Columns",
@@ -70,6 +76,9 @@ COLUMN_STAGE = stage(
     Option("--rank", type=click.Choice(["uncertainty"]), metavar="NAME",
            help="Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
            "probabilities first, for active learning. Memory holds all predictions."),
+    Option("--adapt-prior", is_flag=True, title="Predictions",
+           help="Adapt the probabilities to the shares of the labels in SOURCE, as `nbtext prevalence` estimates them. "
+           "It assumes that only these shares differ from those in training. SOURCE is read twice."),
     COLUMN_STAGE,
     DECISION_STAGE,
     INPUT_STAGE,
@@ -88,6 +97,7 @@ def predict(
     output_format: str | None,
     resume: bool,
     rank: str | None,
+    adapt_prior: bool,
     columns: ColumnSettings,
     decisions: DecisionSettings,
     input_settings: InputSettings,
@@ -99,15 +109,15 @@ def predict(
     A document that cannot be read, has no token, or has a probability below --min-probability gets a record with an
     empty label and the reason.
     """
-    from dataclasses import replace
-
-    from nbtext.artifact.model import load_model
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.predictions import write_predictions
 
+    if adapt_prior:
+        _check_adaptation(sources, decisions, resume=resume, cluster=cluster)
+    load = partial(_load_adapted, sources, model, input_settings, run) if adapt_prior else partial(_load, model)
     if columns.add_columns:
         _check_columns(output_format, resume=resume, rank=rank, cluster=cluster)
-        _add_columns(sources, model, output, columns, decisions, input_settings, run)
+        _add_columns(sources, load, output, columns, decisions, input_settings, run)
         return
     chosen = result_format(output_format, output, PREDICTION_FORMATS)
     _check_format(chosen, decisions)
@@ -119,7 +129,7 @@ def predict(
             raise SettingsError("cannot be combined with --cluster", where=where, hint="leave out one of them")
         _predict_on_cluster(sources, model, output, chosen, decisions, input_settings, cluster, run)
         return
-    fitted = load_model(model).fitted
+    fitted = load()
     warn_of_costs(fitted, decisions, quiet=run.quiet)
     run = replace(run, no_progress=run.no_progress or (is_watched(output) and rank is None))
     with (
@@ -135,6 +145,44 @@ def predict(
         if rank is not None:
             predictions = _rank(predictions)
         write_predictions(predictions, file, output_format=chosen, decisions=decisions)
+
+
+def _load(model: str) -> FittedModel:
+    from nbtext.artifact.model import load_model
+
+    return load_model(model).fitted
+
+
+def _load_adapted(sources: tuple[str, ...], model: str, input_settings: InputSettings, run: RunSettings) -> FittedModel:
+    """Return the model with probabilities for the shares of labels that it estimates among the documents."""
+    from nbtext.model.prevalence import adapt_prior, check_prevalence, estimate_prevalence
+
+    fitted = _load(model)
+    check_prevalence(fitted)
+    with open_documents(sources, input_settings, replace(run, quiet=True), trained_on=fitted.input) as (source, _):
+        return adapt_prior(fitted, estimate_prevalence(fitted, source, jobs=run.jobs))
+
+
+def _check_adaptation(
+    sources: tuple[str, ...], decisions: DecisionSettings, *, resume: bool, cluster: ClusterSettings
+) -> None:
+    """Raise SettingsError if an option was given that cannot be used with --adapt-prior."""
+    is_pipe = any(os.path.exists(path) and not os.path.isdir(path) and not is_regular(path) for path in sources)
+    if STANDARD_INPUT in sources or is_pipe:
+        raise SettingsError(ONE_PASS, where="--adapt-prior", hint="save the documents to a file")
+    refused = {
+        "--resume": (resume, "the shares depend on all documents"),
+        "--cluster": (cluster.cluster, "this option does not work on a cluster"),
+        "--coverage": (decisions.coverage is not None, "prediction sets cover only documents as in training"),
+    }
+    _refuse_options(refused, "--adapt-prior")
+
+
+def _refuse_options(refused: Mapping[str, tuple[object, str]], because_of: str) -> None:
+    """Raise SettingsError for the first option with a value; each has its value and the reason."""
+    for option, (value, why) in refused.items():
+        if value:
+            raise SettingsError(f"with {because_of}, {why}", where=option, hint=f"leave out {option}")
 
 
 def _check_format(output_format: str, decisions: DecisionSettings) -> None:
@@ -168,14 +216,12 @@ def _check_columns(output_format: str | None, *, resume: bool, rank: str | None,
         "--cluster": (cluster.cluster, "this option does not work on a cluster"),
         "--spreadsheet-safe": ("--spreadsheet-safe" in typed_options(), "the rows keep their cells"),
     }
-    for option, (value, why) in refused.items():
-        if value:
-            raise SettingsError(f"with --add-columns, {why}", where=option, hint=f"leave out {option}")
+    _refuse_options(refused, "--add-columns")
 
 
 def _add_columns(
     sources: tuple[str, ...],
-    model: str,
+    load: Callable[[], FittedModel],
     output: str,
     columns: ColumnSettings,
     decisions: DecisionSettings,
@@ -183,15 +229,12 @@ def _add_columns(
     run: RunSettings,
 ) -> None:
     """Write the rows of the sources with the predictions as further columns."""
-    from dataclasses import replace
-
-    from nbtext.artifact.model import load_model
     from nbtext.documents.rows import Target
     from nbtext.model.source_prediction import predict_source
     from nbtext.report.columns import write_columns
 
     check_output(output)
-    fitted = load_model(model).fitted
+    fitted = load()
     warn_of_costs(fitted, decisions, quiet=run.quiet)
     run = replace(run, no_progress=run.no_progress or is_watched(output))
     input_settings = replace(input_settings, keeps_rows=True)

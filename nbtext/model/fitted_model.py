@@ -181,4 +181,5 @@ def transfer_calibration(earlier: FittedModel, labels: tuple[str, ...]) -> Calib
         calibration,
         prior_adjustment=align(calibration.prior_adjustment),
         decision_offsets=align(calibration.decision_offsets),
+        mean_posteriors=calibration.mean_posteriors if labels == earlier.labels else None,
     )

@@ -165,6 +165,27 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
             ("confused", (0,)),
         )
     ),
+    *(
+        (f"mean_posteriors.{key}", set_at("mean_posteriors", key, value=value))
+        for key, value in (
+            ("means", np.full((3, 3), 0.5)),
+            ("means", np.full((3, 3), np.nan)),
+            ("means", np.array([[2.0, -1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])),
+            ("means", np.eye(2)),
+            ("means", np.eye(3, dtype=np.float32)),
+            ("means", None),
+            ("documents", np.array([1, 1, -1])),
+            ("documents", np.array([1, 1])),
+            ("documents", np.ones(3)),
+            ("spreads", np.array([0.0, 0.5, 1.5])),
+            ("spreads", np.array([0.0, np.nan, 0.5])),
+            ("prior", np.array([0.0, 0.5, 0.5])),
+            ("prior", np.full(3, 0.5)),
+            ("prior", np.full(2, 0.5)),
+            ("surprise", 1),
+        )
+    ),
+    ("mean_posteriors", set_at("mean_posteriors", value=None)),
     ("hyperparameters.smoothing", set_at("hyperparameters", "smoothing", value=float("inf"))),
     ("weighting.tf", set_at("weighting", "tf", value="loud")),
 ]
@@ -195,6 +216,17 @@ def test_every_key_is_checked(tmp_path: Path) -> None:
         save({name: value for name, value in whole.items() if name != key}, path)
         with pytest.raises(ArtifactError, match=key):
             load_model(path)
+
+
+def test_a_model_of_an_earlier_version_has_no_mean_posteriors(tmp_path: Path) -> None:
+    """It predicts as before, and its file stays the same."""
+    path, again = str(tmp_path / "model.joblib"), str(tmp_path / "again.joblib")
+    save_model(TextClassifier().fit(TEXTS, LABELS), path)
+    save({name: value for name, value in load(path).items() if name != "mean_posteriors"}, path)
+    loaded = load_model(path)
+    assert loaded.predict(["yellow"]).tolist() == ["banana"]
+    save_model(loaded, again)
+    assert Path(path).read_bytes() == Path(again).read_bytes()
 
 
 @pytest.mark.parametrize(

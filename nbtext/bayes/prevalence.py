@@ -1,0 +1,167 @@
+"""Prevalence: the share of each class among unlabeled documents, estimated from their predicted probabilities.
+
+Source: PACC (probabilistic adjusted classify and count); Bella, Ferri, Hernández-Orallo and Ramírez-Quintana,
+Quantification via Probability Estimators, 2010; Firat, Unified Framework for Quantification, 2016.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.decision_offsets import fit_prior_adjustment
+from nbtext.bayes.scorer import Floats
+
+MOST_CLASSES = 512  # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
+RESAMPLES = 500
+CONFIDENCE = 0.95
+RIDGE = 1e-12  # makes the least squares strictly convex, also if two classes have the same mean posteriors
+TOLERANCE = 1e-12
+MOST_EXCHANGES = 3  # exchanges of all infeasible variables without progress, before they are exchanged one by one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanPosteriors:
+    """What the posteriors of documents of each class are on average, measured on left-out documents.
+
+    means      (n_classes, n_classes), row k is the mean posterior of the documents of class k; its sum is 1
+    documents  (n_classes,), left-out documents of each class; a class without any is assumed to be predicted without
+               errors
+    spreads    (n_classes,), variance of these posteriors in relation to its maximum, from 0 to 1
+    prior      (n_classes,), the class shares for which the posteriors are calibrated; their sum is 1
+    """
+
+    means: Floats
+    documents: NDArray[np.int64]
+    spreads: Floats
+    prior: Floats
+
+    def resample(self, rng: np.random.Generator) -> Floats:
+        """Return random means: how they would be with other left-out documents.
+
+        Each row has a Dirichlet distribution whose mean and variance are those of the mean of the row's documents.
+        """
+        spread = (self.documents * self.spreads + 1) / (self.documents + 1)  # one more document with the maximum
+        concentration = self.documents / spread - 1
+        drawn = rng.standard_gamma(np.maximum(self.means * concentration[:, None], 0.0))
+        totals = drawn.sum(axis=1)
+        is_drawn = (self.documents > 0) & (totals > 0)
+        return np.where(is_drawn[:, None], drawn / np.where(is_drawn, totals, 1.0)[:, None], self.means)
+
+
+def fit_mean_posteriors(log_posterior: Floats, classes: NDArray[Any]) -> MeanPosteriors | None:
+    """Return the mean posteriors of documents that the model has not seen; None with one class or too many classes.
+
+    log_posterior  (n_documents, n_classes), calibrated
+    classes        (n_documents,), the true classes
+    """
+    n_classes = log_posterior.shape[1]
+    if not 2 <= n_classes <= MOST_CLASSES:
+        return None
+    documents = np.bincount(classes, minlength=n_classes)
+    posteriors = np.exp(log_posterior)[np.argsort(classes, kind="stable")]
+    bounds = np.concatenate(([0], np.cumsum(documents)))
+    means, spreads = np.eye(n_classes), np.zeros(n_classes)
+    for k in np.flatnonzero(documents).tolist():
+        own = posteriors[bounds[k] : bounds[k + 1]]
+        mean = own.mean(axis=0)
+        means[k] = mean / mean.sum()
+        most = 1 - float(means[k] @ means[k])  # the variance if each posterior is 0 or 1
+        if most > 0:
+            spreads[k] = np.clip(((own - mean) ** 2).sum() / len(own) / most, 0.0, 1.0)
+    shares = (documents + 0.5) / (documents.sum() + 0.5 * n_classes)
+    # with these offsets the posteriors are calibrated for the shares of the left-out documents
+    offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(n_classes))
+    prior = shares * np.exp(-offsets)
+    return MeanPosteriors(means, documents, spreads, prior / prior.sum())
+
+
+class ShareEstimate(NamedTuple):
+    """Estimated class shares, (n_classes,) each, and the bounds of their intervals."""
+
+    shares: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(slots=True, eq=False)
+class PosteriorSums:
+    """The sum of the posteriors of documents, and of resampled documents, as they are read batch by batch.
+
+    The sums do not depend on how the documents are cut into batches, up to rounding. The resampling is the Bayesian
+    bootstrap: documents have exponential random weights (Rubin, The Bayesian Bootstrap, 1981).
+    """
+
+    n_classes: int
+    n_documents: int = 0
+    total: Floats = field(init=False)
+    resampled: Floats = field(init=False)
+    weights: Floats = field(init=False)
+    rng: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.total, self.resampled = np.zeros(self.n_classes), np.zeros((RESAMPLES, self.n_classes))
+        self.weights, self.rng = np.zeros(RESAMPLES), np.random.default_rng(0)
+
+    def add(self, posteriors: Floats) -> None:
+        """Add the posteriors of some documents, (n_documents, n_classes)."""
+        drawn = self.rng.standard_exponential((len(posteriors), RESAMPLES), dtype=np.float32)
+        self.n_documents += len(posteriors)
+        self.total += posteriors.sum(axis=0)
+        self.resampled += drawn.T @ posteriors
+        self.weights += drawn.sum(axis=0, dtype=np.float64)
+
+    def estimate(self, known: MeanPosteriors) -> ShareEstimate:
+        """Return the shares of the documents, one at least, with intervals that cover them with CONFIDENCE."""
+        shares = solve_on_simplex(known.means.T, self.total / self.n_documents)
+        found = np.empty((RESAMPLES, self.n_classes))
+        for i, mean in enumerate(self.resampled / self.weights[:, None]):
+            found[i] = solve_on_simplex(known.resample(self.rng).T, mean, start=shares)
+        tail = (1 - CONFIDENCE) / 2
+        low, high = np.quantile(found, (tail, 1 - tail), axis=0)
+        return ShareEstimate(shares, np.minimum(low, shares), np.maximum(high, shares))
+
+
+def solve_on_simplex(columns: Floats, target: Floats, *, start: Floats | None = None) -> Floats:
+    """Return the x that minimizes |columns @ x − target|² with x ≥ 0 and Σ x = 1.
+
+    Block principal pivoting: the variables are divided into free ones and zeros; those that violate the optimality
+    conditions change sides. If this makes no progress, only the last one of them does, which terminates.
+
+    columns  (n, n_variables)
+    target   (n,)
+    start    (n_variables,), a solution of a similar problem
+    source   Kim and Park, Fast Nonnegative Matrix Factorization: An Active-Set-Like Method and Comparisons, 2011
+    """
+    n = columns.shape[1]
+    gram, product = columns.T @ columns + RIDGE * np.eye(n), columns.T @ target
+    is_free = np.ones(n, dtype=bool) if start is None else start > 0
+    fewest, left = n + 1, MOST_EXCHANGES
+    while True:
+        free = np.flatnonzero(is_free)
+        solved = np.linalg.solve(gram[np.ix_(free, free)], np.stack((product[free], np.ones(len(free))), axis=1))
+        multiplier = (solved[:, 0].sum() - 1) / solved[:, 1].sum()
+        x = np.zeros(n)
+        x[free] = solved[:, 0] - multiplier * solved[:, 1]
+        is_wrong = np.where(is_free, x, gram @ x - product + multiplier) < -TOLERANCE
+        n_wrong = int(is_wrong.sum())
+        if n_wrong == 0:
+            x = np.maximum(x, 0.0)
+            return np.asarray(x / x.sum())
+        if n_wrong < fewest:
+            fewest, left = n_wrong, MOST_EXCHANGES
+        elif left > 0:
+            left -= 1
+        else:
+            is_wrong[: np.flatnonzero(is_wrong)[-1]] = False
+        is_free ^= is_wrong
+        if not is_free.any():
+            is_free[product.argmax()] = True
+
+
+def smooth_shares(shares: Floats, n_documents: int) -> Floats:
+    """Return shares of which none is 0: half a document of each class is added (Jeffreys' prior)."""
+    return np.asarray((n_documents * shares + 0.5) / (n_documents + 0.5 * len(shares)))

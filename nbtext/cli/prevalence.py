@@ -1,0 +1,54 @@
+"""`nbtext prevalence`: the share of each label among unlabeled documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbtext.cli.command import command
+from nbtext.cli.options import INPUT_STAGE, MODEL_FILE, RUN_PARTS, SOURCES, RunSettings, result_options
+from nbtext.cli.running import open_documents, result_format, say, screen, write_result
+from nbtext.report.records import OUTPUT_FORMATS
+
+if TYPE_CHECKING:
+    from nbtext.documents.settings import InputSettings
+
+
+@command(
+    SOURCES,
+    MODEL_FILE,
+    *result_options(OUTPUT_FORMATS),
+    INPUT_STAGE,
+    *RUN_PARTS,
+    common="-m -o --to --input-format --text-field -j",
+    example="nbtext prevalence corpora/letters/test -m letters.joblib --to table",
+    notes="The estimate assumes that only the shares of the labels differ from those of the training documents. If the "
+    "documents of a label have changed, too, such as by a new topic or a new source, it is wrong, and so is its "
+    "interval.\n\n"
+    "Memory holds the model and a few batches of documents. The model has at most 512 labels.",
+)  # fmt: skip
+def prevalence(
+    sources: tuple[str, ...],
+    model: str,
+    output: str,
+    output_format: str | None,
+    input_settings: InputSettings,
+    run: RunSettings,
+) -> None:
+    """Estimate the share of each label among unlabeled documents.
+
+    Counted predictions are biased towards the shares in training. This estimate corrects them by the errors that the
+    model makes on left-out training documents (PACC), with a 95 % interval. The labels of SOURCE are ignored.
+    """
+    from nbtext.artifact.model import load_model
+    from nbtext.model.prevalence import check_prevalence, estimate_prevalence
+    from nbtext.report.prevalence import format_prevalence
+
+    chosen = result_format(output_format, output, OUTPUT_FORMATS)
+    fitted = load_model(model).fitted
+    check_prevalence(fitted)
+    with open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
+        found = estimate_prevalence(fitted, source, jobs=run.jobs, on_batch=on_batch)
+    if found.unmeasured:
+        names = ", ".join(found.unmeasured[:5]) + (" and others" if len(found.unmeasured) > 5 else "")
+        say(f"the errors of these labels are not known, and assumed to be 0: {names}", quiet=run.quiet)
+    write_result(format_prevalence(found, output_format=chosen, screen=screen(output)), output, chosen)

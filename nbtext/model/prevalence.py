@@ -1,0 +1,109 @@
+"""The share of each label among many unlabeled documents, and predictions that are adapted to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.prevalence import MOST_CLASSES, PosteriorSums, ShareEstimate, smooth_shares
+from nbtext.errors import InputError, ModelError, SettingsError
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.source_counting import OnBatch
+from nbtext.model.source_prediction import predict_source
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
+
+
+@dataclass(frozen=True, eq=False)
+class Prevalence:
+    """The estimated shares of labels among documents.
+
+    labels       of the model, sorted
+    n_documents  that could be read
+    estimate     the share of each label, and its interval
+    predicted    (n_classes,), number of documents that are predicted as each label
+    unmeasured   labels without a left-out document, whose errors are not known
+    """
+
+    labels: tuple[str, ...]
+    n_documents: int
+    estimate: ShareEstimate
+    predicted: NDArray[np.int64]
+    unmeasured: tuple[str, ...]
+
+    @property
+    def naive_shares(self) -> NDArray[np.float64]:
+        """The share of each label among the predictions."""
+        return np.asarray(self.predicted / max(1, int(self.predicted.sum())))
+
+
+def estimate_prevalence(
+    model: FittedModel, source: Source, *, jobs: int = 1, on_batch: OnBatch | None = None
+) -> Prevalence:
+    """Return the shares of labels among all documents of a source.
+
+    The estimate assumes that only the shares differ from those of the training documents, and that documents of the
+    same label are alike (prior probability shift). Memory holds a few batches.
+
+    Raises
+    ------
+    InputError
+        No document could be read.
+    ModelError
+        The model has no mean posteriors of left-out documents.
+    """
+    check_prevalence(model)
+    known = model.calibration.mean_posteriors
+    sums, predicted = PosteriorSums(len(model.labels)), np.zeros(len(model.labels), dtype=np.int64)
+    for predictions in predict_source(model, source, jobs=jobs, on_batch=on_batch):
+        posteriors = predictions.probabilities
+        sums.add(posteriors[~np.isnan(posteriors[:, 0])])
+        has_label = [label is not None for label in predictions.labels]
+        predicted += np.bincount(predictions.label_classes[has_label], minlength=len(predicted))
+    if sums.n_documents == 0 or known is None:
+        raise InputError("there is no document to estimate shares from")
+    unmeasured = tuple(model.labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
+    return Prevalence(model.labels, sums.n_documents, sums.estimate(known), predicted, unmeasured)
+
+
+def check_prevalence(model: FittedModel) -> None:
+    """Raise ModelError unless the model can estimate shares of labels."""
+    if model.calibration.mean_posteriors is not None:
+        return
+    n_labels = len(model.labels)
+    if n_labels < 2:
+        raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
+    if n_labels > MOST_CLASSES:
+        what = f"shares can be estimated for at most {MOST_CLASSES} labels, and the model has {n_labels:,}"
+        raise ModelError(what, hint="train a model on groups of labels, or count the labels that predict prints")
+    hint = "train it again, on two documents of a label or more, or refit it with nbtext calibrate"
+    raise ModelError("the model does not know how its probabilities err: it has no left-out documents", hint=hint)
+
+
+def adapt_prior(model: FittedModel, prevalence: Prevalence) -> FittedModel:
+    """Return the model with probabilities for documents whose labels have the estimated shares.
+
+    The probability of each label is multiplied by the ratio of its new share and its share in training.
+
+    Source: Saerens, Latinne and Decaestecker, Adjusting the Outputs of a Classifier to New a Priori Probabilities,
+    2002, equation 2.4.
+
+    Raises
+    ------
+    SettingsError
+        The model has thresholds that meet a target only with the shares of training.
+    """
+    known, earlier = model.calibration.mean_posteriors, model.calibration.prior_adjustment
+    if model.model_settings.has_targets:
+        what = "the model's --min-recall or --min-precision holds only for the shares of labels in training"
+        raise SettingsError(what, where="--adapt-prior", hint="leave out --adapt-prior, or train without targets")
+    if known is None:
+        raise ModelError("the model does not know for which shares its probabilities are calibrated")
+    shares = smooth_shares(prevalence.estimate.shares, prevalence.n_documents)
+    adjustment = np.log(shares) - np.log(known.prior) + (0.0 if earlier is None else earlier)
+    calibration = replace(model.calibration, prior_adjustment=adjustment - adjustment.mean())
+    return replace(model, calibration=calibration)

@@ -1,0 +1,180 @@
+"""Shares of classes from predicted probabilities: least squares, its intervals, and the prior."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from nbtext.bayes.prevalence import (
+    MOST_CLASSES,
+    RESAMPLES,
+    MeanPosteriors,
+    PosteriorSums,
+    fit_mean_posteriors,
+    smooth_shares,
+    solve_on_simplex,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def draw_posteriors(
+    n_classes: int, shares: NDArray[np.float64], n: int, *, seed: int, bias: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return exact posteriors, for the prior of equal shares, of Gaussian documents of known classes.
+
+    bias  added to the log-posterior of class 0, as by another prior
+    """
+    rng = np.random.default_rng(seed)
+    classes = rng.choice(n_classes, n, p=shares)
+    points = rng.normal(size=(n, n_classes))
+    points[np.arange(n), classes] += 2.0
+    scores = 2.0 * points
+    scores[:, 0] += bias
+    scores -= scores.max(axis=1, keepdims=True)
+    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)), classes
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=SEEDS, n=st.integers(1, 12), is_singular=st.booleans())
+def test_least_squares_meet_the_optimality_conditions(seed: int, n: int, is_singular: bool) -> None:
+    """On the simplex, no coordinate has a smaller gradient than those that are above 0 (Karush, Kuhn, Tucker)."""
+    rng = np.random.default_rng(seed)
+    columns = rng.dirichlet(np.ones(n), n).T
+    if is_singular:
+        columns[:, -1] = columns[:, 0]
+    target = rng.dirichlet(np.full(n, 0.3))
+    found = solve_on_simplex(columns, target, start=rng.dirichlet(np.full(n, 0.1)).round(1) + (rng.random() < 0.5))
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1)
+    gradient = columns.T @ (columns @ found - target)
+    assert gradient[found > 1e-9].max() <= gradient.min() + 1e-8
+
+
+def test_least_squares_find_an_exact_mixture() -> None:
+    """A mixture of the columns is found, zeros included."""
+    columns = np.array([[0.8, 0.1, 0.2], [0.1, 0.7, 0.2], [0.1, 0.2, 0.6]])
+    for shares in ([0.2, 0.5, 0.3], [0.0, 0.4, 0.6], [1.0, 0.0, 0.0]):
+        np.testing.assert_allclose(solve_on_simplex(columns, columns @ shares), shares, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_shares_equal_those_of_quapy(n_classes: int) -> None:
+    """QuaPy's PACC finds the same shares, to the tolerance of its optimizer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        aggregative = pytest.importorskip("quapy.method.aggregative")
+        from sklearn.linear_model import LogisticRegression
+
+        left_out, classes = draw_posteriors(n_classes, np.full(n_classes, 1 / n_classes), 2000, seed=1)
+        classifier = LogisticRegression().fit(np.exp(left_out), classes)
+        oracle = aggregative.PACC(classifier, fit_classifier=False)
+        oracle.aggregation_fit(np.exp(left_out), classes)
+        known = fit_mean_posteriors(left_out, classes)
+        assert known is not None
+        rng = np.random.default_rng(0)
+        for seed in range(10):
+            new, _ = draw_posteriors(n_classes, rng.dirichlet(np.ones(n_classes)), 300, seed=seed)
+            mine = solve_on_simplex(known.means.T, np.exp(new).mean(axis=0))
+            np.testing.assert_allclose(mine, oracle.aggregate(np.exp(new)), atol=2e-3)
+
+
+def test_mean_posteriors() -> None:
+    """They are the means by class, with a row of certainty for a class without documents."""
+    log_posterior, classes = draw_posteriors(4, np.array([0.5, 0.3, 0.2, 0.0]), 500, seed=3)
+    known = fit_mean_posteriors(log_posterior, classes)
+    assert known is not None
+    for k in range(3):
+        own = np.exp(log_posterior[classes == k])
+        np.testing.assert_allclose(known.means[k], own.mean(axis=0), rtol=1e-9)
+        assert known.documents[k] == (classes == k).sum()
+    assert known.means[3].tolist() == [0, 0, 0, 1]
+    assert (known.documents[3], known.spreads[3]) == (0, 0)
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.5])
+def test_the_prior_is_that_of_the_posteriors(bias: float) -> None:
+    """It is the prior for which the posteriors are calibrated, whatever the shares of the left-out documents are."""
+    log_posterior, classes = draw_posteriors(3, np.array([0.6, 0.3, 0.1]), 20_000, seed=5, bias=bias)
+    known = fit_mean_posteriors(log_posterior, classes)
+    assert known is not None
+    expected = np.exp([bias, 0, 0]) / np.exp([bias, 0, 0]).sum()
+    np.testing.assert_allclose(known.prior, expected, atol=0.03)
+
+
+def test_no_mean_posteriors() -> None:
+    """One class has none, and too many classes have none, so a model stays small."""
+    assert fit_mean_posteriors(np.zeros((3, 1)), np.zeros(3, dtype=np.int64)) is None
+    many = np.full((2, MOST_CLASSES + 1), -np.log(MOST_CLASSES + 1))
+    assert fit_mean_posteriors(many, np.array([0, 1])) is None
+    assert fit_mean_posteriors(many[:, 1:], np.array([0, 1])) is not None
+
+
+def test_resampled_means_vary_as_means_of_documents_do() -> None:
+    """They have the mean of the documents, and the variance of a mean of as many documents."""
+    log_posterior, classes = draw_posteriors(3, np.array([0.7, 0.2, 0.1]), 2000, seed=7)
+    known = fit_mean_posteriors(log_posterior, classes)
+    assert known is not None
+    rng = np.random.default_rng(0)
+    drawn = np.stack([known.resample(rng) for _ in range(4000)])
+    np.testing.assert_allclose(drawn.sum(axis=2), 1)
+    np.testing.assert_allclose(drawn.mean(axis=0), known.means, atol=2e-3)
+    for k in range(3):
+        own = np.exp(log_posterior[classes == k])
+        assert drawn[:, k].var(axis=0).sum() == pytest.approx((own.var(axis=0) / len(own)).sum(), rel=0.1)
+
+
+def test_a_class_with_few_documents_is_uncertain() -> None:
+    """One document gives a wide distribution, none gives certainty, which `prevalence` reports."""
+    known = MeanPosteriors(np.eye(3), np.array([0, 1, 1000]), np.array([0.0, 0.0, 0.5]), np.full(3, 1 / 3))
+    rng = np.random.default_rng(0)
+    drawn = np.stack([known.resample(rng) for _ in range(200)])
+    np.testing.assert_array_equal(drawn[:, 0], np.broadcast_to([1, 0, 0], (200, 3)))
+    assert np.isfinite(drawn).all()
+    spread = MeanPosteriors(np.full((2, 2), 0.5), np.array([1, 1000]), np.array([0.0, 0.5]), np.full(2, 0.5))
+    drawn = np.stack([spread.resample(rng) for _ in range(200)])
+    assert drawn[:, 0].std() > 5 * drawn[:, 1].std()
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS, cuts=st.lists(st.integers(0, 40), max_size=4))
+def test_sums_do_not_depend_on_batches(seed: int, cuts: list[int]) -> None:
+    """The resampled documents are the same however they are cut into batches."""
+    log_posterior, classes = draw_posteriors(3, np.full(3, 1 / 3), 40, seed=seed)
+    known = fit_mean_posteriors(log_posterior, classes)
+    assert known is not None
+    whole, parts = PosteriorSums(3), PosteriorSums(3)
+    whole.add(np.exp(log_posterior))
+    for part in np.split(np.exp(log_posterior), sorted(cuts)):
+        parts.add(part)
+    for one, other in zip(whole.estimate(known), parts.estimate(known), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_intervals_cover() -> None:
+    """Of 200 samples with random shares, at least 93 % of the intervals cover the shares that they were drawn from."""
+    covered, rng = [], np.random.default_rng(11)
+    for seed in range(200):
+        left_out, classes = draw_posteriors(3, np.full(3, 1 / 3), 150, seed=2 * seed)
+        known = fit_mean_posteriors(left_out, classes)
+        assert known is not None
+        shares = rng.dirichlet(np.ones(3))
+        sums = PosteriorSums(3)
+        sums.add(np.exp(draw_posteriors(3, shares, 200, seed=2 * seed + 1)[0]))
+        found = sums.estimate(known)
+        assert (found.low <= found.shares).all()
+        assert (found.shares <= found.high).all()
+        covered.append((found.low <= shares) & (shares <= found.high))
+    assert len(sums.weights) == RESAMPLES
+    assert 0.93 <= np.mean(covered) <= 0.99
+
+
+def test_smoothed_shares() -> None:
+    """No share is 0, and many documents change nothing."""
+    np.testing.assert_allclose(smooth_shares(np.array([1.0, 0.0]), 1), [0.75, 0.25])
+    np.testing.assert_allclose(smooth_shares(np.array([0.3, 0.7]), 10**9), [0.3, 0.7])

@@ -1,0 +1,192 @@
+"""nbtext prevalence, and predict --adapt-prior: shares of labels, and probabilities for them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LABELS = ["noise", "parking", "permits", "streets", "taxes", "trash"]
+
+
+@pytest.fixture(scope="module")
+def spam(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model of spam and ham, and new documents of which a tenth are spam."""
+    folder = tmp_path_factory.mktemp("spam")
+    top = Path(__file__).parents[2]
+    nbtext("train", str(top / "corpora" / "spam"), "-q", "-o", "demo.joblib", cwd=folder)
+    nbtext("sample", "demo.joblib", "-n", "3000", "--length", "30", "--seed", "1", "-o", "all.csv", cwd=folder)
+    documents = list(csv.DictReader(io.StringIO((folder / "all.csv").read_text())))
+    (folder / "train.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents[:1000]))
+    new = [each for each in documents[1000:] if each["label"] == "ham"][:900]
+    new += [each for each in documents[1000:] if each["label"] == "spam"][:100]
+    (folder / "new.jsonl").write_text("".join(json.dumps(each) + "\n" for each in new))
+    nbtext("train", "train.jsonl", "-q", "-o", "m", cwd=folder)
+    return folder
+
+
+def test_the_shares_of_all_labels(nbtext: Any, letters: Path, model: str) -> None:
+    """One record for each label, in order; the shares add up to 1, and each is in its interval."""
+    result = nbtext("prevalence", str(letters / "test"), "-m", model, "--to", "jsonl")
+    records = [json.loads(line) for line in result.out.splitlines()]
+    assert [record["label"] for record in records] == LABELS
+    assert sum(record["share"] for record in records) == pytest.approx(1)
+    assert all(record["low"] <= record["share"] <= record["high"] for record in records)
+    assert sum(record["predicted"] for record in records) == 84
+    assert sum(record["documents"] for record in records) == pytest.approx(84)
+    assert all(record["predicted_share"] == record["predicted"] / 84 for record in records)
+
+
+def test_fewer_spam_than_in_training(nbtext: Any, spam: Path) -> None:
+    """The interval covers the true share, which the count of predictions misses by far."""
+    result = nbtext("prevalence", "new.jsonl", "-m", "m", "--to", "json", cwd=spam)
+    found = {each["label"]: each for each in json.loads(result.out)["labels"]}["spam"]
+    assert found["low"] <= 0.1 <= found["high"]
+    assert abs(found["share"] - 0.1) < 0.5 * abs(found["predicted_share"] - 0.1)
+
+
+def test_adapted_probabilities(nbtext: Any, spam: Path) -> None:
+    """--adapt-prior lowers the log-loss where the shares differ, and more labels are right."""
+    losses, right = [], []
+    true = [json.loads(line)["label"] for line in (spam / "new.jsonl").read_text().splitlines()]
+    for options in ((), ("--adapt-prior",)):
+        lines = nbtext("predict", "new.jsonl", "-m", "m", "--to", "jsonl", *options, cwd=spam).out.splitlines()
+        records = [json.loads(line) for line in lines]
+        losses.append(-sum(math.log(each["scores"][label]) for each, label in zip(records, true, strict=True)))
+        right.append(sum(each["label"] == label for each, label in zip(records, true, strict=True)))
+    assert losses[1] < 0.8 * losses[0]
+    assert right[1] > right[0]
+
+
+def test_adapted_columns_and_ranks(nbtext: Any, spam: Path) -> None:
+    """--add-columns and --rank take the adapted probabilities, too."""
+    ask = ("predict", "new.jsonl", "-m", "m", "--adapt-prior")
+    plain = [json.loads(line) for line in nbtext(*ask, "--to", "jsonl", cwd=spam).out.splitlines()]
+    columns = ("--add-columns", "--column-prefix", "p_")
+    added = [json.loads(line) for line in nbtext(*ask, *columns, cwd=spam).out.splitlines()]
+    assert len(added) == 1000
+    assert [each["p_label"] for each in added] == [each["label"] for each in plain]
+    ranked = nbtext(*ask, "--rank", "uncertainty", "--to", "jsonl", cwd=spam).out.splitlines()
+    assert sorted(ranked) == sorted(nbtext(*ask, "--to", "jsonl", cwd=spam).out.splitlines())
+
+
+def test_labels_of_the_source_and_threads_change_nothing(nbtext: Any, spam: Path, tmp_path: Path) -> None:
+    """The labels are ignored, and the bytes are the same for any number of threads."""
+    records = [json.loads(line) for line in (spam / "new.jsonl").read_text().splitlines()]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": each["text"]}) + "\n" for each in records))
+    model = str(spam / "m")
+    outputs = [
+        nbtext("prevalence", str(path), "-m", model, "-j", jobs).out
+        for path in (spam / "new.jsonl", tmp_path / "texts.jsonl")
+        for jobs in ("1", "3")
+    ]
+    assert len(set(outputs)) == 1
+
+
+def test_formats(nbtext: Any, letters: Path, model: str, tmp_path: Path) -> None:
+    """csv, tsv and markdown have a row for each label; the table says how many documents there are."""
+    source = str(letters / "test")
+    rows = list(csv.DictReader(io.StringIO(nbtext("prevalence", source, "-m", model, "--to", "csv").out)))
+    assert [row["label"] for row in rows] == LABELS
+    assert nbtext("prevalence", source, "-m", model).out.count("\n") == 6
+    assert nbtext("prevalence", source, "-m", model, "--to", "table").out.startswith("84 documents")
+    nbtext("prevalence", source, "-m", model, "-o", "shares.md", cwd=tmp_path)
+    assert (tmp_path / "shares.md").read_text().startswith("| label | share |")
+    assert "…" in nbtext("prevalence", "-", "-m", model, "--to", "table", input=b"the bins\nthe noise\n").out
+
+
+def test_documents_that_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """They do not count; without any document there is nothing to estimate."""
+    (tmp_path / "a.jsonl").write_text('{"text": "the bins"}\n{"text": \n{"text": ""}\n')
+    result = nbtext("prevalence", "a.jsonl", "-m", model, "--to", "json", cwd=tmp_path)
+    found = json.loads(result.out)
+    assert found["documents"] == 2
+    assert sum(each["predicted"] for each in found["labels"]) == 1
+    assert "a.jsonl:2" in result.err
+    (tmp_path / "empty.jsonl").write_text("")
+    result = nbtext("prevalence", "empty.jsonl", "-m", model, cwd=tmp_path)
+    assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+    assert "no document" in result.err
+
+
+def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
+    """One label, more than 512 labels, or no left-out document: one line says what to do."""
+    (tmp_path / "one.tsv").write_text("a\tred round\na\tgreen round\n")
+    (tmp_path / "single.tsv").write_text("a\tred round\nb\tyellow long\n")
+    (tmp_path / "many.tsv").write_text("".join(f"l{n}\tred word{n}\nl{n}\tgreen word{n}\n" for n in range(513)))
+    for name, message in (("one", "only one label"), ("many", "at most 512 labels"), ("single", "no left-out")):
+        nbtext("train", f"{name}.tsv", "-q", "-o", name, "--text-field", "2", "--label-field", "1", cwd=tmp_path)
+        for ask in (("prevalence",), ("predict", "--adapt-prior")):
+            result = nbtext(*ask, "one.tsv", "-m", name, cwd=tmp_path)
+            assert (result.status, result.out, result.err.count("\n")) == (1, "", 1)
+            assert message in result.err
+
+
+def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None:
+    """A label with one document is named, because its errors are not known."""
+    (tmp_path / "t.tsv").write_text("a\tred round\na\tred long\nb\tyellow long\nb\tyellow curved\nc\tstone\n")
+    nbtext("train", "t.tsv", "-q", "-o", "m", "--text-field", "2", "--label-field", "1", cwd=tmp_path)
+    result = nbtext("prevalence", "-", "-m", "m", cwd=tmp_path, input=b"red\n")
+    assert result.status == 0
+    assert "assumed to be 0: c" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        (("--resume", "-o", "out.jsonl"), "--resume"),
+        (("--cluster", "local"), "--cluster"),
+        (("--coverage", "0.9"), "--coverage"),
+    ],
+)
+def test_options_that_do_not_fit(nbtext: Any, spam: Path, options: tuple[str, ...], where: str) -> None:
+    """What depends on the shares of training, or on single documents, is refused."""
+    result = nbtext("predict", "new.jsonl", "-m", "m", "--adapt-prior", *options, cwd=spam)
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert where in result.err
+    assert "--adapt-prior" in result.err
+
+
+def test_a_source_that_can_be_read_once(nbtext: Any, spam: Path) -> None:
+    """Standard input is refused before it is read; so is a named pipe."""
+    import os
+
+    os.mkfifo(spam / "pipe")
+    for source in ("-", "pipe"):
+        result = nbtext("predict", source, "-m", "m", "--adapt-prior", cwd=spam)
+        assert (result.status, result.err.count("\n")) == (2, 1)
+        assert "twice" in result.err
+
+
+def test_targets_do_not_survive_another_prior(nbtext: Any, spam: Path) -> None:
+    """A threshold that assures a recall is for the probabilities as they are."""
+    nbtext("train", "train.jsonl", "-q", "-o", "t", "--min-recall", "ham=0.8", cwd=spam)
+    result = nbtext("predict", "new.jsonl", "-m", "t", "--adapt-prior", cwd=spam)
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert "--adapt-prior" in result.err
+    assert nbtext("prevalence", "new.jsonl", "-m", "t", cwd=spam).status == 0
+
+
+@pytest.mark.parametrize("name", ["multinomial", "complement", "bernoulli", "nbsvm", "logistic"])
+def test_all_models(nbtext: Any, spam: Path, name: str) -> None:
+    """Every model whose left-out documents are scored can estimate shares, and adapts to them."""
+    nbtext("train", "train.jsonl", "-q", "-o", name, "--model", name, cwd=spam)
+    found = json.loads(nbtext("prevalence", "new.jsonl", "-m", name, "--to", "json", cwd=spam).out)
+    share = {each["label"]: each for each in found["labels"]}["spam"]
+    assert abs(share["share"] - 0.1) < 0.05
+    assert nbtext("predict", "new.jsonl", "-m", name, "--adapt-prior", cwd=spam).status == 0
+
+
+def test_update_keeps_the_estimate(nbtext: Any, spam: Path) -> None:
+    """A model that grows can still estimate; with a new label it must be calibrated first."""
+    nbtext("update", "m", "-", "--label", "spam", "-q", "-o", "m2", cwd=spam, input=b"free prize now\n")
+    assert nbtext("prevalence", "new.jsonl", "-m", "m2", cwd=spam).status == 0
+    nbtext("update", "m", "-", "--label", "other", "-q", "-o", "m3", cwd=spam, input=b"stone\n")
+    result = nbtext("prevalence", "new.jsonl", "-m", "m3", cwd=spam)
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert "nbtext calibrate" in result.err
