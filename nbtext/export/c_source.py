@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from nbtext.errors import ModelError
 from nbtext.export.exporter import Exporter, check_analyzer, named_features, probability_parameters
-from nbtext.features.analyzer import LONGEST_TOKEN
+from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.features.formulas import format_formula
 from nbtext.model.fitted_model import FittedModel
 
@@ -57,7 +57,8 @@ def c_source(model: FittedModel) -> Iterator[bytes]:
     parameters = probability_parameters(model)
     variables = {"count": "(count)", "length": "(length)"} | {k: repr(v) for k, v in weighting.parameters.items()}
     constants = {
-        "LOWERCASE": int(settings.lowercase), "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
+        "LOWERCASE": int(settings.lowercase), "MARKS": int(has_marks(settings)),
+        "SHORTEST": settings.ngrams[0], "LONGEST": settings.ngrams[1],
         "WEIGH(count, length)": format_formula(weighting.term_frequency.formula, variables, log="log", maximum="fmax"),
         "NORM": f"'{NORMS[weighting.norm]}'", "LONGEST_TOKEN": LONGEST_TOKEN,
         "A": parameters["a"], "B": parameters["b"], "NOISE": parameters["noise"],
@@ -114,6 +115,7 @@ def _unicode_tables() -> bytes:
     ignorable = "".join(FINAL_SIGMA if after == FINAL_SIGMA != alone else " " for after, alone in pairs_of_sigmas)
     ranges = {
         "word_characters": (r"\w", characters),
+        "white_space": (r"\s", characters),
         "cased": (FINAL_SIGMA, cased),
         "case_ignorable": (FINAL_SIGMA, ignorable),
     }

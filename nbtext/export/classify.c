@@ -1,5 +1,5 @@
-/* A token is a run of at least two word characters, in lower case if the model has it. The tables of word characters and
-   lower case above are those of Python's re and str.lower(). */
+/* A token is a run of at least two word characters, in lower case if the model has it; with MARKS, also a single one, and
+   a character that is neither of a word nor white space. The tables above are those of Python's re and str.lower(). */
 
 typedef struct { const char *at; size_t length; } Word;
 
@@ -96,9 +96,11 @@ static long find_name(const char *const *names, size_t count, const char *bytes,
 /* Write the tokens of a text, without stop words and tokens that are too long, separated by spaces. */
 static size_t find_words(const uint32_t *points, size_t count, char *to, Word *words) {
     size_t n_words = 0, stop;
-    for (size_t start = 0; start < count; start = stop + 1) {
+    for (size_t start = 0; start < count; start = stop) {
         for (stop = start; stop < count && is_in(points[stop], word_characters, N_WORD_CHARACTERS); stop++) ;
-        if (stop < start + 2) continue;
+        int is_token = stop > start + 1 - MARKS;
+        if (stop == start) is_token = !is_in(points[stop++], white_space, N_WHITE_SPACE) && MARKS;
+        if (!is_token) continue;
         char *end = to;
         for (size_t i = start; i < stop; i++) end = encode(points[i], end);
         if (end - to > LONGEST_TOKEN || find_name(stop_words, N_STOP_WORDS, to, (size_t) (end - to)) >= 0) continue;

@@ -20,7 +20,10 @@ export function features(text) {
   const words = () => text.split(new RegExp(`${space}+`, "u")).filter(Boolean);
   if (model.analyzer === "char") collect([...text.replace(new RegExp(`${space}{2,}`, "gu"), " ")], "", false);
   else if (model.analyzer === "char_wb") words().forEach((word) => collect([...` ${word} `], "", true));
-  else collect((text.match(/[\p{L}\p{N}_]{2,}/gu) ?? []).filter(isToken), " ", false);
+  else {
+    const token = model.marks ? new RegExp(`[\\p{L}\\p{N}_]+|(?!${space})[^\\p{L}\\p{N}_]`, "gu") : /[\p{L}\p{N}_]{2,}/gu;
+    collect((text.match(token) ?? []).filter(isToken), " ", false);
+  }
   return runs;
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbtext.errors import ModelError
-from nbtext.features.analyzer import has_own_pattern
+from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import FittedModel
 
@@ -75,7 +75,10 @@ def check_analyzer(model: FittedModel, *, has_regex: bool = False) -> None:
     if settings.fields:
         raise ModelError("separate fields cannot be exported", hint="train without --separate-fields")
     if has_own_pattern(settings) and not has_regex:
-        raise ModelError("a custom token pattern cannot be exported", hint="train without --token-pattern")
+        raise ModelError(
+            "a custom token pattern cannot be exported",
+            hint=f"train with the default --token-pattern, or {MARKS_PATTERN}",
+        )
 
 
 def probability_parameters(model: FittedModel) -> dict[str, Any]:

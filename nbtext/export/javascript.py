@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from nbtext.export.exporter import Exporter, check_analyzer, named_features, probability_parameters
-from nbtext.features.analyzer import LONGEST_TOKEN
+from nbtext.features.analyzer import LONGEST_TOKEN, has_marks
 from nbtext.features.formulas import format_formula
 from nbtext.model.fitted_model import FittedModel
 
@@ -29,6 +29,7 @@ def javascript(model: FittedModel) -> Iterator[bytes]:
     data: dict[str, Any] = {
         "labels": model.labels,
         "analyzer": settings.analyzer,
+        "marks": has_marks(settings),
         "ngrams": settings.ngrams,
         "lowercase": settings.lowercase,
         "accents": _accents(settings.strip_accents),

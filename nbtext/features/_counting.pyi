@@ -12,6 +12,7 @@ from nbtext.features.vocabulary import Vocabulary
 def Counter(  # noqa: N802  a class, whose constructor this is
     *,
     analyzer: str = "word",
+    marks: bool = False,
     ngrams: tuple[int, int] = (1, 1),
     lowercase: bool = True,
     fields: Sequence[str] = (),
@@ -20,11 +21,12 @@ def Counter(  # noqa: N802  a class, whose constructor this is
     hash_bits: int | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> counting.Counter:
-    """Counts the features of texts: tokens by the default pattern, or windows of characters.
+    """Counts the features of texts: tokens by one of two patterns, or windows of characters.
 
     A given vocabulary stays fixed. Otherwise it grows, unless `hash_bits` replaces it by 2**hash_bits buckets.
 
     analyzer       word, char or char_wb
+    marks          whether one-letter words and punctuation marks are tokens: the pattern \\w+|[^\\w\\s]
     fields         the names of the columns, whose features begin with `name:`; () for one column without a name.
                    No `name:` may begin another one's (fields "a" and "a:b", or "a" twice): ValueError
     normalize      returns the normal form of a word (lowercased, without accents), or None to remove it. Called at

@@ -104,7 +104,7 @@ cdef class Counter:
         Weights weights  # of the last scorer
 
     def __init__(
-        self, *, analyzer="word", ngrams=(1, 1), lowercase=True, fields=(), normalize=None, strip_accents=None,
+        self, *, analyzer="word", marks=False, ngrams=(1, 1), lowercase=True, fields=(), normalize=None, strip_accents=None,
         hash_bits=None, vocabulary=None,
     ):
         cdef Analysis* a = &self.analysis
@@ -113,7 +113,7 @@ cdef class Counter:
         if analyzer not in ANALYZERS:
             raise ValueError(f"no analyzer: {analyzer!r}")
         self.memories = []
-        a.analyzer = ANALYZERS[analyzer]
+        a.analyzer, a.has_marks = ANALYZERS[analyzer], marks
         a.shortest, a.longest = ngrams
         if not 1 <= a.shortest <= a.longest:
             raise ValueError(f"no n-grams: {ngrams!r}")

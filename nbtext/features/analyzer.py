@@ -12,6 +12,7 @@ from nbtext.errors import MissingExtra, SettingsError
 from nbtext.features.settings import FeatureSettings
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+MARKS_PATTERN = r"\w+|[^\w\s]"  # words of any length, and each punctuation mark; the kernel has it too
 # equal to TOKEN_PATTERN for every text, and faster: greedy matches begin and end at word boundaries
 FAST_TOKEN_PATTERN = r"\w\w+"
 LONGEST_TOKEN = 0xFFFF  # bytes in UTF-8; the same in the kernel
@@ -140,8 +141,13 @@ def _padded_ngrams(word: str, shortest: int, longest: int) -> Iterable[str]:
 
 
 def has_own_pattern(settings: FeatureSettings) -> bool:
-    """Return whether the settings have a token pattern other than the default."""
-    return settings.token_pattern not in (None, TOKEN_PATTERN)
+    """Return whether the settings have a token pattern whose running time is not known."""
+    return settings.token_pattern not in (None, TOKEN_PATTERN, MARKS_PATTERN)
+
+
+def has_marks(settings: FeatureSettings) -> bool:
+    """Return whether one-letter words and punctuation marks are tokens, too."""
+    return settings.token_pattern == MARKS_PATTERN
 
 
 def compile_token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
@@ -150,7 +156,7 @@ def compile_token_pattern(settings: FeatureSettings) -> re.Pattern[str]:
     raises  SettingsError: invalid regular expression, or more than one capturing group
     """
     if not has_own_pattern(settings):
-        return re.compile(FAST_TOKEN_PATTERN)
+        return re.compile(MARKS_PATTERN if has_marks(settings) else FAST_TOKEN_PATTERN)
     try:
         pattern = re.compile(settings.token_pattern or "")
     except (re.error, OverflowError, RecursionError) as error:

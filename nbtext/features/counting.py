@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.features import plain
-from nbtext.features.analyzer import ACCENTS, Analyzer, has_own_pattern
+from nbtext.features.analyzer import ACCENTS, MARKS_PATTERN, Analyzer, has_marks, has_own_pattern
 from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import ClassCounts, DocumentCounts
 from nbtext.features.kernel import HAS_KERNEL, choose_version
@@ -94,6 +94,7 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
     normalizer = Analyzer(settings).normalizer
     return CompiledCounter(
         analyzer=settings.analyzer,
+        marks=has_marks(settings),
         ngrams=settings.ngrams,
         lowercase=settings.lowercase,
         fields=settings.fields,
@@ -105,8 +106,10 @@ def counter(settings: FeatureSettings, vocabulary: Vocabulary | None = None) -> 
 
 
 def is_compilable(settings: FeatureSettings) -> bool:
-    """Return whether the kernel can count these features: default tokens, and no field prefix that begins another."""
+    """Return whether the kernel can count these features: its own tokens, and no field prefix that begins another."""
     prefixes = [f"{name}:" for name in settings.fields]
+    if has_marks(settings) and (settings.stop_words or settings.stem is not None):
+        return False  # a normal form may be a colon or a control character
     return not has_own_pattern(settings) and not any(one.startswith(other) for one, other in permutations(prefixes, 2))
 
 
@@ -118,7 +121,9 @@ def _log_plain(settings: FeatureSettings) -> None:
     if not HAS_KERNEL:
         why = "the kernel is not compiled, or switched off by NBTEXT_KERNEL"
     elif has_own_pattern(settings):
-        why = "the kernel supports the default --token-pattern only"
+        why = f"the kernel supports the default --token-pattern and {MARKS_PATTERN} only"
+    elif has_marks(settings):
+        why = f"the kernel supports --token-pattern {MARKS_PATTERN} only without stop words and stems"
     else:
         why = "the kernel needs --text-field names of which none begins another"
     getLogger("nbtext").info("counting in plain Python, which is slower: %s", why)

@@ -31,6 +31,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "relative": {"tf": "relative", "idf": "plain"},
     "log": {"tf": "log", "norm": "l1", "idf": "plain"},
     "pairs": {"ngrams": (1, 2), "stop_words": ("the", "and"), "min_df": 2},
+    "marks": {"ngrams": (1, 2), "token_pattern": r"\w+|[^\w\s]", "stop_words": ("the", "!")},
     "long runs only": {"ngrams": (2, 3), "strip_accents": "unicode"},
     "char": {"analyzer": "char", "ngrams": (1, 3), "lowercase": False},
     "char_wb": {"analyzer": "char_wb", "ngrams": (2, 4), "strip_accents": "ascii"},

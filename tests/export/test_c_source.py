@@ -19,7 +19,7 @@ from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
 from nbtext.export.c_source import C_SOURCE
 from nbtext.export.formats import export
-from nbtext.features.analyzer import Analyzer
+from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.model.predictor import Predictor
 from nbtext.text_classifier import TextClassifier
 
@@ -90,6 +90,7 @@ def test_random_texts(cc: str, tmp_path: Path, seed: int) -> None:
         "norm": random.choice(["none", "l1", "l2"]),
         "model": random.choice(["multinomial", "bernoulli", "complement", "logistic", "nbsvm"]),
         "ngrams": random.choice([(1, 1), (1, 3), (2, 2)]),
+        "token_pattern": random.choice([None, MARKS_PATTERN]),
         "lowercase": random.random() < 0.5,
         "optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"]),
     }

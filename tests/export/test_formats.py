@@ -27,7 +27,7 @@ from nbtext.export.javascript import javascript
 from nbtext.export.onnx_graph import ONNX, onnx_graph
 from nbtext.export.sklearn_json import sklearn_json
 from nbtext.export.table import table
-from nbtext.features.analyzer import Analyzer
+from nbtext.features.analyzer import MARKS_PATTERN, Analyzer
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import FittedModel
@@ -130,6 +130,8 @@ def test_javascript_of_random_texts(node: str, tmp_path: Path, seed: int) -> Non
         name: random.choice(choices[name] or ()) for name in ("analyzer", "tf", "idf", "norm", "model")
     }
     options |= {"ngrams": random.choice([(1, 1), (1, 3), (2, 2)]), "lowercase": random.random() < 0.5}
+    if options["analyzer"] == "word":
+        options["token_pattern"] = random.choice([None, MARKS_PATTERN])
     options |= {"strip_accents": random.choice([None, "unicode", "ascii"]), "calibrate": random.random() < 0.5}
     options |= {"optimize": random.choice([None, "accuracy", "macro_f1", "log_loss"])}
     classifier = TextClassifier(**options).fit(texts[:30], [random.choice(["a", '"\\', "\u2028<"]) for _ in range(30)])

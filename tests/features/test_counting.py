@@ -239,5 +239,7 @@ def test_custom_patterns_and_ambiguous_fields_are_for_the_reference() -> None:
     """The kernel knows the default token, and fields that do not begin each other."""
     assert is_compilable(FeatureSettings(token_pattern=r"(?u)\b\w\w+\b", fields=("subject", "body")))
     assert not is_compilable(FeatureSettings(token_pattern=r"\w+"))
+    assert is_compilable(FeatureSettings(token_pattern=r"\w+|[^\w\s]", fields=("subject", "body")))
+    assert not is_compilable(FeatureSettings(token_pattern=r"\w+|[^\w\s]", stop_words=("a",)))
     assert not is_compilable(FeatureSettings(fields=("a", "a:b")))
     assert not is_compilable(FeatureSettings(fields=("a", "a")))

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.features.analyzer import TOKEN_PATTERN, Analyzer
+from nbtext.features.analyzer import MARKS_PATTERN, TOKEN_PATTERN, Analyzer
 from nbtext.features.counting import counter as best_counter
 from nbtext.features.csr import SparseWeights
 from nbtext.features.document_counts import DocumentCounts
@@ -39,6 +39,7 @@ SPECIAL = ["\u03a3", "\u0130"]  # characters whose lower case depends on their n
 TRICKY = "aAbB_1 .\t\x00\x1c\x85\xa0\xad²ªßéÉÿŸıſΣσςİ\u0307ȺⱥKÅẞﬁ٣中あ\u2028\ud800\udfff𝟙𐐀𐐨😀"
 ANY_CHARACTER = st.characters(exclude_categories=())
 TEXT = st.text(ANY_CHARACTER, max_size=40) | st.text(TRICKY, max_size=40) | st.text("aB \t", max_size=60)
+FIELDS = st.sampled_from([(), ("body",), ("subject", "body"), ("b", "ab", "a b"), ("é", "\ud800\t")])
 SETTINGS = st.one_of(
     st.builds(
         FeatureSettings,
@@ -46,8 +47,17 @@ SETTINGS = st.one_of(
         ngrams=st.tuples(st.integers(1, 3), st.integers(0, 3)).map(lambda pair: (pair[0], pair[0] + pair[1])),
         lowercase=st.booleans(),
         strip_accents=st.sampled_from([None, "unicode", "ascii"]),
-        fields=st.sampled_from([(), ("body",), ("subject", "body"), ("b", "ab", "a b"), ("é", "\ud800\t")]),
+        fields=FIELDS,
         hash_bits=st.sampled_from([None, None, 1, 9, 30]),
+    ),
+    st.builds(
+        FeatureSettings,
+        token_pattern=st.just(MARKS_PATTERN),
+        ngrams=st.sampled_from([(1, 1), (1, 2), (2, 3)]),
+        lowercase=st.booleans(),
+        strip_accents=st.sampled_from([None, "unicode"]),
+        fields=FIELDS,
+        hash_bits=st.sampled_from([None, 9]),
     ),
     st.builds(
         FeatureSettings,
@@ -102,11 +112,23 @@ def found(counting: Any, columns: list[list[str]]) -> list[collections.Counter[s
     ]
 
 
-@given(text=TEXT, is_lowered=st.booleans())
-def test_words_are_those_of_the_regular_expression(text: str, is_lowered: bool) -> None:
+@given(text=TEXT, is_lowered=st.booleans(), has_marks=st.booleans())
+def test_words_are_those_of_the_regular_expression(text: str, is_lowered: bool, has_marks: bool) -> None:
     """For every string: decode, lower, find all; by the very words of the design."""
-    expected = collections.Counter(re.findall(TOKEN_PATTERN, text.lower() if is_lowered else text))
-    assert found(kernel.Counter(lowercase=is_lowered), [[text]]) == [expected]
+    pattern = MARKS_PATTERN if has_marks else TOKEN_PATTERN
+    expected = collections.Counter(re.findall(pattern, text.lower() if is_lowered else text))
+    assert found(kernel.Counter(marks=has_marks, lowercase=is_lowered), [[text]]) == [expected]
+
+
+def test_many_marks_and_long_words() -> None:
+    """More marks than are looked up at once, and words as long as a token can be, and longer."""
+    texts = ["!" * 1000, "a" * 65535 + "?" + "b" * 65536, "é" * 200 + "漢" * 300 + "x", "\u2028" * 70 + "..."]
+    counting = kernel.Counter(marks=True)
+    expected = [
+        collections.Counter(word for word in re.findall(MARKS_PATTERN, text) if len(word) < 65536) for text in texts
+    ]
+    assert found(counting, [texts]) == expected
+    assert counting.take_too_long() == 1
 
 
 def every_character() -> Iterable[str]:

@@ -22,6 +22,7 @@ cdef struct Prefix:
 
 cdef struct Analysis:  # the settings of a counter, and the tables of words and n-grams
     Analyzer analyzer
+    bint has_marks  # whether one-letter words and punctuation marks are tokens
     size_t shortest  # of the n-grams
     size_t longest
     bint lowercase

@@ -81,6 +81,17 @@ cdef inline int kinds_of(uint32_t point) noexcept nogil:
     return KINDS[point] if point < 0x10000 else kinds_by_python(point)
 
 
+cdef inline bint is_space(const uint8_t* letters) noexcept nogil:
+    """Return whether a character in UTF-8 is white space."""
+    cdef uint32_t n_bytes = character_length(letters[0]), point = letters[0]
+    cdef uint32_t i
+    if n_bytes > 1:
+        point &= 0x7F >> n_bytes
+    for i in range(1, n_bytes):
+        point = point << 6 | letters[i] & 0x3F
+    return kinds_of(point) & IS_SPACE != 0
+
+
 cdef inline size_t encode(uint8_t* letters, uint32_t point) noexcept nogil:
     """Write a character as UTF-8, lone surrogates included; return its number of bytes. Four bytes must be writable."""
     if point < 0x80:

@@ -9,7 +9,7 @@ from nbtext.features.kernel.document cimport Scratch, append_features
 from nbtext.features.kernel.hashes cimport bucket_of
 from nbtext.features.kernel.memory cimport nb_lowest_bit, reserve, too_much
 from nbtext.features.kernel.ngrams cimport FIELD, LEFT_OUT, TOKEN_BATCH, UNKNOWN, descend
-from nbtext.features.kernel.text cimport Text, character_length, encode_characters, encode_padded_words, encode_words
+from nbtext.features.kernel.text cimport Text, character_length, is_space, encode_characters, encode_padded_words, encode_words
 from nbtext.features.kernel.words cimport Token, Words, WordSlot, free_words, reserve_words, put_word, seek, set_key, set_keys, word_letters
 
 
@@ -59,6 +59,8 @@ cdef inline int read_words(Analysis* a, Scratch* s, const Text* text, size_t fie
         n_bytes = encode_words(<const uint16_t*> text.units, text.length, text.lowercase, letters, in_word)
     else:
         n_bytes = encode_words(<const uint32_t*> text.units, text.length, text.lowercase, letters, in_word)
+    if a.has_marks:
+        return read_words_and_marks(a, s, n_bytes, field)
     s.n_edges, s.next_bits, s.was_in_word = 0, 0, 0
     while s.next_bits <= n_bytes // 64:
         find_tokens(s, n_bytes // 64 + 1)
@@ -89,6 +91,40 @@ cdef inline void find_tokens(Scratch* s, size_t n_bits) noexcept nogil:
     s.edges[0] = s.edges[n_edges - 1 if n_edges else 0]
     s.n_edges = n_edges & 1
     s.n_tokens_held = n_tokens
+
+
+cdef inline int read_words_and_marks(Analysis* a, Scratch* s, size_t n_bytes, size_t field) except -1 nogil:
+    """Process runs of word characters, and each character that is neither of a word nor white space."""
+    cdef const uint64_t* in_word = <const uint64_t*> s.marks.data
+    cdef const uint8_t* letters = <const uint8_t*> s.letters.data
+    cdef size_t start = 0, length
+    while start < n_bytes:
+        if in_word[start >> 6] >> (start & 63) & 1:
+            length = count_ones(in_word, start)
+        else:
+            length = character_length(letters[start])
+            if is_space(letters + start):
+                start += length
+                continue
+        s.tokens[s.n_tokens_held].start, s.tokens[s.n_tokens_held].length = <uint32_t> start, <uint32_t> length
+        s.n_tokens_held += length <= MAX_TOKEN_BYTES
+        s.n_too_long += length > MAX_TOKEN_BYTES
+        start += length
+        if s.n_tokens_held == TOKEN_BATCH:
+            process_tokens(a, s, field)
+    return 0
+
+
+cdef inline size_t count_ones(const uint64_t* bits, size_t start) noexcept nogil:
+    """Return the number of bits from `start` to the next zero bit; there is one."""
+    cdef size_t block = start >> 6
+    cdef uint64_t zeros = ~bits[block] >> (start & 63)
+    if zeros:
+        return nb_lowest_bit(zeros)
+    block += 1
+    while ~bits[block] == 0:
+        block += 1
+    return 64 * block + nb_lowest_bit(~bits[block]) - start
 
 
 cdef inline int read_characters(Analysis* a, Scratch* s, const Text* text, size_t field) except -1 nogil:
