@@ -7,110 +7,105 @@ Floats = NDArray[np.float64]
 
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
-MAX_LANES: int
 
-def add_by_fold(indptr: NDArray[np.int64], features: Numbers, values: Singles, folds: Numbers, sums: Floats) -> None:
+class CheckedMatrix:
+    """A CSR matrix (n_rows, n_features) of float32 that is checked once; the arrays must not change.
+
+    No feature occurs twice in a row.
+    """
+
+    n_features: int
+
+    def __init__(self, indptr: NDArray[np.int64], features: Numbers, values: Singles, n_features: int) -> None:
+        """Keep the arrays; ValueError if they are not a CSR matrix."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+def add_by_fold(matrix: CheckedMatrix, factors: Floats, folds: Numbers, sums: Floats) -> None:
     """Add the magnitudes of each feature's values in the documents of each fold to `sums`, (n_folds, n_features).
 
-    folds  (n_rows,), 0 to n_folds - 1
+    factors  (n_rows,), by which the magnitudes of a row are multiplied
+    folds    (n_rows,), 0 to n_folds - 1
 
     raises  ValueError: the arrays do not fit together
     """
 
 def log_count_ratios(
-    indptr: NDArray[np.int64],
-    features: Numbers,
-    values: Singles,
-    classes: Numbers,
-    folds: Numbers,
+    matrix: CheckedMatrix,
+    rows: Numbers,
     totals: Floats,
     absent: Floats,
-    lane_classes: Numbers,
-    lane_folds: Numbers,
-    groups: Numbers,
-    pseudo_counts: Floats,
-    offsets: Floats,
-    width: int,
+    *,
+    factor: float,
+    pseudo_count: float,
+    offset: float,
 ) -> Floats:
-    """Return the log-count ratios (n_features, width) of each lane: a class, without a fold.
+    """Return the log-count ratios (n_features,) of a class.
 
     Parameters
     ----------
-    indptr, features, values : CSR matrix, (n_rows, n_features), no feature twice in a row
-    classes, folds : (n_rows,)
-    totals : (n_groups, n_features), sums of the values' magnitudes over all rows that a lane does not leave out
-    absent : (n_groups, n_features), the ratio, without offset, of a feature that no row of the class holds
-    lane_classes, lane_folds : (n_lanes,)
-    groups : (n_lanes,), which of the totals and pseudo-counts are those of the lane
-    pseudo_counts : (n_groups,)
-    offsets : (n_lanes,), log(|q| / |p|)
-    width : columns of the result: 1, 4, 8, 12 or 16, and at least n_lanes; further columns are 0
+    rows : (n,), those of the class
+    totals : (n_features,), sums of the values' magnitudes, times a factor for each row, over the rows of all classes
+    absent : (n_features,), the ratio, without offset, of a feature that no row of the class holds
+    factor : of the rows of the class
+    offset : log(|q| / |p|)
 
     Raises
     ------
     ValueError : the arrays do not fit together
     """
 
-def fit_lanes(
-    indptr: NDArray[np.int64],
-    features: Numbers,
-    values: Singles,
-    classes: Numbers,
-    folds: Numbers,
+def fit_binary(
+    matrix: CheckedMatrix,
+    strengths: Floats,
     scales: Singles,
     diagonal: Singles,
     dual: Floats,
-    lane_classes: Numbers,
-    lane_folds: Numbers,
-    strengths: Floats,
+    margins: Singles,
+    scores: Floats,
     *,
     is_logistic: bool,
     tolerance: float,
     max_iter: int,
     seed: int,
     is_rough: bool = False,
-) -> tuple[Floats, Floats, int]:
-    """Fit each lane, a class against the rest, without an intercept, to the rows that are not in its fold.
+) -> tuple[float, int]:
+    """Fit a class against the rest, without an intercept.
 
-    Minimizes Σ_j w_j² / (2 scales_j) + C Σ_i loss(± x_i·w). `one_vs_rest.pxd` explains lanes and the diagonal.
+    Minimizes Σ_j w_j² / (2 scales_j) + Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the strength.
+    `one_vs_rest.pxd` explains the diagonal.
 
     Parameters
     ----------
-    indptr, features, values : CSR matrix, (n_rows, n_features), no feature twice in a row
-    classes, folds : (n_rows,)
-    scales : (n_features, width), >= 0; width is 1, 4, 8, 12 or 16
-    diagonal : (n_rows, width), Σ x² scale over the features that occur in no other row, and not in the matrix
-    dual : (n_rows, width), the dual variables divided by C; the start, and on return the solution
-    lane_classes, lane_folds : (n_lanes,), at most width
-    strengths : (n_lanes,), C; 0 for a lane that is not fitted in this call
+    strengths : (n_rows,), C of each row, > 0 for the class and < 0 for the rest; 0 for a row that is not fitted
+    scales : (n_features,), >= 0
+    diagonal : (n_rows,), Σ x² scale over the features that occur in no other row, and not in the matrix
+    dual : (n_rows,), the dual variables divided by C; the start, and on return the solution
+    margins : (n_rows,), of the start: rows far beyond the margin are skipped at first; on return those of the
+        solution, unless `is_rough`
+    scores : (n_rows,), set to x_i·w of the rows that are not fitted; or empty
     is_logistic : log(1 + e^-m) instead of max(0, 1 - m)²
-    tolerance : the relative duality gap at which a lane stops
+    tolerance : the relative duality gap at which it stops
     max_iter : passes over the rows
     seed : of the order in which rows are visited, 0 to 2^64 - 1
-    is_rough : whether to trust the gap that the last pass found, and not to measure it at the end
+    is_rough : whether to trust the gap that a pass finds, and not to measure it
 
     Returns
     -------
-    weights (n_features, width), the relative duality gap of each lane, passes
+    the relative duality gap (NaN if the numbers are too large to compute with), passes
 
     Raises
     ------
     ValueError : the arrays do not fit together
     """
 
-def score_left_out(
-    indptr: NDArray[np.int64],
-    features: Numbers,
-    values: Singles,
-    folds: Numbers,
-    weights: Floats,
-    lane_classes: Numbers,
-    lane_folds: Numbers,
-    scores: Floats,
-) -> None:
-    """Put into `scores`, (n_rows, n_classes), what each lane says of the rows of its fold.
+def add_rows(matrix: CheckedMatrix, rows: Numbers, factors: Floats, sums: Floats) -> None:
+    """Add some rows times a factor each to `sums`, (n_features,).
 
-    Parameters are those of `fit_lanes`; it raises the same error.
+    rows, factors  (n,)
+
+    raises  ValueError: the arrays do not fit together
     """
 
 def fit_softmax(
@@ -139,7 +134,7 @@ def fit_softmax(
     rows : (n,), the numbers of the rows to fit, each once
     intercepts : (n_classes,), the start
     stiffness : > 0, weight of the quadratic term of the intercepts' constraint
-    tolerance, max_iter, seed : as for `fit_lanes`
+    tolerance, max_iter, seed : as for `fit_binary`
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Dual coordinate descent for linear models, compiled. `solver.py` and `one_vs_rest.py` call it.
+"""Dual coordinate descent for linear models, compiled. `nbsvm.py` and `logistic.py` call it.
 
 Both solvers visit the documents in random order and maximize the dual objective over one document's dual variables at a
 time. Every visit also gives the document's part of the duality gap. No part is negative, so their sum bounds the distance
@@ -9,16 +9,13 @@ one_vs_rest.pxd  each class against the rest: squared hinge loss or logistic los
 softmax.pxd      all classes at once: softmax (multinomial logistic) regression
 """
 
-from libc.math cimport INFINITY, fabs, log
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.math cimport INFINITY, NAN, fabs, isfinite, log
+from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from nbtext.linear.data import mapped_zeros
-from nbtext.linear.one_vs_rest cimport LANES, LaneProblem, score, solve_lanes
+from nbtext.linear.one_vs_rest cimport BinaryProblem, Feature, Row, score, solve_binary
 from nbtext.linear.softmax cimport SoftmaxProblem, solve_softmax
-
-MAX_LANES = LANES
 
 
 def check_matrix(indptr, indices, values, n_features):
@@ -32,156 +29,130 @@ def check_matrix(indptr, indices, values, n_features):
 
 
 cdef double relative_gap(double gap, double dual_objective) noexcept nogil:
-    """The duality gap divided by the dual objective, which is at most the optimum; 0 without documents."""
+    """The duality gap divided by the dual objective, which is at most the optimum; 0 without documents, NAN if too large."""
+    if not (isfinite(gap) and isfinite(dual_objective)):
+        return NAN
     return gap / dual_objective if dual_objective > 0 else 0 if gap == 0 else INFINITY
 
 
-def check_lanes(indptr, features, values, classes, folds, n_features, lane_classes, lane_folds, width):
-    """Raise ValueError unless the arrays are the documents of so many lanes."""
-    check_matrix(indptr, features, values, n_features)
-    if not len(classes) == len(folds) == len(indptr) - 1:
-        raise ValueError("classes and folds must have one element for each row")
-    if not 0 < len(lane_classes) == len(lane_folds) <= width or width not in (1, 4, 8, 12, 16):
-        raise ValueError("there must be a class and a fold for each lane, and 1, 4, 8, 12 or 16 of them with the padding")
+cdef class CheckedMatrix:
+    """A CSR matrix of float32 that is checked once; _solvers.pyi has the documentation."""
+
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] features
+    cdef const float[::1] values
+    cdef readonly int64_t n_features
+
+    def __init__(self, indptr, features, values, n_features):
+        check_matrix(indptr, features, values, n_features)
+        self.indptr, self.features, self.values, self.n_features = indptr, features, values, n_features
+
+    def __len__(self):
+        return self.indptr.shape[0] - 1
+
+    def check_rows(self, rows):
+        """Raise ValueError unless these are row numbers."""
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
+            raise ValueError("the rows are not rows of the CSR matrix")
 
 
-def add_by_fold(indptr, features, values, folds, sums):
+def add_by_fold(CheckedMatrix matrix, factors, folds, sums):
     """Add the magnitudes of each feature's values in the documents of each fold; _solvers.pyi has the documentation."""
-    cdef const int64_t[::1] starts = indptr
-    cdef const int32_t[::1] columns = features, row_folds = folds
-    cdef const float[::1] entries = values
+    cdef const int32_t[::1] row_folds = folds
+    cdef const double[::1] row_factors = factors
     cdef double[:, ::1] totals = sums
     cdef int64_t row, entry
-    check_matrix(indptr, features, values, sums.shape[1])
-    if len(folds) != len(indptr) - 1 or (len(folds) and not 0 <= folds.min() <= folds.max() < len(sums)):
-        raise ValueError("there must be a fold for each row, and sums for each fold")
+    if not len(factors) == len(folds) == len(matrix) or (len(folds) and not 0 <= folds.min() <= folds.max() < len(sums)):
+        raise ValueError("there must be a factor and a fold for each row, and sums for each fold")
+    if sums.shape[1] != matrix.n_features:
+        raise ValueError("there must be a sum for each feature")
     with nogil:
-        for row in range(starts.shape[0] - 1):
-            for entry in range(starts[row], starts[row + 1]):
-                totals[row_folds[row], columns[entry]] += fabs(entries[entry])
+        for row in range(row_folds.shape[0]):
+            for entry in range(matrix.indptr[row], matrix.indptr[row + 1]):
+                totals[row_folds[row], matrix.features[entry]] += row_factors[row] * fabs(matrix.values[entry])
 
 
-def log_count_ratios(
-    indptr, features, values, classes, folds, totals, absent, lane_classes, lane_folds, groups, pseudo_counts, offsets,
-    width
-):
-    """Return the log-count ratios of each lane; _solvers.pyi has the documentation."""
-    cdef const int64_t[::1] starts = indptr
-    cdef const int32_t[::1] columns = features, row_classes = classes, row_folds = folds
-    cdef const int32_t[::1] own_classes = lane_classes, left_out = lane_folds, group = groups
-    cdef const float[::1] entries = values
-    cdef const double[:, ::1] total = totals, zero = absent
-    cdef const double[::1] pseudo_count = pseudo_counts, offset = offsets
-    n_features = totals.shape[1]
-    check_lanes(indptr, features, values, classes, folds, n_features, lane_classes, lane_folds, width)
-    if totals.shape != absent.shape or not len(groups) == len(offsets) == len(lane_classes):
-        raise ValueError("there must be a group and an offset for each lane")
-    if not 0 <= groups.min() <= groups.max() < len(totals) == len(pseudo_counts):
-        raise ValueError("there must be totals and a pseudo-count for each group")
-    ratios = mapped_zeros((n_features, width), np.float64)
-    cdef double[:, ::1] ratio = ratios
-    cdef int64_t row, entry, feature, most = n_features
-    cdef int k, n_lanes = len(lane_classes)
-    cdef double own, rest, a
+def log_count_ratios(CheckedMatrix matrix, rows, totals, absent, *, factor, pseudo_count, offset):
+    """Return the log-count ratios of a class; _solvers.pyi has the documentation."""
+    cdef const int32_t[::1] own_rows = rows
+    cdef const double[::1] total = totals, zero = absent
+    matrix.check_rows(rows)
+    if not len(totals) == len(absent) == matrix.n_features:
+        raise ValueError("there must be a total and a ratio for each feature")
+    ratios = np.zeros(matrix.n_features)
+    cdef double[::1] ratio = ratios
+    cdef int64_t place, entry, feature
+    cdef double own, rest, a = pseudo_count, shift = offset, weight = factor
     with nogil:
-        for row in range(starts.shape[0] - 1):
-            for k in range(n_lanes):
-                if row_classes[row] == own_classes[k] and row_folds[row] != left_out[k]:
-                    for entry in range(starts[row], starts[row + 1]):
-                        ratio[columns[entry], k] += fabs(entries[entry])
-        for feature in range(most):
-            for k in range(n_lanes):
-                own, a = ratio[feature, k], pseudo_count[group[k]]
-                if own > 0:
-                    rest = max(total[group[k], feature] - own, 0)
-                    ratio[feature, k] = log((own + a) / (rest + a)) + offset[k]
-                elif total[group[k], feature] > 0:
-                    ratio[feature, k] = zero[group[k], feature] + offset[k]
+        for place in range(own_rows.shape[0]):
+            for entry in range(matrix.indptr[own_rows[place]], matrix.indptr[own_rows[place] + 1]):
+                ratio[matrix.features[entry]] += weight * fabs(matrix.values[entry])
+        for feature in range(ratio.shape[0]):
+            own = ratio[feature]
+            if own > 0:
+                rest = max(total[feature] - own, 0)
+                ratio[feature] = log((own + a) / (rest + a)) + shift
+            elif total[feature] > 0:
+                ratio[feature] = zero[feature] + shift
     return ratios
 
 
-def fit_lanes(
-    indptr, features, values, classes, folds, scales, diagonal, dual, lane_classes, lane_folds, strengths, *,
+def fit_binary(
+    CheckedMatrix matrix, strengths, scales, diagonal, dual, margins, scores, *,
     is_logistic, tolerance, max_iter, seed, is_rough=False
 ):
-    """Fit classes against the rest; _solvers.pyi has the documentation."""
-    cdef const int64_t[::1] starts = indptr
-    cdef const int32_t[::1] columns = features, row_classes = classes, row_folds = folds
-    cdef const int32_t[::1] own_classes = lane_classes, left_out = lane_folds
-    cdef const float[::1] entries = values
-    cdef const float[:, ::1] feature_scales = scales, row_diagonal = diagonal
-    cdef const double[::1] strength = strengths
-    cdef double[:, ::1] row_dual = dual
-    n_features, width = scales.shape
-    n_rows = len(indptr) - 1
-    check_lanes(indptr, features, values, classes, folds, n_features, lane_classes, lane_folds, width)
-    if not dual.shape == diagonal.shape == (n_rows, width) or len(strengths) != len(lane_classes):
-        raise ValueError("dual variables and diagonal must have one row for each row, and lanes a strength each")
-    weights, gaps = mapped_zeros((n_features, width), np.float64), np.zeros(len(lane_classes))
-    if n_rows == 0:
-        return weights, gaps, 0
-    squares, active = np.empty((n_rows, width), dtype=np.float32), np.zeros(n_rows, dtype=np.uint32)
-    order = np.arange(n_rows, dtype=np.int32)
-    cdef double[:, ::1] weight_view = weights
-    cdef float[:, ::1] square_view = squares
-    cdef uint32_t[::1] active_view = active
-    cdef int32_t[::1] order_view = order
-    cdef LaneProblem p
+    """Fit a class against the rest; _solvers.pyi has the documentation."""
+    cdef const float[::1] feature_scales = scales, row_diagonal = diagonal
+    cdef const double[::1] row_strengths = strengths
+    cdef double[::1] row_dual = dual, row_scores = scores
+    cdef float[::1] row_margins = margins
+    cdef int64_t n_rows = len(matrix), n_features = matrix.n_features, row, feature
+    if not len(strengths) == len(diagonal) == len(dual) == len(margins) == n_rows or len(scores) not in (0, n_rows):
+        raise ValueError("there must be one element for each row")
+    if len(scales) != n_features:
+        raise ValueError("there must be a scale for each feature")
+    order = np.flatnonzero(strengths).astype(np.int32)
+    if len(order) == 0:
+        return 0.0, 0
+    weights, rows = np.empty((max(1, n_features), 2), np.float32), np.empty((n_rows, 3), np.int32)
+    visited = np.empty_like(order)
+    cdef float[:, ::1] weight_view = weights
+    cdef int32_t[:, ::1] row_view = rows
+    cdef int32_t[::1] order_view = order, visited_view = visited
+    cdef BinaryProblem p
     cdef double wanted = tolerance
-    cdef int most = max_iter, k, n_iter
+    cdef int most = max_iter, n_iter
     cdef bint rough = is_rough
-    cdef uint32_t lanes = 0
-    p.indptr, p.classes, p.folds = &starts[0], &row_classes[0], &row_folds[0]
-    p.features = &columns[0] if len(features) else NULL
-    p.values = &entries[0] if len(features) else NULL
-    p.scales = &feature_scales[0, 0] if n_features else NULL
-    p.weights = &weight_view[0, 0] if n_features else NULL
-    p.diagonal, p.dual, p.squares = &row_diagonal[0, 0], &row_dual[0, 0], &square_view[0, 0]
-    p.active, p.order = &active_view[0], &order_view[0]
-    p.n_rows, p.n_features, p.n_lanes, p.width = n_rows, n_features, len(lane_classes), width
-    for k in range(p.n_lanes):
-        p.lanes[k].own_class, p.lanes[k].fold, p.lanes[k].C = own_classes[k], left_out[k], strength[k]
-        p.lanes[k].gap, p.lanes[k].objective = 0, 0
-        if strength[k] > 0:
-            lanes |= <uint32_t> 1 << k
-    p.is_logistic, p.state = is_logistic, seed
+    p.indptr, p.strengths, p.diagonal = &matrix.indptr[0], &row_strengths[0], &row_diagonal[0]
+    p.features = &matrix.features[0] if matrix.features.shape[0] else NULL
+    p.values = &matrix.values[0] if matrix.values.shape[0] else NULL
+    p.weights, p.rows = <Feature*> &weight_view[0, 0], <Row*> &row_view[0, 0]
+    p.dual, p.margins, p.order, p.visited = &row_dual[0], &row_margins[0], &order_view[0], &visited_view[0]
+    p.n_rows, p.n_features, p.n_order = n_rows, n_features, len(order)
+    p.is_logistic, p.state, p.gap, p.objective = is_logistic, seed, 0, 0
     with nogil:
-        n_iter = solve_lanes(&p, lanes, wanted, most, rough)
-    for k in range(p.n_lanes):
-        gaps[k] = relative_gap(p.lanes[k].gap, p.lanes[k].objective)
-    return weights, gaps, n_iter
+        for feature in range(n_features):
+            p.weights[feature].scale = feature_scales[feature]
+        n_iter = solve_binary(&p, wanted, most, rough)
+        for row in range(row_scores.shape[0]):
+            if row_strengths[row] == 0:
+                row_scores[row] = score(&p, row)
+    return relative_gap(p.gap, p.objective), n_iter
 
 
-def score_left_out(indptr, features, values, folds, weights, lane_classes, lane_folds, scores):
-    """Score the documents that each lane leaves out; _solvers.pyi has the documentation."""
-    cdef const int64_t[::1] starts = indptr
-    cdef const int32_t[::1] columns = features, row_folds = folds
-    cdef const int32_t[::1] own_classes = lane_classes, left_out = lane_folds
-    cdef const float[::1] entries = values
-    cdef double[:, ::1] weight_view = weights, score_view = scores
-    n_features, width = weights.shape
-    check_lanes(indptr, features, values, folds, folds, n_features, lane_classes, lane_folds, width)
-    if len(scores) != len(folds) or not 0 <= lane_classes.min() <= lane_classes.max() < scores.shape[1]:
-        raise ValueError("there must be a row of scores for each row, with a column for each class")
-    if len(features) == 0:
-        return
-    cdef LaneProblem p
-    cdef double z[LANES]
-    cdef int64_t row
-    cdef int k, n_lanes = len(lane_classes)
-    cdef bint is_left_out
-    p.indptr, p.features, p.values = &starts[0], &columns[0], &entries[0]
-    p.weights, p.width = &weight_view[0, 0], width
+def add_rows(CheckedMatrix matrix, rows, factors, sums):
+    """Add some rows times a factor each to `sums`; _solvers.pyi has the documentation."""
+    cdef const int32_t[::1] row_numbers = rows
+    cdef const double[::1] row_factors = factors
+    cdef double[::1] totals = sums
+    cdef int64_t place, entry
+    matrix.check_rows(rows)
+    if len(factors) != len(rows) or len(sums) != matrix.n_features:
+        raise ValueError("there must be a factor for each row, and a sum for each feature")
     with nogil:
-        for row in range(starts.shape[0] - 1):
-            is_left_out = False
-            for k in range(n_lanes):
-                is_left_out |= row_folds[row] == left_out[k]
-            if is_left_out:
-                score(&p, row, z)
-                for k in range(n_lanes):
-                    if row_folds[row] == left_out[k]:
-                        score_view[row, own_classes[k]] = z[k]
+        for place in range(row_numbers.shape[0]):
+            for entry in range(matrix.indptr[row_numbers[place]], matrix.indptr[row_numbers[place] + 1]):
+                totals[matrix.features[entry]] += row_factors[place] * matrix.values[entry]
 
 
 def fit_softmax(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 NO_FOLD = -2  # of a model that is fitted to all documents
+AT_ONCE = 2**20  # entries whose squares are in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,7 @@ class TrainingData:
     values   (n_entries,) float64, finite
     classes  (n_documents,) int32, 0 to n_classes - 1
     hashes   (n_documents,) of their content: documents with equal hashes are duplicates; None: there are none
+    class_weights  (n_classes,), > 0, of each document of a class in all sums of documents; None: 1
     """
 
     indptr: NDArray[np.int64]
@@ -38,9 +39,15 @@ class TrainingData:
     n_features: int
     n_classes: int
     hashes: NDArray[np.uint64] | None = None
+    class_weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    @cached_property
+    def document_weights(self) -> Floats:
+        """The class weight of each document, (n_documents,)."""
+        return np.ones(len(self)) if self.class_weights is None else self.class_weights[self.classes]
 
     @cached_property
     def matrix(self) -> csr_array:
@@ -113,20 +120,11 @@ class CompactMatrix:
     @cached_property
     def squares(self) -> NDArray[np.float32]:
         """The sum of the squares of each shared feature's values, (n_shared,)."""
-        squares = np.square(self.values, dtype=np.float64)
-        return np.bincount(self.features, squares, len(self.columns)).astype(np.float32)
-
-
-def mapped_zeros(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
-    """Return zeros in mapped memory, aligned to a cache line, which returns to the system when it is freed.
-
-    Each block of lanes needs large arrays. Ordinary memory that threads free often stays with the process.
-    """
-    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    memory = mmap.mmap(-1, max(size, 1))
-    if hasattr(mmap, "MADV_HUGEPAGE"):  # the arrays are read at random
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, dtype, shape[0] * shape[1]).reshape(shape)
+        squares = np.zeros(len(self.columns))
+        for first in range(0, len(self.values), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
+            squares += np.bincount(self.features[part], np.square(self.values[part], dtype=np.float64), len(squares))
+        return squares.astype(np.float32)
 
 
 def check_finite(numbers: NDArray[np.floating] | float) -> None:

@@ -42,21 +42,13 @@ class SolverSettings(NamedTuple):
 
 
 def minimize_binary(
-    data: TrainingData,
-    rows: NDArray[np.int64],
-    signs: Floats,
-    scales: Floats,
-    settings: SolverSettings,
-    start: Floats,
-    *,
-    is_logistic: bool,
+    data: TrainingData, strengths: Floats, scales: Floats, settings: SolverSettings, start: Floats, *, is_logistic: bool
 ) -> tuple[Floats, Floats, bool]:
-    """Minimize Σ_j w_j² / (2 scales_j) + C Σ_i loss(signs_i x_i·w) over the documents in `rows`.
+    """Minimize Σ_j w_j² / (2 scales_j) + C Σ_i |strengths_i| loss(± x_i·w), where ± is the sign of the strength.
 
     Parameters
     ----------
-    rows : (n,), the numbers of the documents to fit
-    signs : (n_documents,), 1 for the class and -1 for the rest
+    strengths : (n_documents,), > 0 for the class and < 0 for the rest; 0 for a document that is not fitted
     scales, start : (n_features,), scales >= 0
     is_logistic : whether the loss is log(1 + e^-m), not max(0, 1 - m)²
 
@@ -64,9 +56,10 @@ def minimize_binary(
     -------
     The weights (n_features,), the dual variables (n_documents,), and whether it converged.
     """
-    matrix, own, C = data.matrix[rows], signs[rows], settings.C
+    rows, C, signs = np.flatnonzero(strengths), settings.C, np.sign(strengths)
+    matrix, own, shares = data.matrix[rows], signs[rows], np.abs(strengths[rows])
     regularization = np.divide(1, scales, out=np.full(len(scales), np.inf), where=scales > 0)
-    curvature = regularization + C * (0.25 if is_logistic else 2.0) * matrix.power(2).sum(axis=0)
+    curvature = regularization + C * (0.25 if is_logistic else 2.0) * (matrix.power(2).T @ shares)
     regularization[scales == 0] = 0  # the infinite curvature keeps these weights 0
 
     def slopes(margins: Floats) -> Floats:
@@ -75,11 +68,12 @@ def minimize_binary(
     def objective(w: Floats) -> tuple[float, Floats]:
         margins = own * (matrix @ w)
         slack = np.maximum(0, 1 - margins)
-        loss = np.logaddexp(0, -margins).sum() if is_logistic else slack @ slack
-        return regularization @ w**2 / 2 + C * loss, regularization * w - C * (matrix.T @ (own * slopes(margins)))
+        loss = shares @ (np.logaddexp(0, -margins) if is_logistic else slack**2)
+        gradient = regularization * w - C * (matrix.T @ (shares * own * slopes(margins)))
+        return regularization @ w**2 / 2 + C * loss, gradient
 
     weights, is_converged = _minimize(objective, start, curvature, settings)
-    return weights, slopes(signs * (data.matrix @ weights)), is_converged
+    return weights, (signs != 0) * slopes(signs * (data.matrix @ weights)), is_converged
 
 
 def minimize_softmax(

@@ -14,7 +14,7 @@ from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import Selection, judge
+from nbtext.bayes.smoothing import CALIBRATION_SIZE, Selection, judge
 from nbtext.bayes.targets import Goals, refuse_targets
 from nbtext.errors import ConvergenceWarning
 from nbtext.features.folds import NEVER_HELD_OUT, stratified_folds
@@ -44,7 +44,8 @@ def learn(
     """Fit a linear model to all documents. The result does not depend on the number of threads.
 
     Folds are fitted only if something needs them: calibration, `optimize`, targets or the search for C. Without them,
-    the result has no estimate for new documents.
+    the result has no estimate for new documents. Of a large corpus only some folds are held out, unless decisions have
+    to achieve something.
 
     Parameters
     ----------
@@ -62,21 +63,16 @@ def learn(
     """
     goals = Goals(settings.optimize) if goals is None else goals
     data.mean_square()  # raises where sums of squares would overflow
-    class_documents = np.bincount(data.classes, minlength=data.n_classes)
-    folds = stratified_folds(
-        data.classes, settings.folds, seed=settings.seed, contents=data.hashes, class_documents=class_documents
-    ).astype(np.int32)
-    held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+    held_out = _hold_out(data, settings, goals)
     is_selecting = settings.C == AUTO
-    has_folds = data.n_classes > 1 and len(held_out) >= settings.folds
-    if not has_folds:
+    if not len(held_out.documents):
         refuse_targets(goals.targets)
-    has_folds = has_folds and (is_selecting or settings.calibrate or goals != Goals())
+    has_folds = len(held_out.documents) > 0 and (is_selecting or settings.calibrate or goals != Goals())
     model: LinearModel = LINEAR_MODELS[settings.model]
     problem = model.problem(data, settings, jobs=jobs)
     C, scores, start = DEFAULT_C if isinstance(settings.C, str) else settings.C, None, None
     if has_folds and is_selecting:
-        C, scores, start = _select_strength(problem, folds, data.classes, lengths, settings.seed)
+        C, scores, start = _select_strength(problem, held_out.folds, data.classes, lengths, settings.seed)
     solution = problem.solve(SolverSettings(C, seed=settings.seed), start)
     if not solution.is_converged:
         what = f"{settings.model} did not converge: the solver stopped after its maximum of passes"
@@ -84,20 +80,73 @@ def learn(
     smoothing = settings.ratio_smoothing if "ratio_smoothing" in model.options else 0.0
     selection = Selection(Hyperparameters(smoothing, C, solution.is_converged))
     if has_folds and scores is None:
-        scores = problem.score_folds(folds, _rough(C, settings.seed), solution)
-    if scores is None:
-        return Learned(problem.scorer(solution), selection)
-    scores, classes, lengths = scores[held_out], data.classes[held_out], lengths[held_out]
-    if settings.calibrate:
+        scores = problem.score_folds(held_out.folds, _rough(C, settings.seed), solution)
+    scorer = problem.scorer(solution)
+    if scores is not None:
+        selection = _judge(selection, data, held_out, scores, lengths, goals, is_calibrated=settings.calibrate)
+    return Learned(scorer, selection)
+
+
+class HeldOut(NamedTuple):
+    """The documents that are scored by models of others.
+
+    folds       (n_documents,), the fold of each document, or NEVER_HELD_OUT
+    documents   (n_held_out,), those in a fold
+    n_unjudged  number of documents that cannot be in a fold, because their class has no other one
+    """
+
+    folds: NDArray[np.int32]
+    documents: NDArray[np.int64]
+    n_unjudged: int
+
+
+def _hold_out(data: TrainingData, settings: ModelSettings, goals: Goals) -> HeldOut:
+    """Choose documents to hold out: none if there are fewer than folds.
+
+    Without goals, only as many folds are held out as CALIBRATION_SIZE documents need: more do not pay for their models.
+    """
+    class_documents = np.bincount(data.classes, minlength=data.n_classes)
+    folds = stratified_folds(
+        data.classes, settings.folds, seed=settings.seed, contents=data.hashes, class_documents=class_documents
+    ).astype(np.int32)
+    n_unjudged = int((folds == NEVER_HELD_OUT).sum())
+    if data.n_classes < 2 or len(data) - n_unjudged < settings.folds:
+        folds[:] = NEVER_HELD_OUT
+    elif goals == Goals():
+        sizes = np.bincount(folds[folds != NEVER_HELD_OUT])
+        n_folds = int(np.searchsorted(np.cumsum(sizes), CALIBRATION_SIZE)) + 1
+        folds[folds >= n_folds] = NEVER_HELD_OUT
+    return HeldOut(folds, np.flatnonzero(folds != NEVER_HELD_OUT), n_unjudged)
+
+
+def _judge(
+    selection: Selection,
+    data: TrainingData,
+    held_out: HeldOut,
+    scores: Floats,
+    lengths: NDArray[Any],
+    goals: Goals,
+    *,
+    is_calibrated: bool,
+) -> Selection:
+    """Return the selection with the calibration, decision offsets and estimate from the scores of held-out documents.
+
+    scores   (n_documents, n_classes)
+    lengths  (n_documents,)
+    """
+    documents, n_unjudged = held_out.documents, held_out.n_unjudged
+    scores, lengths, classes = scores[documents], lengths[documents], data.classes[documents]
+    if is_calibrated:
         selection = selection._replace(calibration=Calibration(fit_scaled_temperature(scores, lengths, classes)))
     selection = judge(
-        selection, scores, lengths, classes, n_unjudged=len(data) - len(held_out),
-        contents=None if data.hashes is None else data.hashes[held_out], goals=goals,
+        selection, scores, lengths, classes, n_unjudged=n_unjudged * len(documents) // (len(data) - n_unjudged),
+        contents=None if data.hashes is None else data.hashes[documents], goals=goals,
     )  # fmt: skip
-    if selection.estimate is not None and data.hashes is not None:
-        n_duplicates = len(data) - len(np.unique(data.hashes))
-        selection = selection._replace(estimate=replace(selection.estimate, duplicates=n_duplicates))
-    return Learned(problem.scorer(solution), selection)
+    if selection.estimate is None:
+        return selection
+    n_duplicates = 0 if data.hashes is None else len(data) - len(np.unique(data.hashes))
+    estimate = replace(selection.estimate, duplicates=n_duplicates, unjudged=n_unjudged)
+    return selection._replace(estimate=estimate)
 
 
 def _rough(C: float, seed: int) -> SolverSettings:

@@ -11,10 +11,8 @@ Reviews, 2015.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,67 +23,57 @@ from nbtext.features.csr import running_sums
 from nbtext.features.folds import NEVER_HELD_OUT
 from nbtext.features.kernel import HAS_KERNEL
 from nbtext.features.weighting import row_sums
-from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite, mapped_zeros
+from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite
 from nbtext.linear.lbfgs import SolverSettings, minimize_binary
-from nbtext.linear.logistic import ROUGH_TOLERANCE, continuation
+from nbtext.linear.logistic import continuation
 from nbtext.parallel import parallel_map
 
-MAX_LANES = 8  # that are solved together: more of them need more memory, and are not faster
-LANE_STEP = 4  # numbers of lanes are padded to a multiple of it, except for one
-NO_WEIGHTS = np.zeros((0, 0))
 START_DUAL = 1e-8  # of the logistic loss, as in LIBLINEAR: its dual variables are inside of (0, 1)
+FAR_MARGIN = 1.5  # a document beyond it rarely gets a dual variable when others are left out
+NO_SCORES = np.zeros(0)
 
 
-class Lane(NamedTuple):
-    """One problem: a class against the rest, fitted to the documents that are not in a fold."""
+class ClassSolution(NamedTuple):
+    """The solution of a class against the rest.
 
-    own_class: int
-    fold: int = NO_FOLD
-
-
-class Block(NamedTuple):
-    """The solution of some lanes; column k belongs to lane k, and further columns are padding.
-
-    weights       (n_shared, width), of the shared features of the compact matrix
-    dual          (n_documents, width)
-    is_converged  whether each lane met the tolerance
+    documents     (n_close,) int32, those with a dual variable, or with a margin up to FAR_MARGIN
+    dual          (n_close,), the dual variables divided by C
+    weights       (n_shared,), from L-BFGS; None: they follow from the dual variables
+    is_converged  whether the tolerance is met
     """
 
-    lanes: Sequence[Lane]
-    weights: Floats
+    documents: NDArray[np.int32]
     dual: Floats
+    weights: Floats | None
     is_converged: bool
 
 
 class Solution(NamedTuple):
-    """The solution of all classes for all documents, or where the solver stopped."""
+    """The solutions of all classes, by number, for all documents, or where the solver stopped."""
 
     C: float
-    blocks: list[Block]
+    classes: dict[int, ClassSolution]
     is_converged: bool
 
-    def dual_of(self, own_class: int) -> Floats:
-        """Return the dual variables (n_documents,) of a class."""
-        for block in self.blocks:
-            if block.lanes[0].own_class <= own_class <= block.lanes[-1].own_class:
-                return block.dual[:, own_class - block.lanes[0].own_class]
-        raise KeyError(own_class)
 
-
-class FoldSums(NamedTuple):
-    """The sums from which log-count ratios are computed, over the documents that are not in a fold.
+class Fold(NamedTuple):
+    """The documents that are not in a fold, and the sums over them from which log-count ratios are computed.
 
     Ratio smoothing counts occurrences, of which one has the mean weight of an entry: 1 for binary counts, about 0.05
     for TF-IDF vectors of length 1. In this unit, 1 to 2 is best for both (20 Newsgroups, IMDB, polarity 2.0).
+    All sums are of magnitudes times the class weight of the document.
 
-    totals        (n_shared,), of the magnitudes of each feature's values
+    is_fitted     (n_documents,), whether each document is not in the fold
+    totals        (n_shared,), sum of each feature's values
     absent        (n_shared,), log-count ratio, without offset, of a feature that no document of the class holds
-    own           (n_classes,), of the magnitudes of all values in the documents of a class
+    own           (n_classes,), sum of all values in the documents of a class
     n_features    number of features that the documents hold
     pseudo_count  additive smoothing
-    single        (3, n_documents), Σ x² l^m for m = 0, 1, 2 over the single features of a document, l their `log_share`
+    single        (3, n_documents), Σ x² l^m for m = 0, 1, 2 over the single features of a document, l their log-shares:
+                  log-count ratios in the class of that document, without offset
     """
 
+    is_fitted: NDArray[np.bool_]
     totals: Floats
     absent: Floats
     own: Floats
@@ -99,10 +87,6 @@ class FoldSums(NamedTuple):
             return 0.0
         own, smoothing = self.own[own_class], self.pseudo_count * self.n_features
         return float(np.log((self.own.sum() - own + smoothing) / (own + smoothing)))
-
-    def log_share(self, values: Floats) -> Floats:
-        """Return the log-count ratio, without offset, of features of one document, in the class of that document."""
-        return np.log1p(np.abs(values) / self.pseudo_count) if self.pseudo_count > 0 else np.zeros(len(values))
 
 
 def log_count_ratios(own: Floats, rest: Floats, *, pseudo_count: float) -> Floats:
@@ -137,31 +121,47 @@ class NbSvm:
         self._data, self._settings, self._jobs = data, settings, jobs
         self._is_logistic = settings.loss == "logistic"
         self._classes = range(data.n_classes) if data.n_classes > 2 else range(1, data.n_classes)
-        self._no_folds = np.full(len(data), NEVER_HELD_OUT, dtype=np.int32)
         # of magnitudes: a weighting may have negative weights, and a ratio of sums needs positive ones
-        self._row_sums = row_sums(data.indptr, np.abs(data.values))
+        self._row_sums = row_sums(data.indptr, np.abs(data.values)) * data.document_weights
 
     @cached_property
     def _compact(self) -> CompactMatrix:
         return CompactMatrix.of(self._data, is_splitting=HAS_KERNEL and self._settings.interpolation == 1)
 
+    @cached_property
+    def _matrix(self) -> Any:
+        """The compact matrix as the compiled functions take it."""
+        from nbtext.linear._solvers import CheckedMatrix
+
+        compact = self._compact
+        return CheckedMatrix(compact.indptr, compact.features, compact.values, len(compact.columns))
+
+    @cached_property
+    def _documents(self) -> list[NDArray[np.int32]]:
+        """The documents of each class."""
+        order = np.argsort(self._data.classes, kind="stable").astype(np.int32)
+        return np.split(order, np.searchsorted(self._data.classes[order], np.arange(1, self._data.n_classes)))
+
+    @cached_property
+    def _all(self) -> Fold:
+        """All documents."""
+        return self._leave_out(np.full(len(self._data), NEVER_HELD_OUT, dtype=np.int32))[NEVER_HELD_OUT]
+
     def solve(self, solver: SolverSettings, start: Solution | None = None) -> Solution:
         """Return the solution for all documents. It does not depend on the number of threads.
 
-        start  the solution for another C; its weights are freed
+        start  the solution for another C
 
         raises  ModelError: the values are too large to compute with
         """
-        sums = self._sum_folds(self._no_folds)
+        fold = self._all  # made once, before threads share it
 
-        def solve_block(lanes: Sequence[Lane]) -> Block:
-            return self._solve(lanes, self._no_folds, sums, solver, start)
+        def solve_class(own_class: int) -> ClassSolution:
+            return self._solve(own_class, fold, solver, start)
 
-        if start is not None:
-            start.blocks[:] = [block._replace(weights=NO_WEIGHTS) for block in start.blocks]
-        tasks = self._cut([Lane(own_class) for own_class in self._classes])
-        blocks = list(parallel_map(solve_block, tasks, jobs=self._jobs))
-        return Solution(solver.C, blocks, all(block.is_converged for block in blocks))
+        solved = list(parallel_map(solve_class, self._classes, jobs=self._jobs))
+        is_converged = all(each.is_converged for each in solved)
+        return Solution(solver.C, dict(zip(self._classes, solved, strict=True)), is_converged)
 
     def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
         """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.
@@ -169,217 +169,183 @@ class NbSvm:
         The documents that a model scores affect neither its ratios nor its weights. The dual variables
         of the other documents start from those of `start`, which saves passes.
         """
-        scores, sums = np.zeros((len(self._data), self._data.n_classes)), self._sum_folds(folds)
+        data, scores, left_out = self._data, np.zeros((len(self._data), self._data.n_classes)), self._leave_out(folds)
 
-        def score_block(lanes: Sequence[Lane]) -> None:
-            block = self._solve(lanes, folds, sums, solver, start)
-            if HAS_KERNEL:
-                from nbtext.linear._solvers import score_left_out
+        def score_class(task: tuple[int, int]) -> None:
+            fold, own_class = left_out[task[0]], task[1]
+            is_held_out, own = ~fold.is_fitted, np.zeros(len(data))
+            solution = self._solve(own_class, fold, solver, start, scores=own)
+            if solution.weights is not None or self._settings.interpolation != 1:
+                own = data.matrix @ self._weigh(own_class, fold, solution, solver.C)
+            scores[is_held_out, own_class] = own[is_held_out]
 
-                compact, (own_classes, own_folds) = self._compact, np.array(lanes, dtype=np.int32).T.copy()
-                score_left_out(
-                    compact.indptr, compact.features, compact.values, folds, block.weights, own_classes, own_folds,
-                    scores,
-                )  # fmt: skip
-                return
-            for k, lane in enumerate(lanes):
-                is_held_out = folds == lane.fold
-                weights = self._weights_of(block.weights[:, k], block.dual[:, k], lane, sums, solver.C)
-                scores[is_held_out, lane.own_class] = self._data.matrix[is_held_out] @ weights
-
-        held_out = np.unique(folds[folds != NEVER_HELD_OUT]).tolist()
-        tasks = self._cut([Lane(own_class, fold) for fold in held_out for own_class in self._classes])
-        for _ in parallel_map(score_block, tasks, jobs=self._jobs):
+        tasks = [(fold, own_class) for fold in left_out if fold != NEVER_HELD_OUT for own_class in self._classes]
+        for _ in parallel_map(score_class, tasks, jobs=self._jobs):
             pass
         return scores
 
     def scorer(self, solution: Solution) -> LinearScorer:
-        """Return a scorer of a solution, whose weights are freed. Of two labels the first has score 0."""
-        data, compact, sums = self._data, self._compact, self._sum_folds(self._no_folds)
+        """Return a scorer of a solution. Of two labels the first has score 0."""
+        data, fold = self._data, self._all
+
+        def weigh(own_class: int) -> tuple[NDArray[np.int64], Floats]:
+            weights = self._weigh(own_class, fold, solution.classes[own_class], solution.C)
+            check_finite(weights)
+            columns = np.flatnonzero(weights)
+            return columns, weights[columns]
+
+        entries = list(parallel_map(weigh, self._classes, jobs=self._jobs))
         widths = np.zeros(data.n_features, dtype=np.int64)
-        for block in solution.blocks:
-            weights, dual = (each[:, : len(block.lanes)] for each in (block.weights, block.dual))
-            widths[compact.columns] += np.count_nonzero(weights, axis=1)
-            widths[compact.single_columns] += np.count_nonzero(dual, axis=1)[compact.single_rows]
+        for columns, _ in entries:
+            widths[columns] += 1
         indptr = running_sums(widths)
         places, classes, deltas = indptr[:-1].copy(), np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-        for number, block in enumerate(solution.blocks):  # classes ascend for each feature
-            solution.blocks[number] = block._replace(weights=NO_WEIGHTS)
-            for k, lane in enumerate(block.lanes):
-                columns, values = self._entries(block.weights[:, k], block.dual[:, k], lane, sums, solution.C)
-                own = places[columns]
-                classes[own], deltas[own] = lane.own_class, values
-                places[columns] += 1
+        for own_class, (columns, values) in zip(self._classes, entries, strict=True):  # they ascend for each feature
+            own = places[columns]
+            classes[own], deltas[own] = own_class, values
+            places[columns] += 1
         return LinearScorer(np.zeros(data.n_classes), np.zeros(data.n_classes), indptr, classes, deltas)
 
-    def _cut(self, lanes: list[Lane]) -> list[list[Lane]]:
-        """Cut the lanes into blocks of nearly equal size, enough of them for all threads."""
-        n_blocks = max(-(-len(lanes) // MAX_LANES), min(self._jobs, -(-len(lanes) // LANE_STEP)))
-        bounds = [len(lanes) * block // n_blocks for block in range(n_blocks + 1)] if lanes else [0]
-        return [lanes[first:last] for first, last in pairwise(bounds)]
-
-    def _sum_folds(self, folds: NDArray[np.int32]) -> dict[int, FoldSums]:
-        """Return, by fold, the sums over the documents outside of it; NO_FOLD if no document is held out."""
-        if not HAS_KERNEL:
-            return {}
-        from nbtext.linear._solvers import add_by_fold
-
-        data, compact = self._data, self._compact
+    def _leave_out(self, folds: NDArray[np.int32]) -> dict[int, Fold]:
+        """Return, by fold, the documents outside of it; if no document is held out, all by NEVER_HELD_OUT."""
+        data, compact, weights = self._data, self._compact, self._data.document_weights
         numbers, places = np.unique(folds, return_inverse=True)
         by_fold = np.zeros((len(numbers), len(compact.columns)))
-        add_by_fold(compact.indptr, compact.features, compact.values, places.astype(np.int32), by_fold)
+        if HAS_KERNEL:
+            from nbtext.linear._solvers import add_by_fold
 
-        def sum_fold(fold: int) -> FoldSums:
-            is_fitted = folds != fold
-            totals = by_fold[numbers != fold].sum(axis=0)
-            n_entries = int(np.diff(data.indptr)[is_fitted].sum())
+            add_by_fold(self._matrix, weights, places.astype(np.int32), by_fold)
+        magnitudes = np.abs(compact.single_values) * weights[compact.single_rows]
+        lengths, squares = np.diff(data.indptr), compact.single_values**2
+
+        def leave_out(number: int) -> Fold:
+            is_fitted = folds != number
+            totals = by_fold[numbers != number].sum(axis=0)
             own = np.bincount(data.classes[is_fitted], self._row_sums[is_fitted], data.n_classes).astype(np.float64)
-            pseudo_count = self._settings.ratio_smoothing * float(own.sum()) / max(1, n_entries)
+            n_entries = float(lengths[is_fitted] @ weights[is_fitted])
+            pseudo_count = self._settings.ratio_smoothing * float(own.sum()) / (n_entries or 1.0)
             is_seen = totals > 0
             is_single = is_fitted[compact.single_rows] & (compact.single_values != 0)
             absent = np.log(np.divide(pseudo_count, totals + pseudo_count, out=np.ones(len(totals)), where=is_seen))
             n_features = int(is_seen.sum() + is_single.sum())
-            sums = FoldSums(totals, absent, own, n_features, pseudo_count, np.zeros((3, 0)))
-            logs, squares = sums.log_share(compact.single_values), compact.single_values**2
-            terms = (squares, squares * logs, squares * logs**2)
+            shares = np.log1p(magnitudes / pseudo_count) if pseudo_count > 0 else np.zeros(len(magnitudes))
+            terms = (squares, squares * shares, squares * shares**2)
             single = [np.bincount(compact.single_rows, term, minlength=len(data)) for term in terms]
-            return sums._replace(single=np.array(single))
+            return Fold(is_fitted, totals, absent, own, n_features, pseudo_count, np.array(single))
 
-        held_out = [number for number in numbers.tolist() if number != NEVER_HELD_OUT] or [NO_FOLD]
-        return {fold: sum_fold(fold) for fold in held_out}
+        held_out = [number for number in numbers.tolist() if number != NEVER_HELD_OUT]
+        return {number: leave_out(number) for number in held_out} if held_out else {NEVER_HELD_OUT: leave_out(NO_FOLD)}
 
     def _solve(
-        self,
-        lanes: Sequence[Lane],
-        folds: NDArray[np.int32],
-        sums: dict[int, FoldSums],
-        solver: SolverSettings,
-        start: Solution | None,
-    ) -> Block:
-        """Solve some lanes together; the result of none depends on the others."""
-        width = 1 if len(lanes) == 1 else -(-len(lanes) // LANE_STEP) * LANE_STEP
-        shape, beta = (len(self._compact.columns), width), self._settings.interpolation
-        dual, is_converged = np.zeros((len(self._data), width)), np.zeros(len(lanes), dtype=bool)
+        self, own_class: int, fold: Fold, solver: SolverSettings, start: Solution | None, scores: Floats = NO_SCORES
+    ) -> ClassSolution:
+        """Solve a class against the rest, for the documents outside of a fold.
+
+        scores  (n_documents,) or empty, set to the scores of the documents in the fold if L-BFGS is not needed
+        """
+        data, begin = self._data, np.zeros(self._data.n_features)
         if HAS_KERNEL:
-            ratios = self._ratios(lanes, folds, sums, width)
-            scales = np.square(ratios, out=mapped_zeros(shape, np.float32), casting="same_kind")
-            ratios = NO_WEIGHTS if beta == 1 else ratios
-            for k, lane in enumerate(lanes):
-                dual[:, k] = start.dual_of(lane.own_class) if start is not None else START_DUAL * self._is_logistic
-            weights, gaps = self._descend(lanes, folds, sums, solver, scales, dual, is_warm=start is not None)
-            check_finite(weights)
-            is_converged = gaps <= solver.tolerance
-        else:
-            weights, ratios = np.zeros(shape), np.zeros(shape)
-        if not (HAS_KERNEL and solver.is_rough):
-            for k in np.flatnonzero(~is_converged).tolist():
-                begin = self._weights_of(weights[:, k], dual[:, k], lanes[k], sums, solver.C)
-                own, weights[:, k], dual[:, k], is_converged[k] = self._minimize(lanes[k], folds, solver, begin)
-                if beta != 1:
-                    ratios[:, k] = own
-        if beta != 1:
-            sizes = np.abs(np.divide(weights, ratios, out=np.zeros_like(weights), where=ratios != 0))
-            means = np.ascontiguousarray(sizes.T).sum(axis=1) / self._data.n_features  # in the same order for any width
-            weights = (1 - beta) * means * ratios + beta * weights
-        return Block(lanes, weights, dual, bool(is_converged.all()))
-
-    def _ratios(self, lanes: Sequence[Lane], folds: NDArray[np.int32], sums: dict[int, FoldSums], width: int) -> Floats:
-        """Return the log-count ratios (n_shared, width) of the shared features in each lane."""
-        from nbtext.linear._solvers import log_count_ratios as ratios_of_lanes
-
-        compact, left_out = self._compact, list(dict.fromkeys(lane.fold for lane in lanes))
-        own_classes, own_folds = np.array(lanes, dtype=np.int32).T.copy()
-        return ratios_of_lanes(
-            compact.indptr, compact.features, compact.values, self._data.classes, folds,
-            np.stack([sums[fold].totals for fold in left_out]), np.stack([sums[fold].absent for fold in left_out]),
-            own_classes, own_folds, np.array([left_out.index(fold) for fold in own_folds], dtype=np.int32),
-            np.array([sums[fold].pseudo_count for fold in left_out]),
-            np.array([sums[lane.fold].offset(lane.own_class) for lane in lanes]), width,
-        )  # fmt: skip
-
-    def _descend(
-        self,
-        lanes: Sequence[Lane],
-        folds: NDArray[np.int32],
-        sums: dict[int, FoldSums],
-        solver: SolverSettings,
-        scales: NDArray[np.float32],
-        dual: Floats,
-        *,
-        is_warm: bool,
-    ) -> tuple[Floats, Floats]:
-        """Solve lanes by dual coordinate descent: weights (n_shared, width) and relative duality gaps (n_lanes,)."""
-        from nbtext.linear._solvers import fit_lanes
-
-        data, compact = self._data, self._compact
-        diagonal = np.zeros(dual.shape, dtype=np.float32)
-        for k, lane in enumerate(lanes):  # Σ x² r² with r = ±l + offset, l the log-share
-            offset, single = sums[lane.fold].offset(lane.own_class), sums[lane.fold].single
-            signs = np.where(data.classes == lane.own_class, 1.0, -1.0)
-            diagonal[:, k] = np.maximum(0, single[2] + 2 * offset * signs * single[1] + offset**2 * single[0])
-        stages = [[solver] for _ in lanes]
-        if not is_warm:
-            shares = [np.ascontiguousarray(each[:, : len(lanes)].T) for each in (scales, diagonal)]
-            means = [float(own @ compact.squares + rest.sum()) / len(data) for own, rest in zip(*shares, strict=True)]
-            check_finite(np.array(means))
-            stages = [list(continuation(solver, mean)) for mean in means]
-        n_stages = max(map(len, stages))
-        weights, gaps = NO_WEIGHTS, np.zeros(len(lanes))
-        own_classes, own_folds = np.array(lanes, dtype=np.int32).T.copy()
-        for stage in range(-n_stages, 0):
-            strengths = [own[stage].C if len(own) >= -stage else 0.0 for own in stages]  # 0: not in this stage
-            tolerance = solver.tolerance if stage == -1 else ROUGH_TOLERANCE
-            del weights
-            weights, gaps, _ = fit_lanes(
-                compact.indptr, compact.features, compact.values, data.classes, folds, scales, diagonal, dual,
-                own_classes, own_folds, np.array(strengths), is_logistic=self._is_logistic, tolerance=tolerance,
-                max_iter=solver.max_iter, seed=solver.seed, is_rough=solver.is_rough or stage != -1,
-            )  # fmt: skip
-        return weights, gaps
-
-    def _minimize(
-        self, lane: Lane, folds: NDArray[np.int32], solver: SolverSettings, start: Floats
-    ) -> tuple[Floats, Floats, Floats, bool]:
-        """Solve one lane by L-BFGS: ratios and weights (n_shared,), dual (n_documents,), and whether it converged."""
-        data, columns = self._data, self._compact.columns
-        is_fitted, is_own = folds != lane.fold, data.classes == lane.own_class
-        lengths, magnitudes = np.diff(data.indptr), np.abs(data.values)
-        own, rest = (
-            np.bincount(data.indices, magnitudes * np.repeat(is_fitted & each, lengths), data.n_features).astype(
-                np.float64
-            )
-            for each in (is_own, ~is_own)
-        )
-        pseudo_count = self._settings.ratio_smoothing * (own.sum() + rest.sum()) / max(1, int(lengths[is_fitted].sum()))
-        ratios = log_count_ratios(own, rest, pseudo_count=pseudo_count)
+            before = None if start is None else start.classes[own_class]
+            found = self._descend(own_class, fold, solver, before, scores)
+            if found.is_converged or solver.is_rough:
+                return found
+            begin = self._weigh(own_class, fold, found, solver.C, is_mixed=False)
         weights, dual, is_converged = minimize_binary(
-            data, np.flatnonzero(is_fitted), np.where(is_own, 1.0, -1.0), ratios**2, solver, start,
+            data, self._strengths(own_class, fold), self._all_ratios(own_class, fold) ** 2, solver, begin,
             is_logistic=self._is_logistic,
         )  # fmt: skip
-        return ratios[columns], weights[columns], dual, is_converged
+        documents = np.flatnonzero(dual).astype(np.int32)
+        return ClassSolution(documents, dual[documents], weights, is_converged)
 
-    def _entries(
-        self, shared: Floats, dual: Floats, lane: Lane, sums: dict[int, FoldSums], C: float
-    ) -> tuple[NDArray[np.int32], Floats]:
-        """Return columns and weights of shared features with a weight, and of single ones with a dual variable.
+    def _strengths(self, own_class: int, fold: Fold) -> Floats:
+        """Return the weight of each document, > 0 in the class and < 0 outside of it; 0 in the fold."""
+        data = self._data
+        return np.where(data.classes == own_class, 1.0, -1.0) * data.document_weights * fold.is_fitted
 
-        shared  (n_shared,), weights of the shared features
-        dual    (n_documents,)
+    def _descend(
+        self, own_class: int, fold: Fold, solver: SolverSettings, start: ClassSolution | None, scores: Floats
+    ) -> ClassSolution:
+        """Solve a class against the rest by dual coordinate descent."""
+        from nbtext.linear._solvers import fit_binary
+
+        data, offset, single = self._data, fold.offset(own_class), fold.single
+        signs = np.where(data.classes == own_class, 1.0, -1.0)
+        # Σ x² r² with r = ±l + offset, l the log-share
+        diagonal = np.maximum(0, single[2] + 2 * offset * signs * single[1] + offset**2 * single[0]).astype(np.float32)
+        with np.errstate(over="ignore"):
+            scales = np.square(self._ratios(own_class, fold)).astype(np.float32)
+        if start is not None:
+            dual, margins = np.zeros(len(data)), np.full(len(data), np.inf, dtype=np.float32)
+            dual[start.documents], margins[start.documents] = start.dual, 0
+            stages = [solver]
+        else:
+            dual, margins = np.full(len(data), START_DUAL * self._is_logistic), np.zeros(len(data), dtype=np.float32)
+            mean_square = float(scales @ self._compact.squares + diagonal.sum()) / len(data)
+            check_finite(mean_square)
+            stages = list(continuation(solver, mean_square * float(data.document_weights.max())))
+        strengths, gap = self._strengths(own_class, fold), np.inf
+        for stage in stages:
+            is_last = stage is stages[-1]
+            gap, _ = fit_binary(
+                self._matrix, stage.C * strengths, scales, diagonal, dual, margins, scores if is_last else NO_SCORES,
+                is_logistic=self._is_logistic, tolerance=stage.tolerance, max_iter=solver.max_iter, seed=solver.seed,
+                is_rough=not is_last or (solver.is_rough and len(scores) > 0),
+            )  # fmt: skip
+            if np.isnan(gap):
+                check_finite(gap)
+        documents = np.flatnonzero((dual != 0) | (margins <= FAR_MARGIN)).astype(np.int32)
+        return ClassSolution(documents, dual[documents], None, bool(gap <= solver.tolerance))
+
+    def _ratios(self, own_class: int, fold: Fold) -> Floats:
+        """Return the log-count ratios (n_shared,) of the shared features."""
+        from nbtext.linear._solvers import log_count_ratios as ratios_of_rows
+
+        documents, weights = self._documents[own_class], self._data.class_weights
+        return ratios_of_rows(
+            self._matrix, documents[fold.is_fitted[documents]], fold.totals, fold.absent,
+            factor=1.0 if weights is None else float(weights[own_class]), pseudo_count=fold.pseudo_count,
+            offset=fold.offset(own_class),
+        )  # fmt: skip
+
+    def _all_ratios(self, own_class: int, fold: Fold) -> Floats:
+        """Return the log-count ratios (n_features,) of all features."""
+        data = self._data
+        is_own, lengths, magnitudes = data.classes == own_class, np.diff(data.indptr), np.abs(data.values)
+        own, rest = (
+            np.bincount(data.indices, magnitudes * np.repeat(factors, lengths), data.n_features).astype(np.float64)
+            for factors in (data.document_weights * (fold.is_fitted & each) for each in (is_own, ~is_own))
+        )
+        return log_count_ratios(own, rest, pseudo_count=fold.pseudo_count)
+
+    def _weigh(self, own_class: int, fold: Fold, solution: ClassSolution, C: float, *, is_mixed: bool = True) -> Floats:
+        """Return the weights (n_features,) of a class.
+
+        is_mixed  whether to interpolate with the ratios, if the settings say so
         """
-        compact, is_weighted = self._compact, np.flatnonzero(shared)
-        single = np.flatnonzero(dual[compact.single_rows])
-        if len(single) == 0:
-            return compact.columns[is_weighted], shared[is_weighted]
-        rows, values, own = compact.single_rows[single], compact.single_values[single], sums[lane.fold]
-        signs = np.where(self._data.classes[rows] == lane.own_class, 1.0, -1.0)
-        ratios = signs * own.log_share(values) + own.offset(lane.own_class)
-        weights = C * dual[rows] * signs * ratios**2 * values
-        columns = np.concatenate((compact.columns[is_weighted], compact.single_columns[single]))
-        return columns, np.concatenate((shared[is_weighted], weights))
+        compact, data, beta = self._compact, self._data, self._settings.interpolation
+        weights, documents = np.zeros(data.n_features), solution.documents
+        if solution.weights is not None:
+            weights[:] = solution.weights
+        else:
+            from nbtext.linear._solvers import add_rows
 
-    def _weights_of(self, shared: Floats, dual: Floats, lane: Lane, sums: dict[int, FoldSums], C: float) -> Floats:
-        """Return the weights (n_features,) of a lane."""
-        weights = np.zeros(self._data.n_features)
-        columns, values = self._entries(shared, dual, lane, sums, C)
-        weights[columns] = values
-        return weights
+            signs = np.where(data.classes == own_class, 1.0, -1.0)
+            factors, sums = (
+                C * solution.dual * (signs * data.document_weights)[documents],
+                np.zeros(len(compact.columns)),
+            )
+            add_rows(self._matrix, documents, factors, sums)
+            weights[compact.columns] = np.square(self._ratios(own_class, fold)) * sums
+            by_row = np.zeros(len(data))
+            by_row[documents] = factors
+            single = np.flatnonzero(by_row[compact.single_rows])
+            rows, values = compact.single_rows[single], compact.single_values[single]
+            magnitudes = np.abs(values) * data.document_weights[rows]
+            shares = np.log1p(magnitudes / fold.pseudo_count) if fold.pseudo_count > 0 else np.zeros(len(rows))
+            ratios = signs[rows] * shares + fold.offset(own_class)
+            weights[compact.single_columns[single]] = by_row[rows] * ratios**2 * values
+        if beta == 1 or not is_mixed:
+            return weights
+        ratios = self._all_ratios(own_class, fold)
+        mean = np.abs(np.divide(weights, ratios, out=np.zeros_like(weights), where=ratios != 0)).mean()
+        return np.asarray((1 - beta) * mean * ratios + beta * weights)

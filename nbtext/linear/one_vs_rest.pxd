@@ -1,14 +1,17 @@
-# Each class against the rest: squared hinge loss or logistic loss. Several such problems, the lanes, share the documents.
+# A class against the rest: squared hinge loss or logistic loss.
 #
-#     minimize  1/2 sum_j w_j^2 / s_j + C sum_i loss(m_i),   m_i = y_i x_i.w
+#     minimize  1/2 sum_j w_j^2 / s_j + sum_i C_i loss(m_i),   m_i = y_i x_i.w
 #
 # With scale s_j = 1 this is the usual L2 regularization; with s_j = r_j^2 it is that of a model whose features are
 # multiplied by r_j. The loss is max(0, 1 - m)^2 (squared hinge) or log(1 + e^-m) (logistic). Document i has the dual
-# variable C * dual_i >= 0, and w_j = s_j C sum_i dual_i y_i x_ij.
+# variable C_i * dual_i >= 0, and w_j = s_j sum_i C_i dual_i y_i x_ij.
 #
-# A lane is a class and a fold that it leaves out. The numbers of all lanes for one feature are neighbors in memory, so
-# that one visit of a document serves all lanes. A lane's result does not depend on the other lanes: all visit the rows
-# in the same order, and each skips the rows that it leaves out or that are shrunk in it.
+# The weight and the scale of a feature are neighbors in memory, as 32-bit numbers, so that the weights of most corpora
+# fit into the cache. Sums over a document are of 64 bits. The weights collect the rounding errors of many small steps;
+# they are therefore computed again from the dual variables before the duality gap is measured.
+#
+# A document that is beyond the margin, and has the dual variable 0, is skipped in the next 1, then 2, then 4 passes.
+# With many classes, this holds for most documents. The measured gap is that of all documents.
 #
 # A feature of one document only adds a constant to that document's own margin for each unit of its dual variable. The
 # sum of these constants is the document's `diagonal`; such a feature needs no entry in the matrix, and no weight.
@@ -17,53 +20,53 @@
 # Yu, Huang, Lin, Dual Coordinate Descent Methods for Logistic Regression and Maximum Entropy Models, 2011
 
 from libc.math cimport INFINITY, exp, fabs, isfinite, log, log1p
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from nbtext.features.kernel.memory cimport nb_lowest_bit
-from nbtext.linear.lanes cimport nb_score_lanes, nb_square_lanes, nb_update_lanes
+from nbtext.features.kernel.memory cimport nb_prefetch
 
 cdef enum:
-    LANES = 16  # at most
     NEWTON_STEPS = 60  # for one dual variable; bisection alone would have converged by then
-    RESTORE_PASSES = 16  # between two restorations of all shrunk rows: where progress is slow, some shrink too early
+    MAX_WAIT = 4  # passes in which a document is skipped
+    ROWS_AHEAD = 2  # by which the entries of documents are prefetched
+    MOST_AHEAD = 256  # entries of a document that are prefetched
+    IN_LINE = 16  # entries in a cache line
 
 cdef extern from *:
     """
     #define NB_MAX_LOG_ODDS 36.0
+    #define NB_FAR_MARGIN 1.5
     """
     const double MAX_LOG_ODDS "NB_MAX_LOG_ODDS"  # log-odds of a dual variable that rounds to 0 or 1
+    const double FAR_MARGIN "NB_FAR_MARGIN"
 
-cdef struct Lane:
-    int32_t own_class
-    int32_t fold  # that the lane leaves out
-    double C
-    double violation  # largest violation of the optimality conditions in the pass
-    double bound  # the one of the pass before
-    double gap  # sum of the rows' parts of the duality gap, and of the dual objective, divided by C
-    double objective
+cdef struct Feature:
+    float weight  # w
+    float scale  # s
 
-cdef struct LaneProblem:
+cdef struct Row:
+    float square  # sum_j x_ij^2 s_j, below 0 until it is needed
+    int32_t due  # pass in which the row is visited next
+    int32_t wait  # passes in which it was skipped last
+
+cdef struct BinaryProblem:
     const int64_t* indptr
     const int32_t* features
     const float* values
-    const int32_t* classes  # (n_rows,)
-    const int32_t* folds  # (n_rows,)
-    const float* scales  # (n_features, width), s
-    const float* diagonal  # (n_rows, width)
-    double* weights  # (n_features, width), w
-    double* dual  # (n_rows, width)
-    float* squares  # (n_rows, width), sum_j x_ij^2 s_j
-    uint32_t* active  # (n_rows,), a bit for each lane in which the row is fitted, and not shrunk
-    int32_t* order  # (n_rows,)
-    Lane lanes[LANES]
+    const double* strengths  # (n_rows,), y C; 0 for a row that is not fitted
+    const float* diagonal  # (n_rows,)
+    Feature* weights  # (n_features,)
+    double* dual  # (n_rows,)
+    Row* rows  # (n_rows,)
+    int32_t* order  # (n_order,), the rows that are fitted
+    int32_t* visited  # (n_order,), those of the current pass
+    float* margins  # (n_rows,), m at the start and at the end
     int64_t n_rows
     int64_t n_features
-    int n_lanes
-    int width  # n_lanes, rounded up so that loops over it are short sequences of vector instructions
+    int64_t n_order
+    double gap  # sum of the rows' parts of the duality gap, and of the dual objective
+    double objective
     bint is_logistic
     uint64_t state  # of the random number generator
-
 
 cdef inline int64_t draw_below(uint64_t* state, int64_t count) noexcept nogil:
     """The next random number from 0 to count - 1, count < 2**32, by SplitMix64 (Steele, Lea, Flood 2014)."""
@@ -84,20 +87,53 @@ cdef inline void shuffle(int32_t* order, int64_t count, uint64_t* state) noexcep
         order[last], order[other] = order[other], order[last]
 
 
-cdef inline void score(const LaneProblem* p, int64_t row, double* z) noexcept nogil:
-    """Put x.w of each lane into z."""
-    cdef int64_t first = p.indptr[row]
-    nb_score_lanes(&p.features[first], &p.values[first], p.indptr[row + 1] - first, p.weights, z, p.width)
+cdef inline double score(const BinaryProblem* p, int64_t row) noexcept nogil:
+    """x.w; four sums, because one would wait for every addition."""
+    cdef int64_t entry = p.indptr[row], end = p.indptr[row + 1]
+    cdef const int32_t* features = p.features
+    cdef const float* values = p.values
+    cdef double first = 0, second = 0, third = 0, fourth = 0
+    while entry + 4 <= end:
+        first += values[entry] * p.weights[features[entry]].weight
+        second += values[entry + 1] * p.weights[features[entry + 1]].weight
+        third += values[entry + 2] * p.weights[features[entry + 2]].weight
+        fourth += values[entry + 3] * p.weights[features[entry + 3]].weight
+        entry += 4
+    while entry < end:
+        first += values[entry] * p.weights[features[entry]].weight
+        entry += 1
+    return (first + second) + (third + fourth)
 
 
-cdef inline void update(const LaneProblem* p, int64_t row, const double* steps) noexcept nogil:
-    """Update w after y times C times a row's dual variables changed by `steps`."""
-    cdef int64_t first = p.indptr[row]
-    nb_update_lanes(&p.features[first], &p.values[first], p.indptr[row + 1] - first, p.scales, steps, p.weights, p.width)
+cdef inline float square(const BinaryProblem* p, int64_t row) noexcept nogil:
+    """sum_j x_j^2 s_j"""
+    cdef int64_t entry = p.indptr[row], end = p.indptr[row + 1]
+    cdef double first = 0, second = 0
+    while entry + 2 <= end:
+        first += p.values[entry] * p.values[entry] * p.weights[p.features[entry]].scale
+        second += p.values[entry + 1] * p.values[entry + 1] * p.weights[p.features[entry + 1]].scale
+        entry += 2
+    if entry < end:
+        first += p.values[entry] * p.values[entry] * p.weights[p.features[entry]].scale
+    return <float> (first + second + p.diagonal[row])
 
 
-cdef inline double sign(const LaneProblem* p, int64_t row, int k) noexcept nogil:
-    return 1.0 if p.classes[row] == p.lanes[k].own_class else -1.0
+cdef inline void update(const BinaryProblem* p, int64_t row, double step) noexcept nogil:
+    """Update w after y times C times a row's dual variable changed by `step`."""
+    cdef int64_t entry
+    cdef Feature* feature
+    cdef float size = <float> step
+    for entry in range(p.indptr[row], p.indptr[row + 1]):
+        feature = &p.weights[p.features[entry]]
+        feature.weight += size * p.values[entry] * feature.scale
+
+
+cdef inline void prefetch_row(const BinaryProblem* p, int64_t row) noexcept nogil:
+    cdef int64_t entry = p.indptr[row], end = min(p.indptr[row + 1], p.indptr[row] + MOST_AHEAD)
+    while entry < end:
+        nb_prefetch(&p.features[entry])
+        nb_prefetch(&p.values[entry])
+        entry += IN_LINE
 
 
 cdef inline double softplus(double z) noexcept nogil:
@@ -160,163 +196,112 @@ cdef inline double maximize_dual(double dual, double margin, double curvature, b
     return sigmoid(odds)
 
 
-cdef inline uint32_t lanes_of_row(const LaneProblem* p, int64_t row, uint32_t lanes) noexcept nogil:
-    """Those of the lanes that do not leave the row out."""
-    cdef uint32_t found = 0
-    cdef int k
-    for k in range(p.n_lanes):
-        if p.folds[row] != p.lanes[k].fold:
-            found |= <uint32_t> 1 << k
-    return found & lanes
+cdef inline void set_weights(BinaryProblem* p) noexcept nogil:
+    """Compute w from the dual variables."""
+    cdef int64_t place, row, feature
+    for feature in range(p.n_features):
+        p.weights[feature].weight = 0
+    for place in range(p.n_order):
+        row = p.order[place]
+        if p.dual[row] != 0:
+            update(p, row, p.strengths[row] * p.dual[row])
 
 
-cdef inline void restore(LaneProblem* p, uint32_t lanes, uint32_t dropped) noexcept nogil:
-    """Make all rows of some lanes active, and no row of the dropped ones."""
+cdef inline double margin_of(const BinaryProblem* p, int64_t row) noexcept nogil:
+    """y x.w, with the features of this row only"""
+    cdef double strength = p.strengths[row]
+    return (score(p, row) if strength > 0 else -score(p, row)) + fabs(strength) * p.dual[row] * p.diagonal[row]
+
+
+cdef inline void add_gap(BinaryProblem* p, int64_t row, double margin) noexcept nogil:
+    cdef double dual = p.dual[row], C = fabs(p.strengths[row])
+    p.gap += C * gap_part(dual, margin, p.is_logistic)
+    p.objective += C * (dual_loss(dual, p.is_logistic) - dual * margin / 2)
+
+
+cdef inline void visit(BinaryProblem* p, int64_t number, int32_t n_iter) noexcept nogil:
+    """Optimize the dual variable of a row, or decide in how many passes to skip it."""
+    cdef double margin = margin_of(p, number), old = p.dual[number], strength = p.strengths[number], new
+    cdef Row* row = &p.rows[number]
+    if not p.is_logistic and old == 0 and margin > 1:
+        row.wait = min(max(1, 2 * row.wait), <int32_t> MAX_WAIT)
+        row.due = n_iter + 1 + row.wait
+        return
+    row.wait = 0
+    add_gap(p, number, margin)
+    if row.square < 0:
+        row.square = square(p, number)
+    new = maximize_dual(old, margin, fabs(strength) * row.square, p.is_logistic)
+    if new != old:
+        p.dual[number] = new
+        update(p, number, strength * (new - old))
+
+
+cdef inline void make_pass(BinaryProblem* p, int32_t n_iter) noexcept nogil:
+    """Visit the rows that are due, in random order."""
+    cdef int64_t place, n_visited = 0
+    p.gap, p.objective = 0, 0
+    shuffle(p.order, p.n_order, &p.state)
+    for place in range(p.n_order):
+        if p.rows[p.order[place]].due <= n_iter:
+            p.visited[n_visited] = p.order[place]
+            n_visited += 1
+    for place in range(n_visited):
+        if place + ROWS_AHEAD < n_visited:
+            prefetch_row(p, p.visited[place + ROWS_AHEAD])
+        visit(p, p.visited[place], n_iter)
+
+
+cdef inline void measure_gap(BinaryProblem* p) noexcept nogil:
+    """Measure the duality gap, the dual objective and the margins of all rows at weights that are computed again.
+
+    Rows that are within the margin are due in the next pass.
+    """
     cdef int64_t row
-    cdef int k
+    cdef double margin
+    set_weights(p)
+    p.gap, p.objective = 0, 0
     for row in range(p.n_rows):
-        p.active[row] = p.active[row] & ~dropped | lanes_of_row(p, row, lanes)
-    for k in range(p.n_lanes):
-        if lanes >> k & 1:
-            p.lanes[k].bound = INFINITY
+        if p.strengths[row] != 0:
+            margin = margin_of(p, row)
+            add_gap(p, row, margin)
+            p.margins[row] = <float> margin
+            if margin < 1:
+                p.rows[row].due = 0
 
 
-cdef inline void start(LaneProblem* p) noexcept nogil:
-    """Set w and the squares from the dual variables; those of rows that a lane leaves out become 0."""
-    cdef int64_t row, first
-    cdef double steps[LANES]
-    cdef bint is_moved
-    cdef uint32_t lanes
-    cdef float* squares
-    cdef int k
-    if p.n_features:
-        memset(p.weights, 0, p.n_features * p.width * sizeof(double))
-    for row in range(p.n_rows):
-        lanes = lanes_of_row(p, row, <uint32_t> -1)
-        is_moved = False
-        for k in range(p.width):
-            steps[k] = 0
-            if not lanes >> k & 1:
-                p.dual[row * p.width + k] = 0
-            elif p.dual[row * p.width + k] != 0:
-                steps[k] = sign(p, row, k) * p.lanes[k].C * p.dual[row * p.width + k]
-                is_moved = True
-        squares = &p.squares[row * p.width]
-        for k in range(p.width):
-            squares[k] = p.diagonal[row * p.width + k]
-        if lanes == 0:
-            continue
-        first = p.indptr[row]
-        nb_square_lanes(&p.features[first], &p.values[first], p.indptr[row + 1] - first, p.scales, squares, p.width)
-        if is_moved:
-            update(p, row, steps)
+cdef inline bint is_within(const BinaryProblem* p, double tolerance) noexcept nogil:
+    """Whether the relative duality gap is within the tolerance, or the numbers are too large to continue."""
+    return p.gap <= tolerance * p.objective or not isfinite(p.objective)
 
 
-cdef inline void visit(LaneProblem* p, int64_t row) noexcept nogil:
-    """Optimize the dual variables of a row.
+cdef inline void start(BinaryProblem* p) noexcept nogil:
+    """Set w, and when each row is due first: late where the start is far beyond the margin."""
+    cdef int64_t place, row
+    for place in range(p.n_order):
+        row = p.order[place]
+        p.rows[row].square, p.rows[row].wait, p.rows[row].due = -1, 0, 0
+        if p.dual[row] == 0 and p.margins[row] > FAR_MARGIN:
+            p.rows[row].due = MAX_WAIT
+    set_weights(p)
 
-    A row is shrunk in a lane, and not visited any more, where its dual variable is 0 and its margin is larger than the
-    largest violation of the optimality conditions during the last pass.
+
+cdef inline int solve_binary(BinaryProblem* p, double tolerance, int max_iter, bint is_rough) noexcept nogil:
+    """Make passes until the relative duality gap is within the tolerance; returns their number.
+
+    `is_rough` trusts the gap that a pass finds, which is that of each row when it was visited last.
     """
-    cdef uint32_t lanes = p.active[row], left = lanes
-    cdef double z[LANES]
-    cdef double steps[LANES]
-    cdef double y, margin, old, new
-    cdef Lane* lane
-    cdef int64_t place
-    cdef int k
-    cdef bint is_moved = False
-    score(p, row, z)
-    for k in range(p.width):
-        steps[k] = 0
-    while left:
-        k = nb_lowest_bit(left)
-        left &= left - 1
-        lane, place = &p.lanes[k], row * p.width + k
-        old, y = p.dual[place], sign(p, row, k)
-        margin = y * z[k] + lane.C * old * p.diagonal[place]
-        if old == 0 and not p.is_logistic and margin - 1 > lane.bound:
-            lanes &= ~(<uint32_t> 1 << k)
-            continue
-        lane.gap += gap_part(old, margin, p.is_logistic)
-        lane.objective += dual_loss(old, p.is_logistic) - old * margin / 2
-        if not p.is_logistic and (old > 0 or margin < 1):
-            lane.violation = max(lane.violation, margin - 1 + old / 2)
-        new = maximize_dual(old, margin, lane.C * p.squares[place], p.is_logistic)
-        if new != old:
-            steps[k] = y * lane.C * (new - old)
-            p.dual[place] = new
-            is_moved = True
-    p.active[row] = lanes
-    if is_moved:
-        update(p, row, steps)
-
-
-cdef inline void measure_gaps(LaneProblem* p) noexcept nogil:
-    """The duality gap and the dual objective of each lane at the present weights, over all rows."""
-    cdef int64_t row, place
-    cdef double z[LANES]
-    cdef double margin, dual
-    cdef uint32_t lanes
-    cdef int k
-    for k in range(p.n_lanes):
-        p.lanes[k].gap, p.lanes[k].objective = 0, 0
-    for row in range(p.n_rows):
-        lanes = lanes_of_row(p, row, <uint32_t> -1)
-        if lanes:
-            score(p, row, z)
-        while lanes:
-            k = nb_lowest_bit(lanes)
-            lanes &= lanes - 1
-            place = row * p.width + k
-            dual = p.dual[place]
-            margin = sign(p, row, k) * z[k] + p.lanes[k].C * dual * p.diagonal[place]
-            p.lanes[k].gap += gap_part(dual, margin, p.is_logistic)
-            p.lanes[k].objective += dual_loss(dual, p.is_logistic) - dual * margin / 2
-
-
-cdef inline uint32_t lanes_above(const LaneProblem* p, uint32_t lanes, double tolerance) noexcept nogil:
-    """Those of the lanes whose relative duality gap is above the tolerance, and is a number."""
-    cdef uint32_t found = 0
-    cdef int k
-    for k in range(p.n_lanes):
-        if lanes >> k & 1 and isfinite(p.lanes[k].objective) and not p.lanes[k].gap <= tolerance * p.lanes[k].objective:
-            found |= <uint32_t> 1 << k
-    return found
-
-
-cdef inline int solve_lanes(LaneProblem* p, uint32_t lanes, double tolerance, int max_iter, bint is_rough) noexcept nogil:
-    """Make passes until the relative duality gap of each of the lanes is within the tolerance; returns their number.
-
-    The gap that a pass finds is that of each row when it is visited. `is_rough` is satisfied with that; otherwise the
-    gap is measured at the end, over all rows.
-    """
-    cdef uint32_t above, within
-    cdef int64_t place
-    cdef int n_iter = 0, k
+    cdef int n_iter = 0
     start(p)
-    restore(p, lanes, 0)
-    while lanes and n_iter < max_iter:
+    while n_iter < max_iter:
         n_iter += 1
-        for k in range(p.n_lanes):
-            p.lanes[k].gap, p.lanes[k].objective, p.lanes[k].violation = 0, 0, 0
-        shuffle(p.order, p.n_rows, &p.state)
-        for place in range(p.n_rows):
-            if p.active[p.order[place]]:
-                visit(p, p.order[place])
-        for k in range(p.n_lanes):
-            p.lanes[k].bound = p.lanes[k].violation if p.lanes[k].violation > 0 else INFINITY
-        within = lanes & ~lanes_above(p, lanes, tolerance)
-        above = 0
-        if within and not is_rough:
-            measure_gaps(p)
-            above = lanes_above(p, within, tolerance)
-        lanes &= ~(within & ~above)
-        if n_iter % RESTORE_PASSES == 0:
-            above = lanes
-        if within or above:
-            restore(p, above, within)
+        make_pass(p, n_iter)
+        if is_within(p, tolerance):
+            if is_rough:
+                return n_iter
+            measure_gap(p)
+            if is_within(p, tolerance):
+                return n_iter
     if not is_rough:
-        start(p)  # removes the rounding errors of many small steps
-        measure_gaps(p)
+        measure_gap(p)
     return n_iter

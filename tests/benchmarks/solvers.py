@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from nbtext.linear._solvers import fit_lanes
+from nbtext.linear._solvers import CheckedMatrix, add_rows, fit_binary
 from nbtext.linear.lbfgs import MAX_ITER, TOLERANCE
 from nbtext.linear.nbsvm import START_DUAL
 
@@ -33,15 +33,17 @@ GROUP = "sci.med"
 def ours(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:
     """The weights of our solver."""
     n_documents, n_features = rows.shape
-    lane = np.zeros(1, np.int32)
-    weights, *_ = fit_lanes(
-        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32),
-        np.where(signs > 0, 0, 1).astype(np.int32), np.full(n_documents, -1, np.int32),
-        np.ones((n_features, 1), np.float32), np.zeros((n_documents, 1), np.float32),
-        np.full((n_documents, 1), START_DUAL * is_logistic), lane, lane - 2, np.full(1, C),
-        is_logistic=is_logistic, tolerance=TOLERANCE, max_iter=MAX_ITER, seed=0,
+    matrix = CheckedMatrix(
+        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32), n_features
+    )
+    strengths, dual, sums = C * signs, np.full(n_documents, START_DUAL * is_logistic), np.zeros(n_features)
+    fit_binary(
+        matrix, strengths, np.ones(n_features, np.float32), np.zeros(n_documents, np.float32), dual,
+        np.zeros(n_documents, np.float32), np.zeros(0), is_logistic=is_logistic, tolerance=TOLERANCE,
+        max_iter=MAX_ITER, seed=0,
     )  # fmt: skip
-    return weights[:, 0]
+    add_rows(matrix, np.arange(n_documents, dtype=np.int32), strengths * dual, sums)
+    return sums
 
 
 def theirs(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> Any:

@@ -157,19 +157,41 @@ def test_folds_are_scored_by_models_that_never_saw_them(data: TrainingData, mode
 
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
 @pytest.mark.parametrize("interpolation", [1.0, 0.25])
-def test_blocks_change_nothing(loss: str, interpolation: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Classes solved one at a time have the same bytes as 12 at a time; so have scores of folds."""
+def test_threads_change_nothing_in_folds(loss: str, interpolation: float) -> None:
+    """The weights of many classes, and scores of folds, have the same bytes for any number of threads."""
     random = np.random.default_rng(8)
     data = training_data(random.poisson(0.3, (150, 60)) * random.uniform(0.5, 2, (150, 60)), np.arange(150) % 15)
     folds = (np.arange(150) // 15 % 3).astype(np.int32)
     found = []
-    for most in (1, 4, 12):
-        monkeypatch.setattr(nbsvm, "MAX_LANES", most)
-        problem = nbsvm.NbSvm(data, LinearSettings(loss=loss, interpolation=interpolation))
+    for jobs in (1, 2, 5):
+        problem = nbsvm.NbSvm(data, LinearSettings(loss=loss, interpolation=interpolation), jobs=jobs)
         solution = problem.solve(SolverSettings(100.0))
         scores = problem.score_folds(folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution)
         found.append((problem.scorer(solution).deltas.tobytes(), scores.tobytes()))
     assert found[0] == found[1] == found[2]
+
+
+@MODELS
+def test_a_large_corpus_is_calibrated_with_some_of_its_folds(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as the calibration needs; with something to optimize, all."""
+    monkeypatch.setattr(learning, "CALIBRATION_SIZE", 20)
+    data, fitted = separable(90), []
+    record = LINEAR_MODELS[model]
+
+    class Counted(record.problem):  # type: ignore[misc,name-defined]
+        def score_folds(self, folds: Any, solver: SolverSettings, start: Any) -> Any:
+            fitted.append(sorted(set(folds.tolist())))
+            return super().score_folds(folds, solver, start)
+
+    monkeypatch.setattr(learning, "LINEAR_MODELS", {model: replace(record, problem=Counted)})
+    found = [
+        learn(data, np.ones(90), ModelSettings(model=model, optimize=optimize)).selection
+        for optimize in (None, "macro_f1")
+    ]
+    assert fitted == [[NEVER_HELD_OUT, 0, 1], [0, 1, 2, 3, 4]]
+    estimates = [selection.estimate for selection in found]
+    assert [each.documents for each in estimates if each is not None] == [36, 90]
+    assert [each.unjudged for each in estimates if each is not None] == [0, 0]
 
 
 @MODELS

@@ -115,34 +115,44 @@ def test_rows_that_are_left_out_do_not_matter(kind: str, data: TrainingData, see
     assert values[0] == pytest.approx(values[1], rel=1e-4)
 
 
-def lanes(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
-    """Arguments of `fit_lanes`: the first class against the rest, over features with scale 1."""
+def problem(matrix: Any, classes: Any, **changed: Any) -> dict[str, Any]:
+    """Arguments of `fit_binary`: the first class against the rest, over features with scale 1."""
+    from nbtext.linear._solvers import CheckedMatrix
+
     data = training_data(matrix, classes)
     n_documents = len(data)
     return {
-        "indptr": data.indptr, "features": data.indices, "values": data.values.astype(np.float32),
-        "classes": data.classes, "folds": np.full(n_documents, -1, np.int32),
-        "scales": np.ones((data.n_features, 1), np.float32), "diagonal": np.zeros((n_documents, 1), np.float32),
-        "dual": np.zeros((n_documents, 1)), "lane_classes": np.zeros(1, np.int32),
-        "lane_folds": np.full(1, -2, np.int32), "strengths": np.full(1, 5.0), "is_logistic": False, "tolerance": 1e-9,
+        "matrix": CheckedMatrix(data.indptr, data.indices, data.values.astype(np.float32), data.n_features),
+        "strengths": np.where(data.classes == 0, 5.0, -5.0), "scales": np.ones(data.n_features, np.float32),
+        "diagonal": np.zeros(n_documents, np.float32), "dual": np.zeros(n_documents),
+        "margins": np.zeros(n_documents, np.float32), "scores": np.zeros(0), "is_logistic": False, "tolerance": 1e-9,
         "max_iter": 1000, "seed": 1, **changed,
     }  # fmt: skip
+
+
+def solve(arguments: dict[str, Any]) -> tuple[Floats, float]:
+    """The weights and the relative duality gap of the solution, for scales of 1."""
+    from nbtext.linear._solvers import add_rows, fit_binary
+
+    gap, _ = fit_binary(**arguments)
+    matrix, dual = arguments["matrix"], arguments["dual"]
+    weights = np.zeros(matrix.n_features)
+    add_rows(matrix, np.arange(len(dual), dtype=np.int32), arguments["strengths"] * dual, weights)
+    return weights, gap
 
 
 @needs_kernel
 @LOSSES
 def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
     """A solver that stops early is not farther from the minimum than its gap says."""
-    from nbtext.linear._solvers import fit_lanes
-
     random = np.random.default_rng(3)
     matrix, classes = random.poisson(0.5, size=(30, 10)).astype(float), random.integers(0, 2, 30)
     signs = np.where(classes == 0, 1.0, -1.0)
 
     def objective(max_iter: int) -> tuple[float, float]:
-        dual = np.full((30, 1), 1e-8 * is_logistic)
-        weights, gaps, _ = fit_lanes(**lanes(matrix, classes, is_logistic=is_logistic, max_iter=max_iter, dual=dual))
-        return binary_objective(matrix, signs, weights[:, 0], C=5.0, is_logistic=is_logistic), gaps[0]
+        dual = np.full(30, 1e-8 * is_logistic)
+        weights, gap = solve(problem(matrix, classes, is_logistic=is_logistic, max_iter=max_iter, dual=dual))
+        return binary_objective(matrix, signs, weights, C=5.0, is_logistic=is_logistic), gap
 
     minimum, _ = objective(5000)
     for max_iter in (1, 3, 10):
@@ -155,15 +165,42 @@ def test_the_duality_gap_bounds_the_distance(is_logistic: bool) -> None:
 @LOSSES
 def test_features_of_one_document_need_no_weight(is_logistic: bool) -> None:
     """Their squares in the diagonal give the other features the weights that they have beside them."""
-    from nbtext.linear._solvers import fit_lanes
-
     random = np.random.default_rng(3)
     shared, single = random.poisson(0.5, size=(30, 10)).astype(float), np.diag(random.uniform(0, 2, 30))
-    classes, dual = random.integers(0, 2, 30), np.full((30, 1), 1e-8 * is_logistic)
-    squares = (single.sum(axis=0) ** 2)[:, None].astype(np.float32)
-    whole, *_ = fit_lanes(**lanes(np.hstack((shared, single)), classes, is_logistic=is_logistic, dual=dual.copy()))
-    part, *_ = fit_lanes(**lanes(shared, classes, is_logistic=is_logistic, diagonal=squares, dual=dual.copy()))
-    np.testing.assert_allclose(part[:, 0], whole[:10, 0], atol=1e-4)
+    classes, dual = random.integers(0, 2, 30), np.full(30, 1e-8 * is_logistic)
+    squares = (single.sum(axis=0) ** 2).astype(np.float32)
+    whole, _ = solve(problem(np.hstack((shared, single)), classes, is_logistic=is_logistic, dual=dual.copy()))
+    part, _ = solve(problem(shared, classes, is_logistic=is_logistic, diagonal=squares, dual=dual.copy()))
+    np.testing.assert_allclose(part, whole[:10], atol=1e-4)
+
+
+@needs_kernel
+def test_documents_that_are_skipped_are_measured() -> None:
+    """A start that puts every document far beyond the margin, where it is skipped at first, changes no solution."""
+    random = np.random.default_rng(3)
+    matrix, classes = random.poisson(0.5, size=(30, 10)).astype(float), random.integers(0, 2, 30)
+    usual, _ = solve(problem(matrix, classes))
+    skipped, gap = solve(problem(matrix, classes, margins=np.full(30, np.inf, np.float32)))
+    assert gap <= 1e-9
+    np.testing.assert_allclose(skipped, usual, atol=1e-4)
+
+
+@needs_kernel
+@LOSSES
+def test_strengths_are_weights_of_documents(is_logistic: bool) -> None:
+    """A document of twice the strength counts as two documents; one of strength 0 is not fitted, but scored."""
+    random = np.random.default_rng(3)
+    matrix, classes = random.poisson(0.5, size=(30, 10)).astype(float), random.integers(0, 2, 30)
+    counts = random.integers(0, 4, 30)
+    strengths, scores = np.where(classes == 0, 5.0, -5.0) * counts, np.zeros(30)
+    start = 1e-8 * is_logistic
+    options = {"is_logistic": is_logistic, "dual": np.full(30, start), "scores": scores}
+    weighted, _ = solve(problem(matrix, classes, strengths=strengths, **options))
+    rows = np.repeat(np.arange(30), counts)
+    own = {"strengths": np.where(classes[rows] == 0, 5.0, -5.0), "dual": np.full(len(rows), start)}
+    repeated, _ = solve(problem(matrix[rows], classes[rows], is_logistic=is_logistic, **own))
+    np.testing.assert_allclose(weighted, repeated, atol=1e-4)
+    np.testing.assert_allclose(scores, np.where(counts == 0, matrix @ weighted, 0), atol=1e-4)
 
 
 def test_a_solver_that_stops_early_says_so(kind: str) -> None:
@@ -237,65 +274,61 @@ def test_arrays_that_do_not_fit_softmax_regression_are_refused(change: dict[str,
 
 
 @needs_kernel
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        *CSR_FAULTS,
-        ({"folds": np.zeros(2, np.int32)}, "one element for each row"),
-        ({"dual": np.zeros((2, 1))}, "one row for each row"),
-        ({"dual": np.zeros((1, 4))}, "one row for each row"),
-        ({"diagonal": np.zeros((2, 1), np.float32)}, "one row for each row"),
-        ({"strengths": np.ones(2)}, "a strength each"),
-        ({"lane_classes": np.zeros(2, np.int32)}, "a class and a fold for each lane"),
-        ({"lane_folds": np.zeros(0, np.int32)}, "a class and a fold for each lane"),
-        ({"scales": np.ones((5, 5), np.float32)}, "a class and a fold for each lane"),
-        ({"scales": np.ones((5, 32), np.float32)}, "a class and a fold for each lane"),
-    ],
-    ids=str,
-)
-def test_arrays_that_do_not_fit_lanes_are_refused(change: dict[str, Any], says: str) -> None:
-    """They are a ValueError and no crash, by each function of lanes."""
-    from nbtext.linear import _solvers
+@pytest.mark.parametrize(("change", "says"), CSR_FAULTS[:-1], ids=str)
+def test_arrays_that_are_no_matrix_are_refused(change: dict[str, Any], says: str) -> None:
+    """They are a ValueError and no crash."""
+    from nbtext.linear._solvers import CheckedMatrix
 
-    named = {{"indices": "features"}.get(name, name): value for name, value in change.items()}
-    if "values" in named:
-        named["values"] = named["values"].astype(np.float32)
-    arrays = lanes(np.ones((1, 5)), [0]) | {"indptr": np.array([0, 1]), "features": np.array([0], np.int32)}
-    arrays |= {"values": np.ones(1, np.float32), **named}
+    arrays = {"indptr": np.array([0, 1]), "indices": np.array([0], np.int32), "values": np.ones(1), **change}
     with pytest.raises(ValueError, match=says):
-        _solvers.fit_lanes(**arrays)
-    if named.keys() <= {"dual", "diagonal", "strengths"}:
-        return
-    rows = [arrays[name] for name in ("indptr", "features", "values", "classes", "folds")]
-    lane = [arrays[name] for name in ("lane_classes", "lane_folds")]
-    sums, one, width = np.zeros((1, 5)), np.ones(1), arrays["scales"].shape[1]
-    with pytest.raises(ValueError, match=says):
-        _solvers.log_count_ratios(*rows, sums, sums, *lane, np.zeros(1, np.int32), one, one, width)
-    if "classes" not in named:
-        with pytest.raises(ValueError, match=says):
-            weights = np.zeros(arrays["scales"].shape)
-            _solvers.score_left_out(*rows[:3], rows[4], weights, *lane, np.zeros((1, 2)))
+        CheckedMatrix(arrays["indptr"], arrays["indices"], arrays["values"].astype(np.float32), 5)
 
 
 @needs_kernel
-def test_sums_groups_and_scores_that_do_not_fit_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"strengths": np.ones(2)}, "one element for each row"),
+        ({"diagonal": np.zeros(2, np.float32)}, "one element for each row"),
+        ({"dual": np.zeros(0)}, "one element for each row"),
+        ({"margins": np.zeros(2, np.float32)}, "one element for each row"),
+        ({"scores": np.zeros(2)}, "one element for each row"),
+        ({"scales": np.ones(4, np.float32)}, "a scale for each feature"),
+    ],
+    ids=str,
+)
+def test_arrays_that_do_not_fit_a_problem_are_refused(change: dict[str, Any], says: str) -> None:
+    """They are a ValueError and no crash."""
+    from nbtext.linear._solvers import fit_binary
+
+    with pytest.raises(ValueError, match=says):
+        fit_binary(**problem(np.ones((1, 5)), [0], **change))
+
+
+@needs_kernel
+def test_rows_and_sums_that_do_not_fit_are_refused() -> None:
     """They are a ValueError and no crash."""
     from nbtext.linear import _solvers
 
-    arrays = lanes(np.ones((1, 5)), [0])
-    rows = [arrays[name] for name in ("indptr", "features", "values", "classes", "folds")]
-    lane = [arrays[name] for name in ("lane_classes", "lane_folds")]
-    sums, one, group = np.zeros((1, 5)), np.ones(1), np.zeros(1, np.int32)
-    for change in (
-        (np.zeros((2, 5)), sums, group, one, one), (sums, sums, group + 1, one, one), (sums, sums, group - 1, one, one),
-        (sums, sums, group, np.ones(2), one), (sums, sums, group, one, np.ones(2)),
+    matrix = problem(np.ones((1, 5)), [0])["matrix"]
+    one, row, sums = np.ones(1), np.zeros(1, np.int32), np.zeros((1, 5))
+    for factors, folds, by_fold, says in (
+        (one, row + 1, sums, "a fold for each row"), (one, row - 1, sums, "a fold for each row"),
+        (one, np.zeros(2, np.int32), sums, "a fold for each row"), (np.ones(2), row, sums, "a factor"),
+        (one, row, np.zeros((1, 4)), "a sum for each feature"),
     ):  # fmt: skip
-        totals, absent, groups, pseudo_counts, offsets = change
-        with pytest.raises(ValueError, match="there must be"):
-            _solvers.log_count_ratios(*rows, totals, absent, *lane, groups, pseudo_counts, offsets, 1)
-    for folds, by_fold in ((rows[4] + 2, sums), (rows[4], sums), (np.zeros(2, np.int32), sums)):
-        with pytest.raises(ValueError, match="a fold for each row"):
-            _solvers.add_by_fold(*rows[:3], folds, by_fold)
-    for scores, own in ((np.zeros((2, 1)), lane[0]), (np.zeros((1, 1)), lane[0] + 1), (np.zeros((1, 1)), lane[0] - 1)):
-        with pytest.raises(ValueError, match="a row of scores"):
-            _solvers.score_left_out(*rows[:3], rows[4], np.zeros((5, 1)), own, lane[1], scores)
+        with pytest.raises(ValueError, match=says):
+            _solvers.add_by_fold(matrix, factors, folds, by_fold)
+    scalars = {"factor": 1.0, "pseudo_count": 1.0, "offset": 0.0}
+    for rows, totals, absent, says in (
+        (row + 1, sums[0], sums[0], "rows of the CSR matrix"), (row - 1, sums[0], sums[0], "rows of the CSR matrix"),
+        (row, np.zeros(4), sums[0], "a total and a ratio"), (row, sums[0], np.zeros(6), "a total and a ratio"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=says):
+            _solvers.log_count_ratios(matrix, rows, totals, absent, **scalars)
+    for rows, factors, total, says in (
+        (row + 1, one, sums[0], "rows of the CSR matrix"), (row - 1, one, sums[0], "rows of the CSR matrix"),
+        (row, np.ones(2), sums[0], "a factor for each row"), (row, one, np.zeros(4), "a sum for each feature"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=says):
+            _solvers.add_rows(matrix, rows, factors, total)
