@@ -125,16 +125,17 @@ def fit_temperature(
 
 
 def fit_scaled_temperature(
-    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32]
+    scores: Floats, lengths: NDArray[Any] | None, classes: NDArray[np.int32], *, near: TemperatureScaling | None = None
 ) -> TemperatureScaling:
-    """Fit the calibration of scores that are not in nats.
+    """Fit the calibration of scores that are not in nats; see `fit_temperature`.
 
     They are first divided by the average evidence of a token (of a document if lengths are not known), because the
     prior of the temperature is in nats.
     """
     evidence = scores.max(axis=1) - scores.mean(axis=1)
     unit = float(evidence.sum() / max(1, len(scores) if lengths is None else lengths.sum())) or 1.0
-    fitted = fit_temperature(scores / unit, lengths, classes)
+    near = replace(near, a=near.a / unit) if near is not None else None
+    fitted = fit_temperature(scores / unit, lengths, classes, near=near)
     return replace(fitted, a=fitted.a * unit)
 
 

@@ -35,6 +35,8 @@ COMPARISON_SIZE = 2048  # documents that those are compared on which are not cle
 SIGNIFICANT = 2.0  # standard deviations of a difference
 COMPARED = (10**-1.5, 10**-0.5, 10**0.5)  # smoothings that they are compared with
 CALIBRATION_SIZE = 4096  # documents that the selected one is calibrated with
+LOW_TEMPERATURE = 4.0  # the second search for label noise starts at the found temperature divided by this
+LEAST_NOISE = 0.001
 SEARCH_SIZE = 1024  # documents that the search scores; more of them hardly move the minimum of the log-loss
 
 
@@ -221,6 +223,27 @@ def select_smoothing(
     return add_likelihoods(selection, scores, judged.documents.lengths) if is_likelihood else selection
 
 
+def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling]:
+    """Return the smoothing and the calibration with the least log-loss, also if many labels are noise.
+
+    Wrong labels can be explained by a high temperature or by noise, which are two minima of the log-loss. The second
+    one is searched from a low temperature, with all errors taken for noise.
+    """
+    smoothing, near = _search(corpus)
+    (scores,) = corpus.scores(smoothing)
+    known, classes = corpus.ignore_hapaxes(scores, smoothing), corpus.documents.classes
+    n_classes = known.shape[1]
+    wrong = float((known.argmax(axis=1) != classes).mean()) * n_classes / max(1, n_classes - 1)
+    noisy = replace(near, a=near.a / LOW_TEMPERATURE, noise=min(max(wrong, LEAST_NOISE), 1 - LEAST_NOISE))
+    found = [_calibrate(corpus, known, start) for start in (near, noisy)]
+
+    def log_loss(calibration: TemperatureScaling) -> float:
+        log_posterior = calibration.log_posterior(known, corpus.n_known)
+        return -float(log_posterior[np.arange(len(classes)), classes].mean())
+
+    return smoothing, min(found, key=log_loss)
+
+
 def _search(judged: LeaveOneOut) -> tuple[float, TemperatureScaling]:
     """Return the smoothing with the least calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
     searched = judged.first(SEARCH_SIZE)
@@ -257,4 +280,4 @@ def _calibrate(corpus: LeaveOneOut, scores: Floats, near: TemperatureScaling | N
     lengths = corpus.n_known if corpus.documents.has_lengths else None
     if corpus.model.is_in_nats:
         return fit_temperature(scores, lengths, corpus.documents.classes, near=near)
-    return fit_scaled_temperature(scores, lengths, corpus.documents.classes)
+    return fit_scaled_temperature(scores, lengths, corpus.documents.classes, near=near)

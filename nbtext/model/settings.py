@@ -1,4 +1,4 @@
-"""The settings of decisions, of training on unlabeled documents, and of exponential decay."""
+"""The settings of decisions, of training on unlabeled documents, of exponential decay, and of reviews."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from nbtext.errors import InputError, SettingsError
 COST_COLUMNS = 3
 COST_HINT = "each line has a true label, a predicted label and a cost, separated by commas, semicolons or tabs"
 MAX_TOP = 1000  # each is two columns of a table
+FINDINGS = (  # of a review, in the order in which equally certain ones are listed
+    "label_error", "conflicting_duplicates", "duplicate", "near_duplicate", "leak", "outlier", "not_text",
+)  # fmt: skip
 DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does not list
 
 

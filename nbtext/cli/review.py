@@ -1,0 +1,71 @@
+"""`nbtext review`: label errors, duplicates, leaks, outliers, and documents that are not text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from nbtext.cli.command import Option, command
+from nbtext.cli.files import SOURCE
+from nbtext.cli.options import LABELED_INPUT_STAGE, RUN_PARTS, SOURCES, RunSettings, result_options
+from nbtext.cli.running import open_documents, result_file, result_format, say, screen
+from nbtext.cli.training_options import FEATURE_STAGE
+from nbtext.model.settings import FINDINGS
+from nbtext.report.records import OUTPUT_FORMATS
+
+if TYPE_CHECKING:
+    from nbtext.documents.settings import InputSettings
+    from nbtext.features.settings import FeatureSettings
+
+
+@command(
+    SOURCES,
+    Option("--against", type=SOURCE,
+           help="Other documents, such as the test documents. Report the documents of SOURCE that are also there."),
+    Option("--only", type=click.Choice(FINDINGS), metavar="FINDING", multiple=True,
+           help="Report only this kind of finding; may be repeated."),
+    *result_options(OUTPUT_FORMATS),
+    LABELED_INPUT_STAGE,
+    FEATURE_STAGE,
+    *RUN_PARTS,
+    common="--against --only -o --to --input-format --text-field --label-field --ngrams",
+    example="nbtext review letters/train --against letters/test",
+    notes="Memory holds the counts, the id and the place of each document.",
+)  # fmt: skip
+def review(
+    sources: tuple[str, ...],
+    against: str | None,
+    only: tuple[str, ...],
+    output: str,
+    output_format: str | None,
+    input_settings: InputSettings,
+    features: FeatureSettings,
+    run: RunSettings,
+) -> None:
+    """Find probable label errors, duplicates and outliers in documents, without changing them.
+
+    There is one record for each finding, most certain first: label_error (another label is more probable, given all
+    other documents), conflicting_duplicates (equal documents with different labels), duplicate, near_duplicate, leak
+    (also in --against), outlier, and not_text (empty, encoded data, or a table).
+    """
+    from nbtext.model.review import review_corpus
+    from nbtext.model.review_reading import ReviewReader
+    from nbtext.report.records import write_text
+    from nbtext.report.review import format_review, summarize_review
+
+    chosen = result_format(output_format, output, OUTPUT_FORMATS)
+    reader: ReviewReader | None = None
+    for paths in (sources, (against,)) if against is not None else (sources,):
+        with open_documents(paths, input_settings, run) as (source, on_batch):
+            reader = reader or ReviewReader(replace(features, fields=source.field_names), run.jobs)
+            reader.read(source, on_batch)
+    assert reader is not None  # there is a SOURCE
+    found = review_corpus(reader.finish(), jobs=run.jobs)
+    if only:
+        found = replace(found, findings=tuple(each for each in found.findings if each.finding in only))
+    for line in summarize_review(found):
+        say(line, quiet=run.quiet)
+    with result_file(output, chosen) as file:
+        write_text(format_review(found, output_format=chosen, screen=screen(output)), file)

@@ -1,0 +1,140 @@
+"""Near duplicates: documents whose sets of features are almost equal, found without comparing all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.features.csr import running_sums
+from nbtext.features.document_counts import DocumentCounts, number_contents
+
+Ints = NDArray[np.int64]
+
+SIMILAR = 0.8  # least Jaccard similarity of two near duplicates, and so the least ratio of their sizes
+MOST_RARE = 20  # documents that have a rare feature; at least two have it
+SHARED = 0.3  # least share of the rare features of the smaller document that two candidates have in common
+N_BANDS = 4  # pairs of minimum hashes by which documents without common rare features are found
+NEIGHBORS = (1, 2)  # distances, in the order of their sizes, of the documents of a bucket that are compared
+PRODUCTS = 1 << 22  # pairs of documents that are computed together, so that memory is bounded
+VERIFIED = 1 << 14  # pairs that are verified together
+
+
+class NearDuplicates(NamedTuple):
+    """Near duplicates among documents.
+
+    pairs         (n_pairs, 2), the first document of each of two contents that are near duplicates; first < second
+    similarities  (n_pairs,), Jaccard similarity of the sets of features of each pair, SIMILAR or more
+    groups        (n_documents,), a number for each group: documents that a chain of duplicates or pairs connects
+    """
+
+    pairs: Ints
+    similarities: NDArray[np.float64]
+    groups: Ints
+
+
+def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDuplicates:
+    """Find pairs of documents whose sets of features have a Jaccard similarity of SIMILAR or more, and their groups.
+
+    Candidates share many of their rare features. Groups of more than MOST_RARE documents share features that are not
+    rare; for these, the documents with equal minimum hashes of their features are compared with those next in size.
+    Both take time in proportion to the number of features of all documents. A pair may be missed if its documents
+    differ in their rare features; a group only if all of its links are missed.
+
+    Sources: the number of shared features as a sparse product: Elsayed, Lin, Oard, Pairwise Document Similarity in
+    Large Collections with MapReduce, 2008; minimum hashes: Broder, On the Resemblance and Containment of Documents,
+    1997.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    contents = number_contents(documents)
+    _, first, numbers = np.unique(contents, return_index=True, return_inverse=True)
+    distinct = documents.take(np.sort(first))
+    sizes = np.diff(distinct.indptr)
+    found = [*_share_rare_features(distinct, n_features, sizes), *_link_buckets(distinct, sizes)]
+    candidates = np.concatenate([np.zeros((0, 2), dtype=np.int64), *found])
+    keys = np.unique(candidates[:, 0] * max(1, len(distinct)) + candidates[:, 1])
+    pairs = np.stack((keys // max(1, len(distinct)), keys % max(1, len(distinct))), axis=1)
+    similarities = _measure_similarities(distinct, n_features, sizes, pairs)
+    is_similar = similarities >= SIMILAR
+    pairs, similarities = pairs[is_similar], similarities[is_similar]
+    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(len(distinct),) * 2)
+    components = connected_components(graph, directed=False)[1]
+    rows = np.argsort(np.argsort(first))[numbers]  # the row of each document's content in `distinct`
+    return NearDuplicates(np.sort(first)[pairs], similarities, components.astype(np.int64)[rows])
+
+
+def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Ints) -> Iterator[Ints]:
+    """Yield pairs of documents that share at least SHARED of the rare features of the smaller one."""
+    from scipy.sparse import csr_array
+
+    frequencies = np.bincount(documents.indices, minlength=n_features)
+    is_rare = (frequencies >= 2) & (frequencies <= MOST_RARE)
+    rare = documents.filter_entries(is_rare[documents.indices])
+    n_rare = np.diff(rare.indptr)
+    ones = np.ones(len(rare.indices), dtype=np.int32)
+    matrix = csr_array((ones, rare.indices, rare.indptr), shape=(len(documents), n_features))
+    transposed = matrix.T.tocsr()
+    n_products = running_sums(frequencies[rare.indices])[rare.indptr]
+    for start, stop in _cut(n_products, PRODUCTS):
+        product = (matrix[start:stop] @ transposed).tocoo()
+        one, other, shared = product.row.astype(np.int64) + start, product.col.astype(np.int64), product.data
+        is_candidate = (one < other) & (shared >= SHARED * np.minimum(n_rare[one], n_rare[other]))
+        yield _of_similar_sizes(one[is_candidate], other[is_candidate], sizes)
+
+
+def _cut(running: Ints, most: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows whose numbers sum up to about `most`; `running` are their running sums."""
+    start, n = 0, len(running) - 1
+    while start < n:
+        stop = max(start + 1, int(np.searchsorted(running, running[start] + most, side="right")) - 1)
+        yield start, min(stop, n)
+        start = stop
+
+
+def _link_buckets(documents: DocumentCounts, sizes: Ints) -> Iterator[Ints]:
+    """Yield pairs of documents with two equal minimum hashes, and of about the same size."""
+    rows = np.flatnonzero(sizes)
+    if len(rows) < 2:
+        return
+    starts = documents.indptr[rows]
+    for band in range(N_BANDS):
+        keys = [np.minimum.reduceat(_hash(documents.indices, 2 * band + part), starts) for part in range(2)]
+        order = np.lexsort((rows, sizes[rows], keys[1], keys[0]))
+        for distance in NEIGHBORS:
+            one, other = order[:-distance], order[distance:]
+            is_equal = (keys[0][one] == keys[0][other]) & (keys[1][one] == keys[1][other])
+            one, other = rows[one[is_equal]], rows[other[is_equal]]
+            yield _of_similar_sizes(np.minimum(one, other), np.maximum(one, other), sizes)
+
+
+def _hash(features: NDArray[np.int32], seed: int) -> NDArray[np.uint64]:
+    """Return a hash of each feature's number: the finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
+    hashes = features.astype(np.uint64) + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        hashes ^= hashes >> np.uint64(shift)
+        hashes *= np.uint64(factor)
+    hashes ^= hashes >> np.uint64(31)
+    return hashes
+
+
+def _of_similar_sizes(one: Ints, other: Ints, sizes: Ints) -> Ints:
+    """Return the pairs whose sizes allow them to be near duplicates, shape (n_pairs, 2)."""
+    is_possible = np.minimum(sizes[one], sizes[other]) >= SIMILAR * np.maximum(sizes[one], sizes[other])
+    return np.stack((one[is_possible], other[is_possible]), axis=1)
+
+
+def _measure_similarities(documents: DocumentCounts, n_features: int, sizes: Ints, pairs: Ints) -> NDArray[np.float64]:
+    """Return the Jaccard similarity of the sets of features of each pair of documents, shape (n_pairs,)."""
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(documents.indices), dtype=np.int32)
+    matrix = csr_array((ones, documents.indices, documents.indptr), shape=(len(documents), n_features))
+    shared = np.zeros(len(pairs))
+    for start in range(0, len(pairs), VERIFIED):
+        one, other = pairs[start : start + VERIFIED].T
+        shared[start : start + VERIFIED] = matrix[one].multiply(matrix[other]).sum(axis=1)
+    return np.asarray(shared / np.maximum(1, sizes[pairs].sum(axis=1) - shared))

@@ -1,0 +1,220 @@
+"""Review of a corpus: probable label errors, duplicates, leaks, outliers, and documents that are not text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.label_noise import LabelNoise, estimate_label_noise
+from nbtext.bayes.outliers import QUANTILE, typicality
+from nbtext.bayes.prediction_sets import Quantiles
+from nbtext.features.document_counts import number_contents
+from nbtext.features.near_duplicates import NearDuplicates, find_near_duplicates
+from nbtext.model.review_reading import ReviewedCorpus, ReviewedDocument
+from nbtext.model.settings import FINDINGS
+
+LABEL_ERROR, CONFLICTING, DUPLICATE, NEAR_DUPLICATE, LEAK, OUTLIER, NOT_TEXT = FINDINGS
+FLAGGED = 0.5  # a label with a lower probability is reported as an error
+DIGITS = 6  # of a certainty; findings are sorted by it
+LEAST_CONFUSED = 2.0  # expected documents of a pair of labels that is reported
+LEAST_SHARE = 0.02  # of the documents of a label
+MOST_CONFUSED = 5  # pairs of labels that are reported
+LEAST_DOCUMENTS = 100  # with fewer documents, there is no 1 % quantile, so no outlier
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about one or several documents that a person should look at.
+
+    finding       one of FINDINGS
+    certainty     from 0 to 1: of a label error the probability that the label is wrong, of near duplicates their
+                  Jaccard similarity, of an outlier 1 minus its typicality
+    documents     the document; of duplicates all of them, each content once for near duplicates
+    label         label_error: the given label
+    likely_label  label_error: the most probable label
+    reason        not_text: what the document is instead
+    """
+
+    finding: str
+    certainty: float
+    documents: tuple[ReviewedDocument, ...]
+    label: str | None = None
+    likely_label: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusedLabels:
+    """A label that is often given to documents of another one.
+
+    documents  expected number of such documents
+    share      of the documents with the given label
+    """
+
+    label: str
+    true_label: str
+    documents: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The result of a review.
+
+    n_documents  documents of the source, read or not
+    n_judged     documents whose label was judged
+    error_rate   estimated share of wrong labels among these; None if none was judged
+    confused     labels that are often given to documents of other ones, most documents first
+    findings     most certain first, then by kind and place
+    """
+
+    n_documents: int
+    n_judged: int
+    error_rate: float | None
+    confused: tuple[ConfusedLabels, ...]
+    findings: tuple[Finding, ...]
+
+
+def review_corpus(corpus: ReviewedCorpus, *, jobs: int = 1) -> Review:
+    """Return the findings about the documents of a source. Nothing is changed.
+
+    Parameters
+    ----------
+    corpus : documents of the source, and of the source that it is compared with, if there is one
+    jobs : number of threads
+    """
+    is_own = np.array([not document.is_other for document in corpus.documents], dtype=bool)
+    own = replace(corpus, documents=corpus.documents[: is_own.sum()], counts=corpus.counts.filter(is_own))
+    given = [single_label(document) for document in own.documents]
+    labels = sorted({label for label in given if label is not None})
+    noise, rows = _judge_labels(own, given, labels, jobs)
+    near = find_near_duplicates(corpus.counts, corpus.n_features)
+    findings = [
+        *_find_label_errors(own, labels, noise, rows),
+        *_find_duplicates(corpus, number_contents(corpus.counts), near),
+        *_find_outliers(own, noise, rows),
+        *_find_non_texts(corpus),
+    ]
+    places = {document: place for place, document in enumerate((*corpus.documents, *corpus.unreadable))}
+    findings.sort(key=lambda each: (-each.certainty, FINDINGS.index(each.finding), places[each.documents[0]]))
+    n_unread = sum(not document.is_other for document in corpus.unreadable)
+    return Review(
+        len(own.documents) + n_unread,
+        len(noise.rows) if len(labels) > 1 else 0,
+        noise.error_rate if len(noise.rows) and len(labels) > 1 else None,
+        tuple(_find_confused(labels, noise)),
+        tuple(findings),
+    )
+
+
+def single_label(document: ReviewedDocument) -> str | None:
+    """Return the label of a document, which can be judged; None if it is not known, or if there are several."""
+    return document.labels[0] if document.labels is not None and len(document.labels) == 1 else None
+
+
+def _judge_labels(
+    corpus: ReviewedCorpus, given: Sequence[str | None], labels: Sequence[str], jobs: int
+) -> tuple[LabelNoise, NDArray[np.int64]]:
+    """Return the label noise, and the rows of the corpus that it is about: those with one label, or else all."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    classes = np.array([-1 if label is None else numbers[label] for label in given], dtype=np.int32)
+    rows = np.flatnonzero(classes >= 0) if labels else np.arange(len(classes))
+    counts = replace(corpus.counts.take(rows), classes=np.maximum(classes[rows], 0))
+    noise = estimate_label_noise(
+        counts, corpus.n_features, max(1, len(labels)), is_vocabulary=corpus.vocabulary is not None, jobs=jobs
+    )
+    return noise, rows
+
+
+def _find_label_errors(
+    corpus: ReviewedCorpus, labels: Sequence[str], noise: LabelNoise, rows: NDArray[np.int64]
+) -> Iterator[Finding]:
+    """Yield the documents whose given label is probably wrong."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    likely = noise.probabilities.argmax(axis=1)
+    for place, row in enumerate(rows[noise.rows].tolist()):
+        document = corpus.documents[row]
+        label = single_label(document)
+        wrong = 1 - float(noise.probabilities[place, numbers[label]]) if label is not None else 0.0
+        if wrong > FLAGGED:
+            yield Finding(LABEL_ERROR, round(wrong, DIGITS), (document,), label, labels[likely[place]])
+
+
+def _find_confused(labels: Sequence[str], noise: LabelNoise) -> Iterator[ConfusedLabels]:
+    """Yield the pairs of labels of which one is often given to documents of the other one."""
+    given = noise.confusions.sum(axis=0)
+    wrong = noise.confusions * (1 - np.eye(len(noise.confusions)))
+    is_reported = (wrong >= LEAST_CONFUSED) & (wrong >= LEAST_SHARE * given)
+    true, label = np.nonzero(is_reported)
+    for place in np.argsort(-wrong[true, label], kind="stable")[:MOST_CONFUSED].tolist():
+        t, g = int(true[place]), int(label[place])
+        yield ConfusedLabels(labels[g], labels[t], float(wrong[t, g]), float(wrong[t, g] / given[g]))
+
+
+def _find_duplicates(corpus: ReviewedCorpus, contents: NDArray[np.int64], near: NearDuplicates) -> Iterator[Finding]:
+    """Yield groups of duplicates and near duplicates within the source, and those that the other source shares."""
+    similarities: dict[int, float] = {}  # the least one of each group
+    for (one, _), similarity in zip(near.pairs.tolist(), near.similarities.tolist(), strict=True):
+        group = int(near.groups[one])
+        similarities[group] = min(similarity, similarities.get(group, 1.0))
+    for rows in _group(near.groups, np.diff(corpus.counts.indptr) > 0):
+        by_content: defaultdict[int, list[ReviewedDocument]] = defaultdict(list)
+        for row in rows:
+            by_content[int(contents[row])].append(corpus.documents[row])
+        for copies in by_content.values():
+            yield from _describe_copies(copies)
+        certainty = round(similarities.get(int(near.groups[rows[0]]), 1.0), DIGITS)
+        own = [copies[0] for copies in by_content.values() if not copies[0].is_other]
+        if len(own) > 1:
+            yield Finding(NEAR_DUPLICATE, certainty, tuple(own))
+        unmatched = [copies[0] for copies in by_content.values() if not copies[0].is_other and not copies[-1].is_other]
+        others = [copies[-1] for copies in by_content.values() if copies[-1].is_other]
+        if unmatched and others:
+            yield Finding(LEAK, certainty, (*unmatched, *others))
+
+
+def _describe_copies(copies: list[ReviewedDocument]) -> Iterator[Finding]:
+    """Yield what documents of equal content are: duplicates in the source, or also documents of the other one."""
+    own = tuple(document for document in copies if not document.is_other)
+    if len(own) > 1:
+        is_conflict = len({frozenset(each.labels) for each in own if each.labels is not None}) > 1
+        yield Finding(CONFLICTING if is_conflict else DUPLICATE, 1.0, own)
+    if own and len(own) < len(copies):
+        yield Finding(LEAK, 1.0, tuple(copies))
+
+
+def _group(groups: NDArray[np.int64], is_kept: NDArray[np.bool_]) -> Iterator[list[int]]:
+    """Yield the rows of each group with at least two of the kept documents, ascending."""
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    kept = np.flatnonzero(is_kept)
+    is_shared = np.bincount(groups[kept], minlength=int(groups.max(initial=0)) + 1)[groups[kept]] > 1
+    for row in kept[is_shared].tolist():
+        members[int(groups[row])].append(row)
+    yield from members.values()
+
+
+def _find_outliers(corpus: ReviewedCorpus, noise: LabelNoise, rows: NDArray[np.int64]) -> Iterator[Finding]:
+    """Yield documents whose likelihood per token is below the 1 % quantile."""
+    is_finite = np.isfinite(noise.log_likelihoods)
+    likelihoods = noise.log_likelihoods[is_finite]
+    if len(likelihoods) < LEAST_DOCUMENTS:
+        return
+    distribution = Quantiles.of(likelihoods)
+    assert distribution is not None  # there are likelihoods
+    values = typicality(likelihoods, distribution)
+    for place in np.flatnonzero(values < QUANTILE).tolist():
+        document = corpus.documents[int(rows[noise.rows[is_finite][place]])]
+        yield Finding(OUTLIER, round(1 - float(values[place]), DIGITS), (document,))
+
+
+def _find_non_texts(corpus: ReviewedCorpus) -> Iterator[Finding]:
+    """Yield documents that are not text, or that could not be read."""
+    sizes = np.append(np.diff(corpus.counts.indptr), np.ones(len(corpus.unreadable)))
+    for document, size in zip((*corpus.documents, *corpus.unreadable), sizes.tolist(), strict=True):
+        reason = document.problem or ("no word" if size == 0 else None)
+        if reason is not None and not document.is_other:
+            yield Finding(NOT_TEXT, 1.0, (document,), reason=reason)

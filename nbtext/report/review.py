@@ -1,0 +1,104 @@
+"""The findings of a review: as a table, as rows for programs, and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nbtext.errors import number_of, printable
+from nbtext.model.review import Finding, Review
+from nbtext.model.review_reading import ReviewedDocument
+from nbtext.model.settings import FINDINGS
+from nbtext.report.records import format_records, join_labels
+from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+COLUMNS = ("finding", "certainty", "label", "likely_label", "ids", "places", "reason")
+MOST_NAMED = 3  # documents of a finding that the table names
+
+
+def format_review(review: Review, *, output_format: str, screen: Screen = PLAIN) -> Iterator[str]:
+    """Format the findings: a table, or one record or row for each."""
+    if output_format == "table":
+        yield format_screen([_table(review)], screen) if review.findings else ""
+        return
+    yield from format_records(
+        review.findings,
+        output_format=output_format,
+        columns=COLUMNS,
+        rows=lambda finding: [_row(finding)],
+        records=lambda finding: [finding_record(finding)],
+        table=str,
+    )
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """Return the record of a finding; fields that its kind does not have are left out."""
+    about = {"label": finding.label, "likely_label": finding.likely_label, "reason": finding.reason}
+    return {
+        "finding": finding.finding,
+        "certainty": finding.certainty,
+        **{name: value for name, value in about.items() if value is not None},
+        "documents": [document_record(document) for document in finding.documents],
+    }
+
+
+def document_record(document: ReviewedDocument) -> dict[str, Any]:
+    """Return the record of a document: its label is a text, a list of several, or null."""
+    label: Any = None
+    if document.labels is not None:
+        label = document.labels[0] if len(document.labels) == 1 else list(document.labels)
+    record = {"id": document.id, "file": document.file, "line": document.line, "label": label}
+    return record | {"against": True} if document.is_other else record
+
+
+def _row(finding: Finding) -> list[str | float | None]:
+    ids = join_labels(tuple(document.id for document in finding.documents))
+    places = join_labels(tuple(map(place_of, finding.documents)))
+    return [
+        finding.finding, finding.certainty, finding.label, finding.likely_label, ids, places, finding.reason,
+    ]  # fmt: skip
+
+
+def place_of(document: ReviewedDocument) -> str:
+    """Return FILE:LINE, or the file."""
+    return document.file if document.line is None else f"{document.file}:{document.line}"
+
+
+def _table(review: Review) -> Table:
+    table = new_table("finding", "certainty", "label", "documents")
+    for column in table.columns[2:]:
+        column.justify, column.no_wrap, column.overflow = "left", False, "fold"
+    for finding in review.findings:
+        named = [printable(place_of(document)) for document in finding.documents[:MOST_NAMED]]
+        n_more = len(finding.documents) - len(named)
+        named += [f"and {n_more:,} more"] if n_more else []
+        table.add_row(finding.finding, f"{finding.certainty:.1%}", _labels_of(finding), "\n".join(named))
+    return table
+
+
+def _labels_of(finding: Finding) -> str:
+    if finding.likely_label is not None:
+        return printable(f"{finding.label} → {finding.likely_label}")
+    if finding.reason is not None:
+        return printable(finding.reason)
+    return printable(", ".join(sorted({label for each in finding.documents for label in each.labels or ()})))
+
+
+def summarize_review(review: Review) -> Iterator[str]:
+    """Yield the result of a review in a few lines for people."""
+    found = Counter(finding.finding for finding in review.findings)
+    counts = ", ".join(f"{name} {found[name]:,}" for name in FINDINGS if found[name]) or "nothing found"
+    yield f"{number_of(review.n_documents, 'document')}: {counts}"
+    if review.error_rate is None:
+        yield "no label was judged: that needs two labels, and two documents of each"
+        return
+    yield f"estimated share of wrong labels: {review.error_rate:.2%} of {number_of(review.n_judged, 'document')}"
+    for pair in review.confused:
+        yield (
+            f"{pair.label} is often really {pair.true_label}: about {number_of(round(pair.documents), 'document')}, "
+            f"{pair.share:.1%} of {pair.label}"
+        )

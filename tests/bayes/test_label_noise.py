@@ -1,0 +1,134 @@
+"""Label noise: flipped labels are ranked first, and their share is estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora_by_hand import sample_of
+from numpy.typing import NDArray
+
+from nbtext.bayes.label_noise import LabelNoise, estimate_label_noise
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.source_counting import count_source
+
+Flipped = tuple[NDArray[np.int32], NDArray[np.bool_]]
+
+
+def made_corpus(n_classes: int, n_documents: int, seed: int = 0) -> tuple[DocumentCounts, NDArray[np.int64], int]:
+    """Documents of 3 to 60 words; each class prefers words of its own."""
+    random = np.random.default_rng(seed)
+    n_features = 40 * n_classes
+    classes = random.integers(0, n_classes, n_documents)
+    weights = np.ones((n_classes, n_features))
+    for k in range(n_classes):
+        weights[k, 40 * k : 40 * (k + 1)] = 6
+    weights /= weights.sum(axis=1, keepdims=True)
+    counts = np.stack([random.multinomial(random.integers(3, 60), weights[k]) for k in classes])
+    return sample_of(counts, classes), classes, n_features
+
+
+def flip(classes: NDArray[Any], share: float, n_classes: int, *, seed: int = 0) -> Flipped:
+    """Other labels for a share of the documents."""
+    random = np.random.default_rng(seed)
+    is_flipped = np.zeros(len(classes), dtype=bool)
+    is_flipped[random.choice(len(classes), round(share * len(classes)), replace=False)] = True
+    given = classes.astype(np.int32).copy()
+    given[is_flipped] = (given[is_flipped] + random.integers(1, n_classes, is_flipped.sum())) % n_classes
+    return given, is_flipped
+
+
+def average_precision(noise: LabelNoise, given: NDArray[np.int32], is_flipped: NDArray[np.bool_]) -> float:
+    """The average precision of ranking documents by the probability that their label is wrong."""
+    from sklearn.metrics import average_precision_score
+
+    wrong = np.zeros(len(given))
+    wrong[noise.rows] = 1 - noise.probabilities[np.arange(len(noise.rows)), given[noise.rows]]
+    return float(average_precision_score(is_flipped, wrong))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.2])
+def test_flipped_labels_are_found(n_classes: int, share: float) -> None:
+    """The share of wrong labels is estimated to 0.02, and the flipped ones are ranked first."""
+    documents, classes, n_features = made_corpus(n_classes, 1500)
+    given, is_flipped = flip(classes, share, n_classes)
+    noise = estimate_label_noise(replace(documents, classes=given), n_features, n_classes)
+    assert noise.error_rate == pytest.approx(share, abs=0.02)
+    assert noise.probabilities.sum(axis=1) == pytest.approx(1)
+    assert noise.confusions.sum() == pytest.approx(len(noise.rows))
+    if share:
+        assert average_precision(noise, given, is_flipped) > 0.95
+
+
+def test_says_which_label_is_given_for_which() -> None:
+    """Documents of class 0 that are labeled 1 are confusions of a true 0 and a given 1."""
+    documents, classes, n_features = made_corpus(3, 1500)
+    given = classes.astype(np.int32).copy()
+    wrong = np.flatnonzero(classes == 0)[:100]
+    given[wrong] = 1
+    noise = estimate_label_noise(replace(documents, classes=given), n_features, 3)
+    assert 50 < noise.confusions[0, 1] < 115
+    others = noise.confusions * (1 - np.eye(3))
+    others[0, 1] = 0
+    assert others.sum() < 15
+
+
+def test_duplicates_do_not_hide_an_error() -> None:
+    """All copies of a wrongly labeled document are left out together, so they do not confirm each other."""
+    documents, classes, n_features = made_corpus(2, 600)
+    copies = documents.take(np.array([*range(600), 0, 0, 0, 0], dtype=np.int64))
+    given = np.append(classes, [classes[0]] * 4).astype(np.int32)
+    given[[0, 600, 601, 602, 603]] = 1 - classes[0]
+    noise = estimate_label_noise(replace(copies, classes=given), n_features, 2)
+    own = noise.probabilities[np.isin(noise.rows, [0, 600, 601, 602, 603]), 1 - classes[0]]
+    assert len(own) == 5
+    assert (own < 0.5).all()
+
+
+def test_a_document_that_is_alone_with_its_label_is_not_judged() -> None:
+    """The only document of a label cannot be left out; if no document can, nothing is judged."""
+    documents, classes, n_features = made_corpus(2, 40)
+    given = classes.astype(np.int32).copy()
+    given[7] = 2
+    noise = estimate_label_noise(replace(documents, classes=given), n_features, 3)
+    assert sorted(noise.rows.tolist()) == [row for row in range(40) if row != 7]
+    few = documents.take(np.arange(2))
+    none = estimate_label_noise(replace(few, classes=np.array([0, 1], dtype=np.int32)), n_features, 2)
+    assert (len(none.rows), none.error_rate) == (0, 0.0)
+
+
+def test_is_the_same_for_any_number_of_threads() -> None:
+    """Threads change no bit."""
+    documents, classes, n_features = made_corpus(3, 900)
+    given, _ = flip(classes, 0.1, 3)
+    one, three = (estimate_label_noise(replace(documents, classes=given), n_features, 3, jobs=jobs) for jobs in (1, 3))
+    assert one.probabilities.tobytes() == three.probabilities.tobytes()
+
+
+def test_flipped_labels_of_short_messages(corpora: Callable[[str], Path]) -> None:
+    """SMS: 10 % flipped labels are ranked with an average precision of 0.98, 20 % of the spam with 0.87."""
+    path = str(corpora("sms-spam") / "SMSSpamCollection")
+    settings = InputSettings(input_format="tsv", text_field=("2",), label_field="1")
+    counts = count_source(open_source([path], settings), FeatureSettings(), jobs=1, sample_size=None)
+    documents, classes, n_features = counts.sample, counts.sample.classes, counts.statistics.n_features
+    clean = estimate_label_noise(documents, n_features, 2)
+    assert clean.error_rate <= 0.01
+    for share in (0.05, 0.1, 0.2):
+        given, is_flipped = flip(classes, share, 2)
+        noise = estimate_label_noise(replace(documents, classes=given), n_features, 2)
+        assert noise.error_rate == pytest.approx(share, abs=0.01)
+        assert share != 0.1 or average_precision(noise, given, is_flipped) >= 0.98
+    random = np.random.default_rng(0)
+    spam = np.flatnonzero(classes == counts.labels.index("spam"))
+    is_flipped = np.isin(np.arange(len(classes)), random.choice(spam, len(spam) // 5, replace=False))
+    given = np.where(is_flipped, 1 - classes, classes).astype(np.int32)
+    noise = estimate_label_noise(replace(documents, classes=given), n_features, 2)
+    assert average_precision(noise, given, is_flipped) >= 0.87

@@ -1,0 +1,234 @@
+"""`nbtext review`: records of label errors, duplicates, leaks, outliers, and documents that are not text."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORDS = {
+    "fruit": [
+        "apple",
+        "banana",
+        "cherry",
+        "plum",
+        "peach",
+        "sweet",
+        "ripe",
+        "juice",
+        "tree",
+        "basket",
+        "pear",
+        "orchard",
+    ],
+    "tools": ["hammer", "nail", "screw", "drill", "saw", "wrench", "bolt", "steel", "plane", "bench", "vise", "rivet"],
+}
+COMMON = [
+    "the",
+    "and",
+    "with",
+    "from",
+    "this",
+    "that",
+    "very",
+    "some",
+    "good",
+    "other",
+    "many",
+    "small",
+    "large",
+    "new",
+    "old",
+]
+
+FLIPPED = (10, 21, 32)  # documents with another label
+
+
+def sentence(chance: random.Random, label: str) -> str:
+    return " ".join(
+        chance.choices(WORDS[label], k=chance.randint(5, 12)) + chance.choices(COMMON, k=chance.randint(2, 12))
+    )
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def rows() -> list[dict[str, Any]]:
+    """200 documents of two labels, without any duplicate."""
+    chance = random.Random(1)
+    labels = [("fruit", "tools")[n % 2] for n in range(200)]
+    return [
+        {"id": f"d{n}", "text": f"{sentence(chance, label)} number{n}", "label": label}
+        for n, label in enumerate(labels)
+    ]
+
+
+def review(nbtext: Any, folder: Path, *options: str) -> list[dict[str, Any]]:
+    result = nbtext("review", "x.jsonl", *options, "--to", "jsonl", cwd=folder)
+    assert result.status == 0, result.err
+    return [json.loads(line) for line in result.out.splitlines()]
+
+
+def of_kind(records: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [record for record in records if record["finding"] == kind]
+
+
+def ids(record: dict[str, Any]) -> list[str]:
+    return [document["id"] for document in record["documents"]]
+
+
+def test_label_errors(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Flipped labels are found, with the likely label, the file and the line; the rate is estimated."""
+    for n in FLIPPED:
+        rows[n]["label"] = {"fruit": "tools", "tools": "fruit"}[rows[n]["label"]]
+    write_rows(tmp_path / "x.jsonl", rows)
+    result = nbtext("review", "x.jsonl", "--to", "jsonl", cwd=tmp_path)
+    records = [json.loads(line) for line in result.out.splitlines()]
+    errors = of_kind(records, "label_error")
+    assert {record["documents"][0]["id"] for record in errors} == {f"d{n}" for n in FLIPPED}
+    (record,) = (each for each in errors if ids(each) == ["d21"])
+    assert record["documents"] == [{"id": "d21", "file": "x.jsonl", "line": 22, "label": "fruit"}]
+    assert (record["label"], record["likely_label"]) == ("fruit", "tools")
+    assert 0.5 < record["certainty"] <= 1
+    assert "200 documents: label_error 3" in result.err
+    assert "estimated share of wrong labels: 1." in result.err
+
+
+def test_duplicates(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Copies are one record for each content; with different labels they conflict; similar texts are near."""
+    rows.append(rows[0] | {"id": "copy"})
+    rows.append(rows[3] | {"id": "conflict", "label": "fruit"})
+    rows.append(rows[5] | {"id": "near", "text": rows[5]["text"].replace("number5", "number5 please")})
+    write_rows(tmp_path / "x.jsonl", rows)
+    records = review(nbtext, tmp_path)
+    (copies,) = of_kind(records, "duplicate")
+    assert (ids(copies), copies["certainty"]) == (["d0", "copy"], 1.0)
+    (conflict,) = of_kind(records, "conflicting_duplicates")
+    assert [(each["id"], each["label"]) for each in conflict["documents"]] == [("d3", "tools"), ("conflict", "fruit")]
+    (near,) = of_kind(records, "near_duplicate")
+    assert ids(near) == ["d5", "near"]
+    assert 0.8 <= near["certainty"] < 1
+
+
+def test_leaks(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Documents that are also in --against, equal or nearly so; those of the other source are marked."""
+    other = [
+        rows[7] | {"id": "same", "label": "unknown"},
+        rows[9] | {"id": "close", "text": rows[9]["text"] + " thanks"},
+        {"id": "more", "text": "nothing of the kind at all"},
+    ]
+    write_rows(tmp_path / "x.jsonl", rows)
+    write_rows(tmp_path / "y.jsonl", other)
+    leaks = of_kind(review(nbtext, tmp_path, "--against", "y.jsonl"), "leak")
+    assert [ids(record) for record in leaks] == [["d7", "same"], ["d9", "close"]]
+    assert leaks[0]["documents"][1] == {
+        "id": "same", "file": "y.jsonl", "line": 1, "label": "unknown", "against": True,
+    }  # fmt: skip
+    assert leaks[0]["certainty"] == 1.0 > leaks[1]["certainty"] >= 0.8
+    assert of_kind(review(nbtext, tmp_path), "leak") == []
+
+
+def test_documents_that_are_not_text(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Empty documents, encoded data, and lines that cannot be read."""
+    data = base64.encodebytes(random.Random(1).randbytes(2000)).decode()
+    rows += [{"id": "empty", "text": "", "label": "fruit"}, {"id": "data", "text": data, "label": "fruit"}]
+    write_rows(tmp_path / "x.jsonl", rows)
+    with (tmp_path / "x.jsonl").open("a") as file:
+        file.write("{broken\n")
+    found = of_kind(review(nbtext, tmp_path), "not_text")
+    reasons = {record["documents"][0]["line"]: record["reason"] for record in found}
+    assert reasons[201] == "empty"
+    assert reasons[202] == "encoded data"
+    assert "JSON" in reasons[203]
+
+
+def test_outliers(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """A document of foreign words is an outlier."""
+    rows.append({"id": "foreign", "text": " ".join(f"fremd{n} wort{n}" for n in range(20)), "label": "fruit"})
+    write_rows(tmp_path / "x.jsonl", rows)
+    found = of_kind(review(nbtext, tmp_path), "outlier")
+    assert ids(found[0]) == ["foreign"]
+    assert found[0]["certainty"] > 0.99
+
+
+def test_most_certain_first_and_only_some_kinds(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Records descend by certainty; --only selects kinds; the source is not changed."""
+    rows.append(rows[0] | {"id": "copy"})
+    rows[10]["label"] = "tools"
+    write_rows(tmp_path / "x.jsonl", rows)
+    before = (tmp_path / "x.jsonl").read_bytes()
+    records = review(nbtext, tmp_path)
+    certainties = [record["certainty"] for record in records]
+    assert certainties == sorted(certainties, reverse=True)
+    only = review(nbtext, tmp_path, "--only", "duplicate", "--only", "label_error")
+    assert only == [record for record in records if record["finding"] in ("duplicate", "label_error")]
+    assert (tmp_path / "x.jsonl").read_bytes() == before
+
+
+def test_formats(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """TSV has a line for each finding; CSV has a header; the table names places, without control characters."""
+    rows += [rows[0] | {"id": "a,b\x1b[31m"}]
+    write_rows(tmp_path / "x.jsonl", rows)
+    lines = nbtext("review", "x.jsonl", "--only", "duplicate", cwd=tmp_path).out.splitlines()
+    assert lines == ["duplicate\t1.000000\t\t\td0,a\\\\,b\x1b[31m\tx.jsonl:1,x.jsonl:201\t"]
+    table = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "table", cwd=tmp_path).out
+    assert "x.jsonl:1" in table
+    assert "x.jsonl:201" in table
+    assert "\x1b" not in table
+    (header, row) = csv.reader(
+        io.StringIO(nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "csv", cwd=tmp_path).out)
+    )
+    assert header == ["finding", "certainty", "label", "likely_label", "ids", "places", "reason"]
+    assert row[5] == "x.jsonl:1,x.jsonl:201"
+
+
+def test_threads_change_nothing(nbtext: Any, letters: Path) -> None:
+    """The output is the same for any number of threads, and of the plain version of the kernel."""
+    source = (str(letters / "train"), "--against", str(letters / "test"), "--to", "jsonl")
+    one = nbtext("review", *source, "-j", "1")
+    assert one.status == 0, one.err
+    assert nbtext("review", *source, "-j", "3").out == one.out
+    assert nbtext("review", *source, "-j", "2", NBTEXT_KERNEL="off").out == one.out
+
+
+def test_without_labels(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Documents without labels are searched for duplicates; the message says that no label was judged."""
+    unlabeled = [{"id": row["id"], "text": row["text"]} for row in [*rows, rows[4] | {"id": "copy"}]]
+    write_rows(tmp_path / "x.jsonl", unlabeled)
+    result = nbtext("review", "x.jsonl", "--only", "duplicate", "--to", "jsonl", cwd=tmp_path)
+    assert result.status == 0, result.err
+    (record,) = map(json.loads, result.out.splitlines())
+    assert [document["label"] for document in record["documents"]] == [None, None]
+    assert "no label was judged" in result.err
+
+
+def test_nothing_to_review(nbtext: Any, tmp_path: Path) -> None:
+    """An empty source has no findings; a matrix has no texts."""
+    (tmp_path / "x.jsonl").write_text("")
+    result = nbtext("review", "x.jsonl", cwd=tmp_path)
+    assert (result.status, result.out) == (0, ""), result.err
+    assert "0 documents: nothing found" in result.err
+    (tmp_path / "x.txt").write_text("one two\tthree\n")
+    assert nbtext("vectorize", "x.txt", "-o", "m.npz", cwd=tmp_path).status == 0
+    refused = nbtext("review", "m.npz", cwd=tmp_path)
+    assert refused.status == 1
+    assert "matrix" in refused.err
+
+
+def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """A stream has places, too."""
+    lines = "".join(json.dumps(row) + "\n" for row in [*rows, rows[0] | {"id": "copy"}])
+    result = nbtext(
+        "review", "-", "--input-format", "jsonl", "--only", "duplicate", "--to", "jsonl", input=lines.encode()
+    )
+    assert result.status == 0, result.err
+    (record,) = map(json.loads, result.out.splitlines())
+    assert [document["line"] for document in record["documents"]] == [1, 201]

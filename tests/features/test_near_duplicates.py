@@ -1,0 +1,136 @@
+"""Near duplicates, compared with all pairs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.near_duplicates import SIMILAR, find_near_duplicates
+from nbtext.features.vectorizer import Vectorizer
+
+
+def counts_of(texts: Sequence[str]) -> tuple[DocumentCounts, int]:
+    """The counts of texts, equal rows with equal hashes."""
+    matrix = Vectorizer(token_pattern=r"\S+").fit_transform(texts)
+    rows = [(*matrix.indices[a:b].tolist(), -1, *matrix.data[a:b].tolist()) for a, b in pairs_of(matrix.indptr)]
+    numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+    hashes = np.array([numbers[row] for row in rows], dtype=np.uint64)
+    classes = np.zeros(len(texts), dtype=np.int32)
+    counts = DocumentCounts(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, classes, hashes
+    )
+    return counts, matrix.shape[1]
+
+
+def pairs_of(bounds: np.ndarray) -> list[tuple[int, int]]:
+    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
+def all_pairs(texts: Sequence[str]) -> dict[tuple[int, int], float]:
+    """The near duplicates among texts with different words, by comparing all pairs."""
+    words = [frozenset(text.split()) for text in texts]
+    found = {}
+    for one, other in combinations(range(len(texts)), 2):
+        similarity = len(words[one] & words[other]) / max(1, len(words[one] | words[other]))
+        if similarity >= SIMILAR:
+            found[one, other] = similarity
+    return found
+
+
+def test_pairs_and_groups() -> None:
+    """A pair has its similarity; a chain of pairs is one group; copies belong to the group of the first of them."""
+    base = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
+    texts = [
+        " ".join(base),
+        " ".join([*base, "k"]),
+        " ".join([*base, "k", "l"]),
+        " ".join([*base, "k", "l", "m"]),
+        "something else entirely",
+        " ".join(base),
+    ]
+    found = find_near_duplicates(*counts_of(texts))
+    assert {
+        tuple(pair): round(float(s), 9) for pair, s in zip(found.pairs.tolist(), found.similarities, strict=True)
+    } == {(one, other): round(similarity, 9) for (one, other), similarity in all_pairs(texts[:5]).items()}
+    assert found.groups[0] == found.groups[1] == found.groups[2] == found.groups[3] == found.groups[5]
+    assert found.groups[4] != found.groups[0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.lists(st.sampled_from([f"w{n}" for n in range(30)]), min_size=1, max_size=25), min_size=2, max_size=12)
+)
+def test_reports_only_pairs_that_are_similar(documents: list[list[str]]) -> None:
+    """Every pair that is found is one of the exact join, with its similarity."""
+    texts = [" ".join(words) for words in documents]
+    found = find_near_duplicates(*counts_of(texts))
+    expected = all_pairs(texts)
+    for pair, similarity in zip(found.pairs.tolist(), found.similarities.tolist(), strict=True):
+        assert similarity == pytest.approx(expected[tuple(pair)], abs=1e-12)
+
+
+def test_a_large_group_is_found_although_its_words_are_not_rare() -> None:
+    """300 letters from one template share words that 300 documents have; all are in one group."""
+    chance = random.Random(1)
+    template = [f"word{n}" for n in range(40)]
+    letters = [" ".join([*template, f"name{n}", f"code{chance.randrange(10**9)}"]) for n in range(300)]
+    others = [" ".join(chance.sample([f"other{n}" for n in range(400)], 40)) for _ in range(300)]
+    texts = letters + others
+    found = find_near_duplicates(*counts_of(texts))
+    assert len(set(found.groups[:300].tolist())) == 1
+    assert len(set(found.groups.tolist())) == 301
+
+
+def test_no_documents_and_empty_documents() -> None:
+    """Documents without features stay in a group of their own."""
+    counts, n_features = counts_of(["a b c", "", "a b c d", ""])
+    found = find_near_duplicates(counts, n_features)
+    assert found.pairs.tolist() == []
+    assert found.groups[1] == found.groups[3] != found.groups[0]
+    none = find_near_duplicates(counts.take(np.zeros(0, dtype=np.int64)), n_features)
+    assert (len(none.pairs), len(none.groups)) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["sms-spam", "20news"])
+def test_finds_the_pairs_of_the_exact_join(corpora: Callable[[str], Path], name: str) -> None:
+    """At least 95 % of the pairs of short messages, and of 1,500 letters of newsgroups, that all pairs contain."""
+    folder = corpora(name)
+    if name == "sms-spam":
+        texts = (folder / "SMSSpamCollection").read_text(encoding="utf-8").splitlines()
+        texts = [text.partition("\t")[2] for text in texts]
+    else:
+        paths = sorted(path for half in ("train", "test") for path in (folder / half / "misc.forsale").iterdir())
+        paths += sorted((folder / "train" / "rec.autos").iterdir())
+        texts = [path.read_text(encoding="latin-1") for path in paths]
+    texts = sorted({" ".join(sorted(set(text.lower().split()))) for text in texts})
+    found = find_near_duplicates(*counts_of(texts))
+    expected = exact_join(texts)
+    n_found = len(expected & {tuple(pair) for pair in found.pairs.tolist()})
+    assert len(expected) > 10
+    assert n_found >= 0.95 * len(expected)
+    assert n_found == len(found.pairs)
+
+
+def exact_join(texts: Sequence[str]) -> set[tuple[int, int]]:
+    """All pairs with a Jaccard similarity of SIMILAR or more, by a dense product of blocks of rows."""
+    counts, n_features = counts_of(texts)
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(counts.indices), dtype=np.float32)
+    matrix = csr_array((ones, counts.indices, counts.indptr), shape=(len(counts), n_features))
+    sizes = np.diff(counts.indptr)
+    found = set()
+    for start in range(0, len(counts), 500):
+        shared = (matrix[start : start + 500] @ matrix.T).toarray()
+        union = sizes[start : start + 500, None] + sizes[None, :] - shared
+        one, other = np.nonzero(shared >= SIMILAR * np.maximum(union, 1) - 1e-6)
+        found |= {(a + start, b) for a, b in zip(one.tolist(), other.tolist(), strict=True) if a + start < b}
+    return found
