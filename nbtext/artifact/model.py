@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,17 @@ from nbtext.artifact.record import (
     read_estimate,
     read_hyperparameters,
     read_input,
-    read_sample,
     read_unlabeled,
     write_calibration,
     write_input,
     write_mean_posteriors,
-    write_sample,
     write_unlabeled,
 )
+from nbtext.artifact.sample import read_sample, write_sample
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
 from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics, log_prior
 from nbtext.bayes.diagnostics import Unlabeled
+from nbtext.bayes.label_sets import ALL_DOCUMENTS
 from nbtext.bayes.scorer import LinearScorer
 from nbtext.bayes.settings import SELECTABLE_MODELS, ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
@@ -41,6 +41,9 @@ from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import LABEL_TYPES, FittedModel, TrainedModel, are_labels_of
 
+if TYPE_CHECKING:
+    from nbtext.bayes.label_selection import MultilabelFit
+
 Record = dict[str, Any]
 ROUNDING = 1 + 1e-9  # tolerance for the rounding of decayed counts
 Settings = TypeVar("Settings", FeatureSettings, ModelSettings)
@@ -50,7 +53,7 @@ KEYS = (
     "hyperparameters", "calibration", "estimate", "approximate", "is_model_selected", "is_binary_selected",
     "sample", "unlabeled", "input",
 )  # fmt: skip
-OPTIONAL_KEYS = ("mean_posteriors",)
+OPTIONAL_KEYS = ("mean_posteriors", "multilabel")
 
 
 def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
@@ -72,7 +75,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "features": asdict(replace(model.fitted.feature_settings, vocabulary=None)),
             "given": _write_vocabulary(_given_vocabulary(model.fitted.feature_settings)),
             "model": asdict(model.fitted.model_settings),
-            "labels": _write_vocabulary(Vocabulary.from_terms(counts.labels)),
+            "labels": _write_vocabulary(Vocabulary.from_terms(fitted.labels)),
             "label_type": fitted.label_type,
             "class_documents": statistics.class_documents,
             "vocabulary": _write_vocabulary(counts.vocabulary),
@@ -108,6 +111,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "unlabeled": write_unlabeled(fitted.unlabeled),
             "input": write_input(fitted.input),
             **write_mean_posteriors(fitted.calibration.mean_posteriors),
+            **_write_multilabel(fitted.multilabel),
         },
         path,
     )
@@ -153,8 +157,8 @@ def load_model(path: str | os.PathLike[str]) -> TrainedModel:
             counts = _read_corpus_counts(record, features, labels, known)
             if model_settings.keep_sample is None:
                 return counts
-            sample, below = read_sample(record, counts.statistics)
-            return replace(counts, sample=sample, sample_size=sample_size(features, model_settings), below=below)
+            counts = read_sample(record, counts)
+            return replace(counts, sample_size=sample_size(features, model_settings))
 
     return TrainedModel(fitted, load_counts)
 
@@ -220,6 +224,10 @@ def _read_fitted_model(
     derive = None if model_settings.is_linear else model_settings.event_model.derivation
     derivation = None if derive is None else derive(model_settings.values)
     n_scores = n_classes * (derivation.height if derivation is not None else 1)
+    multilabel = None
+    if "multilabel" in record:
+        multilabel = _read_multilabel(record, features, model_settings, labels)
+        n_scores = n_classes * len(multilabel.combination.weights)
     indptr, classes = _read_entries(record, "scorer", n_scores)
     n_columns = len(indptr) - 1
     _check_width("scorer", selected, features, n_columns, width=derivation.width if derivation is not None else 1)
@@ -261,8 +269,33 @@ def _read_fitted_model(
         labels, features, model_settings, selected, None, weighting, scorer,
         _read_log_prior(record, model_settings, labels, unlabeled),
         hyperparameters, calibration, estimate, unlabeled, approximate,
-        *_read_event_model_selection(record, features, model_settings), label_type, read_input(record),
+        *_read_event_model_selection(record, features, model_settings), label_type, read_input(record), multilabel,
     )  # fmt: skip
+
+
+def _write_multilabel(fit: MultilabelFit | None) -> Record:
+    """Return the part of the record that only models of several labels have."""
+    if fit is None:
+        return {}
+    from nbtext.artifact.multilabel import write_multilabel
+
+    return {"multilabel": write_multilabel(fit)}
+
+
+def _read_multilabel(
+    record: Record, features: FeatureSettings, model_settings: ModelSettings, labels: tuple[str, ...]
+) -> MultilabelFit:
+    from nbtext.artifact.multilabel import read_multilabel
+    from nbtext.model.multilabel import check_multilabel_settings
+
+    try:
+        check_multilabel_settings(features, model_settings)
+    except SettingsError as error:
+        raise audit.invalid_value("multilabel", f"does not fit the settings: {error}") from error
+    fit = read_multilabel(record, len(labels))
+    if len(_read_counts(record, "class_documents")) != len(labels) + 1:
+        raise audit.invalid_value("class_documents", f"should be {len(labels) + 1:,} numbers")
+    return fit
 
 
 def _read_log_prior(
@@ -271,6 +304,10 @@ def _read_log_prior(
     """Return the class log priors that follow from the settings and the documents of each class."""
     if unlabeled is not None:
         return np.array(unlabeled.log_prior)
+    if "multilabel" in record:
+        from nbtext.model.multilabel import log_shares
+
+        return log_shares(_read_counts(record, "class_documents"))
     try:
         class_documents = _read_counts(record, "class_documents")
         return log_prior(class_documents, model_settings.prior_of(labels))
@@ -310,6 +347,8 @@ def _read_corpus_counts(
 ) -> CorpusCounts:
     vocabulary = known if known is not None else _read_vocabulary(record, "vocabulary")
     audit.read_section(record, "statistics", ("indptr", "classes", "documents", "occurrences"))
+    has_totals = "multilabel" in record
+    labels = (ALL_DOCUMENTS, *labels) if has_totals else labels
     indptr, classes = _read_entries(record, "statistics", len(labels))
     _check_width("statistics", vocabulary, features, len(indptr) - 1)
     class_documents, documents = _read_counts(record, "class_documents"), _read_counts(record, "statistics.documents")
@@ -329,8 +368,10 @@ def _read_corpus_counts(
         raise audit.invalid_value("statistics.documents", "should be at most the documents of the class")
     if occurrences.dtype.kind == "i" and (occurrences < documents).any():
         raise audit.invalid_value("statistics.occurrences", "should be at least the documents")
-    statistics = ClassStatistics(class_documents, indptr, classes, documents, occurrences)
-    return CorpusCounts(labels, vocabulary, statistics, concatenate(()), 0)
+    statistics = ClassStatistics(class_documents, indptr, classes, documents, occurrences, has_totals=has_totals)
+    if has_totals and not statistics.is_within_totals:
+        raise audit.invalid_value("statistics", "should have at most the counts of all documents for each label")
+    return CorpusCounts(labels, vocabulary, statistics, concatenate(()), 0, label_sets=() if has_totals else None)
 
 
 def _read_settings(record: Record, key: str, kind: type[Settings]) -> Settings:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from nbtext.artifact import audit
 from nbtext.bayes.calibration import LARGEST, Calibration, TemperatureScaling
-from nbtext.bayes.class_statistics import ClassStatistics, count_classes
 from nbtext.bayes.diagnostics import (
     METHODS,
     MOST_PAIRS,
@@ -26,9 +25,6 @@ from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.settings import ModelInput
-from nbtext.errors import ModelError
-from nbtext.features.document_counts import DocumentCounts
-from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounts
 
 Record = dict[str, Any]
 SEVERAL_LABELS = ("label_separator", "label_fields")  # keys of the input, which only some models have
@@ -97,8 +93,8 @@ def read_calibration(record: Record, n_classes: int) -> Calibration:
         temperature,
         _read_offsets(record, "calibration.prior_adjustment", n_classes),
         _read_offsets(record, "calibration.decision_offsets", n_classes),
-        _read_quantiles(record, "calibration.nonconformity"),
-        _read_quantiles(record, "calibration.likelihoods"),
+        read_quantiles(record, "calibration.nonconformity"),
+        read_quantiles(record, "calibration.likelihoods"),
         threshold,
         _read_mean_posteriors(record, n_classes),
     )
@@ -187,7 +183,8 @@ def _read_offsets(record: Record, key: str, n_classes: int) -> NDArray[np.float6
     return None if audit.read_optional(record, key, np.ndarray) is None else audit.read_floats(record, key, n_classes)
 
 
-def _read_quantiles(record: Record, key: str) -> Quantiles | None:
+def read_quantiles(record: Record, key: str) -> Quantiles | None:
+    """Return the distribution at a key; None if there is none."""
     if audit.read_optional(record, key, dict) is None:
         return None
     audit.read_section(record, key, ("points", "numbers"))
@@ -200,46 +197,6 @@ def _read_quantiles(record: Record, key: str) -> Quantiles | None:
 def narrow_integers(numbers: NDArray[Any]) -> NDArray[Any]:
     """Return non-negative integers in the smallest dtype that holds them, and floats unchanged."""
     return numbers if numbers.dtype.kind == "f" else numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
-
-
-def write_sample(counts: CorpusCounts, keep_sample: int | None) -> Record | None:
-    """Return the retained sample: counts and classes of documents, and no text."""
-    if keep_sample is None:
-        return None
-    sample = counts.sample.smallest(keep_sample)
-    return {
-        "indptr": narrow_integers(sample.indptr),
-        "indices": narrow_integers(sample.indices),
-        "counts": narrow_integers(sample.counts),
-        "classes": narrow_integers(sample.classes),
-        "hashes": sample.hashes,
-        "below": None if counts.below == ALL_HASHES else counts.below,
-    }
-
-
-def read_sample(record: Record, statistics: ClassStatistics) -> tuple[DocumentCounts, int]:
-    """Return the retained sample, and the bound of hashes below which it is complete.
-
-    ArtifactError if the class statistics do not include its documents.
-    """
-    audit.read_section(record, "sample", ("indptr", "indices", "counts", "classes", "hashes", "below"))
-    hashes = audit.read_array(record, "sample.hashes", "uint64", shape=(None,))
-    classes = audit.read_integers(record, "sample.classes", len(hashes))
-    indptr = audit.read_integers(record, "sample.indptr", len(hashes) + 1)
-    indices = audit.read_integers(record, "sample.indices")
-    counts = audit.read_integers(record, "sample.counts", len(indices))
-    audit.check_ascending("sample.hashes", hashes)
-    audit.check_rows("sample.indices", indptr, indices, n_columns=statistics.n_features)
-    audit.check_within("sample.classes", classes, 0, statistics.n_classes - 1)
-    audit.check_within("sample.counts", counts, 1, 2**31 - 1)
-    sample = DocumentCounts(indptr, indices.astype(np.int32), counts.astype(np.int32), classes.astype(np.int32), hashes)
-    try:
-        statistics - count_classes(sample, statistics.n_features, statistics.n_classes)
-    except ModelError:
-        raise audit.invalid_value("sample", "should hold documents that the statistics count") from None
-    if record["sample"]["below"] is None:
-        return sample, ALL_HASHES
-    return sample, audit.read_integer(record, "sample.below", most=ALL_HASHES - 1)
 
 
 def write_unlabeled(how: Unlabeled | None) -> Record | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +51,7 @@ class ClassStatistics:
     classes          (n_entries,) int32
     documents        (n_entries,) int64 or float64, documents of class k that have feature j, d_kj
     occurrences      (n_entries,) int64 or float64, occurrences (or weights) of feature j in class k, t_kj
+    has_totals       whether class 0 is of all documents, each once, because documents have several labels or none
     """
 
     class_documents: NDArray[Any]
@@ -58,6 +59,7 @@ class ClassStatistics:
     classes: NDArray[np.int32]
     documents: NDArray[Any]
     occurrences: NDArray[Any]
+    has_totals: bool = field(default=False, kw_only=True)
 
     @property
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
@@ -75,8 +77,13 @@ class ClassStatistics:
     @property
     def n_documents(self) -> int:
         """The number of documents; if documents weigh less than one, the sum of their weights."""
-        number: int = self.class_documents.sum().item()
+        number: int = (self.class_documents[:1] if self.has_totals else self.class_documents).sum().item()
         return number
+
+    @property
+    def n_occurrences(self) -> int:
+        """The number of tokens of all documents; of weights, the whole part of their sum."""
+        return int((self.feature_sums(self.occurrences) if self.has_totals else self.occurrences).sum())
 
     @property
     def is_decayed(self) -> bool:
@@ -97,7 +104,11 @@ class ClassStatistics:
         return sums
 
     def feature_sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of the entries' values for each feature, shape (V,)."""
+        """Return the sum of the entries' values over all documents for each feature, shape (V,)."""
+        if self.has_totals:  # the first entry of each feature is of all documents
+            sums, is_used = np.zeros(self.n_features, dtype=values.dtype), np.diff(self.indptr) > 0
+            sums[is_used] = values[self.indptr[:-1][is_used]]
+            return sums
         if values.dtype.kind == "f":  # differences of cumulative float sums would have rounding errors
             return np.bincount(self.entry_features, weights=values, minlength=self.n_features)
         return np.diff(running_sums(values)[self.indptr])
@@ -116,6 +127,17 @@ class ClassStatistics:
     def document_frequencies(self) -> NDArray[np.int64]:
         """The number of documents that have each feature, shape (V,)."""
         return self.feature_sums(self.documents)
+
+    @property
+    def is_within_totals(self) -> bool:
+        """Whether no label has more of a feature, or more documents, than all documents together; see `has_totals`."""
+        lengths = np.diff(self.indptr)
+        if (self.classes[self.indptr[:-1][lengths > 0]] != 0).any():
+            return False
+        return bool((self.class_documents <= self.n_documents).all()) and all(
+            bool((values <= np.repeat(self.feature_sums(values), lengths)).all())
+            for values in (self.documents, self.occurrences)
+        )
 
     def binarize(self) -> ClassStatistics:
         """Return the statistics of binary counts: each document counts each of its features once."""
@@ -137,7 +159,12 @@ class ClassStatistics:
         """Return the statistics of these features only; `columns` is ascending."""
         indptr, entries = entries_of(self.indptr, columns)
         return ClassStatistics(
-            self.class_documents, indptr, self.classes[entries], self.documents[entries], self.occurrences[entries]
+            self.class_documents,
+            indptr,
+            self.classes[entries],
+            self.documents[entries],
+            self.occurrences[entries],
+            has_totals=self.has_totals,
         )
 
     def align(
@@ -158,6 +185,7 @@ class ClassStatistics:
             classes.astype(np.int32)[self.classes],
             self.documents,
             self.occurrences,
+            has_totals=self.has_totals,
         )
 
     def locate(self, documents: DocumentCounts) -> NDArray[np.int64]:
@@ -203,7 +231,7 @@ def count_classes(documents: DocumentCounts, n_features: int, n_classes: int) ->
 
 def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStatistics:
     """Return a + sign × b, entry by entry, without entries that become 0."""
-    if (a.n_features, a.n_classes) != (b.n_features, b.n_classes):
+    if (a.n_features, a.n_classes, a.has_totals) != (b.n_features, b.n_classes, b.has_totals):
         raise ValueError("the statistics have different shapes: align them first")
     if sign > 0 and _total(a) + _total(b) > MOST_COUNTED:
         raise ModelError(f"the sum of the counts is above {MOST_COUNTED:,}, the largest that is supported")
@@ -213,7 +241,7 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
     entries = combine(a.entries, b.entries, sign)
     if entries is None or class_documents.min(initial=0) < 0:
         raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
-    combined = ClassStatistics(class_documents, *entries)
+    combined = ClassStatistics(class_documents, *entries, has_totals=a.has_totals)
     if sign < 0 and not _is_difference(combined, a, b):
         raise ModelError(NEVER_LEARNED, hint=LEARNED_HINT)
     return combined
@@ -227,6 +255,8 @@ def _is_difference(rest: ClassStatistics, a: ClassStatistics, b: ClassStatistics
     """
     if rest.occurrences.dtype.kind == "f":  # sums of weights are rounded, so it cannot be decided
         return True
+    if rest.has_totals and not rest.is_within_totals:
+        return False
     return (
         rest.occurrences.sum() == a.occurrences.sum() - b.occurrences.sum()
         and bool((rest.documents <= rest.occurrences).all())

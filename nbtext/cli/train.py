@@ -27,8 +27,9 @@ from nbtext.cli.training_options import (
     UNLABELED_STAGE,
     refuse_for_matrix,
 )
+from nbtext.documents.batch import ONE_HINT
 from nbtext.documents.streams import STANDARD_INPUT
-from nbtext.errors import SettingsError
+from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.settings import BEST
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def train(
             trained = job.refit()
         else:
             trained = job.fit(searching, cluster)
+        if trained.fitted.multilabel is not None:
+            raise InputError("some documents have several labels, or none", hint=ONE_HINT)
         save(trained, target, quiet=run.quiet)
 
 

@@ -62,6 +62,7 @@ def plain_counts(counts: CorpusCounts) -> Record:
         "statistics": _arrays(counts.statistics),
         "sample": _arrays(counts.sample),
         "sample_size": counts.sample_size,
+        "label_sets": counts.label_sets,
     }
 
 
@@ -71,9 +72,10 @@ def counts_of(record: Record) -> CorpusCounts:
     return CorpusCounts(
         tuple(record["labels"]),
         Vocabulary(known["blob"], known["offsets"].astype(np.int64)) if known is not None else None,
-        ClassStatistics(**_restore_dtypes(record["statistics"])),
+        ClassStatistics(**_restore_dtypes(record["statistics"]), has_totals=record["label_sets"] is not None),
         DocumentCounts(**_restore_dtypes(record["sample"])),
         record["sample_size"],
+        label_sets=record["label_sets"],
     )
 
 

@@ -41,6 +41,7 @@ def export(model: FittedModel, name: str, path: str, *, escape: Callable[[bytes]
     OutputError
         The file cannot be written.
     """
+    model.check_single("be exported")
     exporter = EXPORTERS[name]
     exporter.check(model)
     with atomic_output(path) as file:

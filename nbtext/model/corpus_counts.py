@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes
+from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets, add_totals, count_label_sets, sum_over_sets
 from nbtext.documents.batch import Batch, check_label
 from nbtext.features.analyzer import TOO_LONG
 from nbtext.features.counting import Counter, counter, merge_sorted
@@ -18,8 +19,11 @@ from nbtext.features.regex_timeout import refuse_long_texts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
+from nbtext.model.reservoir import ALL_HASHES, Bound, Reservoir
 
-ALL_HASHES = 2**64  # above every document's hash
+LabelSet = tuple[str, ...]  # sorted
+Name = TypeVar("Name", str, LabelSet)
+MOST_SETS = 2**16  # label sets whose counts are kept apart while documents are counted
 SAMPLE_SIZE = 2**14  # documents retained for leave-one-out: all of most corpora; about 50 MB of counts
 
 
@@ -35,6 +39,9 @@ class CorpusCounts:
     weighting    Of a matrix of weights: how its counts were weighted. Otherwise None.
     below        The sample holds all documents whose hashes are below this bound. After a subtraction from a larger
                  corpus, the documents with the next larger hashes are not known.
+    label_sets   If documents have several labels: the distinct label sets of the retained documents, sorted, each with
+                 its labels sorted. The class of a retained document is the number of its set. Then the first label is
+                 ALL_DOCUMENTS, and the first class of the statistics is of all documents. Otherwise None.
     """
 
     labels: tuple[str, ...]
@@ -44,6 +51,12 @@ class CorpusCounts:
     sample_size: int | None
     weighting: Weighting | None = None
     below: int = ALL_HASHES
+    label_sets: tuple[LabelSet, ...] | None = None
+
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether documents have several labels, or none."""
+        return self.label_sets is not None
 
     @property
     def has_own_sample(self) -> bool:
@@ -72,26 +85,54 @@ class CorpusCounts:
         sample_size  how many of the others stay retained; None: all
         """
         removed = self.sample.take(np.flatnonzero(documents))
-        statistics = self.statistics - count_classes(removed, self.statistics.n_features, len(self.labels))
+        statistics = self.statistics - self.count(removed)
         sample = self.sample.take(np.flatnonzero(~documents)[:sample_size])
         return replace(self, statistics=statistics, sample=sample)._drop_unused_labels()
 
+    def count(self, documents: DocumentCounts) -> ClassStatistics:
+        """Return the class statistics of some retained documents."""
+        n_features, n_classes = self.statistics.n_features, len(self.labels)
+        if self.label_sets is None:
+            return count_classes(documents, n_features, n_classes)
+        sets = LabelSets.of(self.label_sets, self.labels)
+        return count_label_sets(documents, sets, n_features=n_features, n_classes=n_classes)
+
+    def as_multilabel(self) -> CorpusCounts:
+        """Return the same counts as those of documents that may have several labels."""
+        if self.is_multilabel:
+            return self
+        sets = tuple((label,) for label in self.labels)
+        counts = replace(self, labels=(ALL_DOCUMENTS, *self.labels), label_sets=sets)
+        return replace(counts, statistics=add_totals(self.statistics)).drop_unused_sets()
+
+    def drop_unused_sets(self) -> CorpusCounts:
+        """Return the counts without label sets that no retained document has."""
+        if self.label_sets is None:
+            return self
+        used, classes = np.unique(self.sample.classes, return_inverse=True)
+        if len(used) == len(self.label_sets):
+            return self
+        sample = replace(self.sample, classes=classes.astype(np.int32))
+        return replace(self, label_sets=tuple(self.label_sets[k] for k in used.tolist()), sample=sample)
+
     def _drop_unused_labels(self) -> CorpusCounts:
-        """Return the counts without labels that no document has."""
+        """Return the counts without labels, and label sets of the sample, that no document has."""
+        counts = self.drop_unused_sets()
         remaining = np.flatnonzero(self.statistics.class_documents)
         if len(remaining) == len(self.labels):
-            return self
+            return counts
         numbers = np.full(len(self.labels), -1, dtype=np.int32)
         numbers[remaining] = np.arange(len(remaining), dtype=np.int32)
+        sample = counts.sample
         return replace(
-            self,
+            counts,
             labels=tuple(self.labels[k] for k in remaining),
             statistics=replace(
                 self.statistics,
                 class_documents=self.statistics.class_documents[remaining],
                 classes=numbers[self.statistics.classes],
             ),
-            sample=replace(self.sample, classes=numbers[self.sample.classes]),
+            sample=sample if self.is_multilabel else replace(sample, classes=numbers[sample.classes]),
         )
 
     def drop_unused_features(self) -> CorpusCounts:
@@ -101,7 +142,9 @@ class CorpusCounts:
         return self if is_settled else self.restrict(used)
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
-        """Return the counts of both corpora."""
+        """Return the counts of both corpora; if documents of one have several labels, those of the other may, too."""
+        if self.is_multilabel != other.is_multilabel:
+            return self.as_multilabel() + other.as_multilabel()
         union = _union(self, other)
         size = 0 if other.sample_size == 0 else self.sample_size
         below = min(self.below, other.below)
@@ -110,8 +153,10 @@ class CorpusCounts:
         reduced = (replace(counts, sample=counts.sample.below(min(below, bound))) for counts in (self, other))
         sample = concatenate(union.samples(*reduced)).smallest(size)
         mine, theirs = union.statistics(self, other)
-        counts = CorpusCounts(union.labels, union.vocabulary, mine + theirs, sample, size, below=below)
-        return counts.with_known_bound()
+        counts = CorpusCounts(
+            union.labels, union.vocabulary, mine + theirs, sample, size, below=below, label_sets=union.label_sets
+        )
+        return counts.drop_unused_sets().with_known_bound()
 
     def __sub__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the counts without a part of the corpus, and without labels and features that no other document has.
@@ -119,10 +164,15 @@ class CorpusCounts:
         other   retains all of its documents, if these counts retain any
         raises  ModelError: some of these documents were never counted
         """
+        if self.is_multilabel != other.is_multilabel:
+            return self.as_multilabel() - other.as_multilabel()
         union = _union(self, other)
         mine, theirs = union.statistics(self, other)
         sample, below = self._sample_without(*union.samples(self, other))
-        counts = CorpusCounts(union.labels, union.vocabulary, mine - theirs, sample, self.sample_size, below=below)
+        counts = CorpusCounts(
+            union.labels, union.vocabulary, mine - theirs, sample, self.sample_size,
+            below=below, label_sets=union.label_sets,
+        )  # fmt: skip
         return counts.with_known_bound()._drop_unused_labels().drop_unused_features()
 
     def _sample_without(self, sample: DocumentCounts, removed: DocumentCounts) -> tuple[DocumentCounts, int]:
@@ -164,10 +214,13 @@ class _Union:
     n_features: int
     columns: tuple[NDArray[np.int32], NDArray[np.int32]]
     classes: tuple[NDArray[np.int32], NDArray[np.int32]]
+    label_sets: tuple[LabelSet, ...] | None
+    sets: tuple[NDArray[np.int32], NDArray[np.int32]]
 
     def samples(self, *corpora: CorpusCounts) -> list[DocumentCounts]:
-        """Return both samples over the features and labels of both corpora."""
-        return list(map(DocumentCounts.renumber, (counts.sample for counts in corpora), self.columns, self.classes))
+        """Return both samples over the features, and the labels or label sets, of both corpora."""
+        classes = self.classes if self.label_sets is None else self.sets
+        return list(map(DocumentCounts.renumber, (counts.sample for counts in corpora), self.columns, classes))
 
     def statistics(self, *corpora: CorpusCounts) -> list[ClassStatistics]:
         """Return both statistics over the features and labels of both corpora."""
@@ -186,88 +239,24 @@ def _bound(size: int | None, *hashes: NDArray[np.uint64]) -> int:
 
 
 def _union(a: CorpusCounts, b: CorpusCounts) -> _Union:
-    labels = tuple(sorted({*a.labels, *b.labels}))
-    places = {label: place for place, label in enumerate(labels)}
+    labels, classes = _unite(a.labels, b.labels)
+    label_sets, sets = _unite(a.label_sets or (), b.label_sets or ())
     vocabulary, *columns = unite_vocabularies(a, b)
     n_features = len(vocabulary) if vocabulary is not None else a.statistics.n_features
-    mine, theirs = (np.array([places[label] for label in counts.labels], dtype=np.int32) for counts in (a, b))
-    return _Union(labels, vocabulary, n_features, (columns[0], columns[1]), (mine, theirs))
+    return _Union(
+        labels, vocabulary, n_features, (columns[0], columns[1]), classes,
+        label_sets if a.is_multilabel else None, sets,
+    )  # fmt: skip
 
 
-class Bound:
-    """The upper bound of the hashes that a corpus's sample can still have; it falls as documents are counted.
-
-    Threads that share a bound together retain about as many documents as one thread would.
-
-    below  a document with this hash, or a larger one, is not among the `size` smallest
-    """
-
-    def __init__(self, size: int | None) -> None:
-        self.below = 0 if size == 0 else ALL_HASHES
-        self._size = size
-        self._hashes: list[NDArray[np.uint64]] = []
-        self._n_hashes = 0
-        self._lock = threading.Lock()
-
-    def add(self, hashes: NDArray[np.uint64]) -> int:
-        """Add the hashes of retained documents; return the new bound."""
-        if not self._size:
-            return self.below
-        with self._lock:
-            self._hashes.append(hashes)
-            self._n_hashes += len(hashes)
-            if self._n_hashes > 2 * self._size:
-                smallest = np.partition(np.concatenate(self._hashes), self._size - 1)[: self._size]
-                self._hashes, self._n_hashes = [smallest], self._size
-                self.below = min(self.below, int(smallest[-1]) + 1)
-            return self.below
-
-
-class Reservoir:
-    """Retains the `size` documents with the smallest hashes (None: all), in at most twice their memory.
-
-    by_name  returns the place of each class in sorted order; it breaks ties of equal hashes
-    below    each added document with a smaller hash is retained, unless `size` documents that precede it are retained
-    """
-
-    def __init__(self, size: int | None, by_name: Callable[[], NDArray[np.int32]], bound: Bound | None) -> None:
-        self._size = size
-        self._by_name = by_name
-        self._bound = bound or Bound(size)
-        self._pieces: list[DocumentCounts] = []
-        self.below = self._bound.below
-
-    def keep(self, documents: DocumentCounts) -> None:
-        """Add documents, in any order."""
-        self._pieces.append(documents)
-        below = self._bound.add(documents.hashes)
-        if below < self.below:
-            self.below = below
-            self._cut_to(np.concatenate([piece.hashes for piece in self._pieces]) < np.uint64(below))
-        if self._size is not None and sum(map(len, self._pieces)) > 2 * self._size:
-            self._cut()  # the bound does not separate equal hashes
-
-    def take_all(self) -> DocumentCounts:
-        """Return the retained documents, in order, and drop them here."""
-        if self._size is not None:
-            self._cut()
-        kept, self._pieces = concatenate(self._pieces), []
-        return kept.take(kept.order(self._by_name()[kept.classes]))
-
-    def _cut(self) -> None:
-        hashes = np.concatenate([np.zeros(0, dtype=np.uint64), *(piece.hashes for piece in self._pieces)])
-        classes = np.concatenate([np.zeros(0, dtype=np.int32), *(piece.classes for piece in self._pieces)])
-        is_smallest = np.zeros(len(hashes), dtype=bool)
-        is_smallest[np.lexsort((self._by_name()[classes], hashes))[: self._size]] = True
-        self._cut_to(is_smallest)
-
-    def _cut_to(self, is_kept: NDArray[np.bool_]) -> None:
-        """Keep these documents, (n_documents,). Pieces are cut one by one: copies of all would double the memory."""
-        pieces, self._pieces, start = self._pieces[::-1], [], 0
-        while pieces:
-            piece = pieces.pop()
-            self._pieces.append(piece.filter(is_kept[start : start + len(piece)]))
-            start += len(piece)
+def _unite(
+    a: tuple[Name, ...], b: tuple[Name, ...]
+) -> tuple[tuple[Name, ...], tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Return the names of both, sorted, and the place of each name of `a` and of `b` among them."""
+    names: tuple[Name, ...] = tuple(sorted(set(a) | set(b)))
+    places: dict[Name, int] = {name: place for place, name in enumerate(names)}
+    mine, theirs = (np.array([places[name] for name in each], dtype=np.int32) for each in (a, b))
+    return names, (mine, theirs)
 
 
 class CorpusCounter:
@@ -283,16 +272,21 @@ class CorpusCounter:
         self._is_hashed = settings.hash_bits is not None
         self._settings = settings
         self._sample_size = sample_size
-        self._codes: dict[str, int] = {}
+        self._codes: dict[str | LabelSet, int] = {}  # of labels; of label sets, once a batch has several labels
+        self._is_multilabel = False
         self._class_documents: list[int] = []
         self._reservoir = Reservoir(sample_size, self._sorted_codes, bound)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many label sets that their counts should be added up by label."""
+        return self._is_multilabel and len(self._codes) >= MOST_SETS
 
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch; InputError if one has no label or could not be read."""
         refuse_long_texts(batch, self._settings)
-        classes = np.array(
-            [self._code(label, batch, row) for row, label in enumerate(batch.single_labels())], dtype=np.int32
-        )
+        names = self._names(batch)
+        classes = np.array([self._code(name, batch, row) for row, name in enumerate(names)], dtype=np.int32)
         unusable = [*batch.problems, *np.flatnonzero(classes < 0)[:1].tolist()]
         if unusable:  # the first one is reported, so that the error does not depend on the batches
             raise batch.problems.get(min(unusable)) or batch.missing_label(min(unusable))
@@ -302,24 +296,35 @@ class CorpusCounter:
         for code, number in enumerate(np.bincount(classes).tolist()):
             self._class_documents[code] += number
 
-    def _code(self, label: str | None, batch: Batch, row: int) -> int:
-        if label is None:
+    def _names(self, batch: Batch) -> Sequence[str | LabelSet | None]:
+        """Return the label of each document; once a batch has several labels, the label set of each, sorted."""
+        if batch.label_lists is not None and not self._is_multilabel:
+            self._is_multilabel = True
+            self._codes = {(label,): code for label, code in self._codes.items() if isinstance(label, str)}
+        if not self._is_multilabel:
+            return batch.labels
+        return [None if labels is None else tuple(sorted(set(labels))) for labels in batch.list_labels()]
+
+    def _code(self, name: str | LabelSet | None, batch: Batch, row: int) -> int:
+        if name is None:
             return -1
-        code = self._codes.setdefault(label, len(self._codes))
+        code = self._codes.setdefault(name, len(self._codes))
         if code == len(self._class_documents):
-            check_label(label, where=batch.place(row))
+            for label in (name,) if isinstance(name, str) else name:
+                check_label(label, where=batch.place(row))
             self._class_documents.append(0)
         return code
 
     def _sorted_codes(self) -> NDArray[np.int32]:
-        """Return for each label, in order of first occurrence, its place in sorted order."""
+        """Return for each label or label set, in order of first occurrence, its place in sorted order."""
         places = np.empty(len(self._codes), dtype=np.int32)
-        places[[self._codes[label] for label in sorted(self._codes)]] = np.arange(len(places), dtype=np.int32)
+        order = np.array([code for _, code in sorted(self._codes.items())], dtype=np.int64)
+        places[order] = np.arange(len(places), dtype=np.int32)
         return places
 
     def finish(self) -> CorpusCounts:
         """Return the counts of all batches, with sorted features and labels; no more batches can be added."""
-        labels = tuple(sorted(self._codes))
+        names = tuple(name for name, _ in sorted(self._codes.items()))
         sorted_codes = self._sorted_codes()
         statistics = self._statistics(sorted_codes)
         vocabulary, columns = None, np.arange(statistics.n_features, dtype=np.int32)
@@ -328,8 +333,16 @@ class CorpusCounter:
         del self._counter  # frees the memory of the counter
         sample = self._reservoir.take_all().arrange(columns)
         sample = replace(sample, classes=sorted_codes[sample.classes])
-        counts = CorpusCounts(labels, vocabulary, statistics, sample, self._sample_size, below=self._reservoir.below)
-        return counts.with_known_bound()
+        labels, label_sets = tuple(name for name in names if isinstance(name, str)), None
+        if self._is_multilabel:
+            label_sets = tuple(name for name in names if not isinstance(name, str))
+            labels = (ALL_DOCUMENTS, *sorted({label for labels in label_sets for label in labels}))
+            statistics = sum_over_sets(statistics, LabelSets.of(label_sets, labels), len(labels))
+        counts = CorpusCounts(
+            labels, vocabulary, statistics, sample, self._sample_size,
+            below=self._reservoir.below, label_sets=label_sets,
+        )  # fmt: skip
+        return counts.drop_unused_sets().with_known_bound()
 
     def _statistics(self, sorted_codes: NDArray[np.int32]) -> ClassStatistics:
         counts = self._counter.class_counts()

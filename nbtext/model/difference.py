@@ -62,6 +62,8 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
 
     n_features  how many changed features of each label, and how many new and lost features, to return
     """
+    for model in (before, after):
+        model.fitted.check_single("be compared feature by feature")
     old, new = inspect(before, n_features=0), inspect(after, n_features=0)
     one, other = Inspector(before), Inspector(after)
     in_old, in_new = _common(before, after)

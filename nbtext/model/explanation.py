@@ -97,6 +97,7 @@ class Explainer:
     """Explains the predictions of a fitted model; several threads may share it."""
 
     def __init__(self, model: FittedModel) -> None:
+        model.check_single("be explained by the odds of two labels")
         self.model = model
         self._predictor = Predictor(model)
         self._counter = counter(model.feature_settings, model.vocabulary)  # its count of too long tokens is not used

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,15 @@ from nbtext.bayes.diagnostics import Hyperparameters, LeaveOneOutEstimate, Unlab
 from nbtext.bayes.scorer import Floats, LinearScorer
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.settings import UNKNOWN_INPUT, ModelInput
-from nbtext.errors import SettingsError
+from nbtext.errors import ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounts
+
+if TYPE_CHECKING:
+    from nbtext.bayes.label_selection import MultilabelFit
 
 LABEL_TYPES: dict[str, Callable[[str], str | int | float]] = {
     "str": str,
@@ -74,6 +77,9 @@ class FittedModel:
         Whether leave-one-out selected binary counts too, as the tf of `feature_settings`.
     label_type : {"str", "int", "float", "bool"}
         The type of the labels when they were given.
+    multilabel : MultilabelFit, optional
+        If a document can have several labels, or none: how the scores become probabilities and labels. Then the scorer
+        holds the scores of binary_relevance, and `calibration` and `estimate` are empty.
     input : ModelInput
         What a document was in the sources that the model was trained on, and its fields.
     """
@@ -95,6 +101,12 @@ class FittedModel:
     is_binary_selected: bool = False
     label_type: str = "str"
     input: ModelInput = UNKNOWN_INPUT
+    multilabel: MultilabelFit | None = None
+
+    def check_single(self, what: str) -> None:
+        """Raise ModelError if documents can have several labels; `what` says what such a model cannot do or be."""
+        if self.multilabel is not None:
+            raise ModelError(f"a model of several labels cannot {what}", hint="train on documents with one label each")
 
     @property
     def requested_settings(self) -> tuple[FeatureSettings, ModelSettings]:
@@ -160,6 +172,8 @@ def make_trained_model(fitted: FittedModel, counts: CorpusCounts) -> TrainedMode
 def parts_fitted_to_documents(model: FittedModel) -> tuple[str, ...]:
     """Return the names of the parts of a model that are fitted to leave-one-out scores."""
     settings = model.model_settings
+    if model.multilabel is not None:
+        return ("smoothing", "calibration", "thresholds", "nonconformity")
     selected = ("model",) if model.is_model_selected else ()
     smoothing = ("smoothing",) if settings.smoothing is None else ()
     calibration = ("calibration",) if settings.calibrate else ()
@@ -183,3 +197,28 @@ def transfer_calibration(earlier: FittedModel, labels: tuple[str, ...]) -> Calib
         decision_offsets=align(calibration.decision_offsets),
         mean_posteriors=calibration.mean_posteriors if labels == earlier.labels else None,
     )
+
+
+def check_settings(one: TrainedModel, other: TrainedModel) -> None:
+    """Raise ModelError, which names the setting, unless both models have the same settings."""
+    if (one.fitted.multilabel is None) != (other.fitted.multilabel is None):
+        hint = "train the models on the same kind of documents"
+        raise ModelError("one of the models gives documents several labels, and the other gives one", hint=hint)
+    pairs: Sequence[tuple[FeatureSettings | ModelSettings, FeatureSettings | ModelSettings]] = tuple(
+        zip(one.fitted.requested_settings, other.fitted.requested_settings, strict=True)
+    )
+    for mine, theirs in pairs:
+        for field in fields(mine):
+            values = getattr(mine, field.name), getattr(theirs, field.name)
+            if values[0] == values[1] and type(values[0]) is type(values[1]):
+                continue
+            option = "separate-fields" if field.name == "fields" else field.name.replace("_", "-")
+            shown = " and ".join(_format_setting(value) for value in values)
+            raise ModelError(
+                f"the models have different settings: --{option} is {shown}", hint="train them with the same options"
+            )
+
+
+def _format_setting(value: object) -> str:
+    text = "not given" if value is None else str(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_prior
 from nbtext.bayes.event_model import EventModel
+from nbtext.bayes.label_sets import keep_totals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
 from nbtext.bayes.smoothing import CALIBRATION_SIZE, Selection, compare_event_models, select_smoothing
@@ -22,9 +23,11 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
+from nbtext.model.multilabel import check_multilabel_settings, fit_multilabel_model
 from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
 if TYPE_CHECKING:
+    from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.documents.source import Source
 
 MOST_DERIVED = 1 << 27  # columns that are derived from hashed features
@@ -105,7 +108,7 @@ def fit_model(
     model_settings: ModelSettings,
     *,
     jobs: int = 1,
-    selection: Selection | None = None,
+    selection: Selection | MultilabelFit | None = None,
     is_new: NDArray[np.bool_] | None = None,
     is_model_selected: bool = False,
 ) -> FittedModel:
@@ -119,8 +122,13 @@ def fit_model(
     """
     if counts.statistics.n_documents == 0:
         raise ModelError("there is no document to train on")
+    if counts.is_multilabel:
+        check_multilabel_settings(features, model_settings)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
     n_hapax = count_unseen(counts, features, is_new)
+    if counts.is_multilabel:
+        fit = None if isinstance(selection, Selection) else selection
+        return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, fit)
     is_binary_selected = False
     if model_settings.model == AUTO:
         is_model_selected, tf = True, features.tf
@@ -135,7 +143,7 @@ def fit_model(
         _check_signs(event_model, model_settings, weighting)
     statistics, sample = compute_sufficient_statistics(counts, weighting, model_settings)
     prior = model_settings.prior_of(counts.labels)
-    if selection is None:
+    if not isinstance(selection, Selection):
         left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
         selection = select_smoothing(
             left_out,
@@ -234,7 +242,8 @@ def select_features(counts: CorpusCounts, features: FeatureSettings) -> tuple[Co
                 hint="by default a token has at least two characters; see --token-pattern",
             )
         return counts, None
-    columns = select_columns(counts.statistics, counts.statistics.class_documents, features)
+    statistics = keep_totals(counts.statistics) if counts.is_multilabel else counts.statistics
+    columns = select_columns(statistics, statistics.class_documents, features)
     return counts.restrict(columns), columns
 
 
@@ -248,11 +257,12 @@ def align_to_vocabulary(counts: CorpusCounts, features: FeatureSettings) -> Corp
     known = counts.restrict(columns)
     goals = np.array([places[term] for term in known.vocabulary or ()], dtype=np.int32)
     classes = np.arange(len(counts.labels), dtype=np.int32)
+    sample_classes = classes if counts.label_sets is None else np.arange(len(counts.label_sets), dtype=np.int32)
     return replace(
         known,
         vocabulary=given,
         statistics=known.statistics.align(goals, len(given), classes=classes, n_classes=len(classes)),
-        sample=known.sample.renumber(goals, classes),
+        sample=known.sample.renumber(goals, sample_classes),
     )
 
 
@@ -273,7 +283,7 @@ def _weighting(counts: CorpusCounts, features: FeatureSettings, event_model: Eve
 
 
 def _fit_weighting(statistics: ClassStatistics, features: FeatureSettings) -> Weighting:
-    n_documents, n_occurrences = statistics.n_documents, int(statistics.occurrences.sum())
+    n_documents, n_occurrences = statistics.n_documents, statistics.n_occurrences
     return Weighting.fitted(
         features,
         statistics.document_frequencies,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -16,23 +16,25 @@ import numpy as np
 
 from nbtext.bayes.diagnostics import Hyperparameters
 from nbtext.bayes.event_models import EVENT_MODELS
+from nbtext.bayes.label_sets import ALL_DOCUMENTS
 from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.bayes.smoothing import LAPLACE, Selection
 from nbtext.documents.settings import UNKNOWN_INPUT
 from nbtext.errors import InputError, ModelError
 from nbtext.features.counting import merge_sorted
 from nbtext.features.document_counts import DocumentCounts, concatenate
-from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import (
     FittedModel,
     TrainedModel,
     are_labels_of,
+    check_settings,
     make_trained_model,
     parts_fitted_to_documents,
     transfer_calibration,
 )
 from nbtext.model.fitting import fit_model, needs_all_documents, sample_size
+from nbtext.model.multilabel import keep_multilabel, transfer_multilabel
 from nbtext.model.source_counting import OnBatch, check_fields, count_source
 
 if TYPE_CHECKING:
@@ -170,6 +172,7 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     the weight of each is not known.
     """
     check_growth(model)
+    model.fitted.check_single("be calibrated after training")
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
     if needs_all_documents(features, settings):
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
@@ -215,8 +218,10 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
             f"{settings.model} needs the counts of each document, and the model file contains only sums over documents",
             hint=hint,
         )
-    if len(counts.sample):
-        return make_trained_model(_keep_input(fit_model(counts, features, settings, jobs=jobs), model.fitted), counts)
+    if len(counts.sample) or model.fitted.multilabel is not None:
+        fit = None if len(counts.sample) else keep_multilabel(model.fitted, settings)
+        fitted = fit_model(counts, features, settings, jobs=jobs, selection=fit)
+        return make_trained_model(_keep_input(fitted, model.fitted), counts)
     if settings.model == AUTO:
         hint = "name a model, or train on the texts"
         raise ModelError("the model retains no documents to select an event model by", where="--model", hint=hint)
@@ -301,28 +306,6 @@ def check_growth(model: TrainedModel) -> None:
         )
 
 
-def check_settings(one: TrainedModel, other: TrainedModel) -> None:
-    """Raise ModelError, which names the setting, unless both models have the same settings."""
-    pairs: Sequence[tuple[FeatureSettings | ModelSettings, FeatureSettings | ModelSettings]] = tuple(
-        zip(one.fitted.requested_settings, other.fitted.requested_settings, strict=True)
-    )
-    for mine, theirs in pairs:
-        for field in fields(mine):
-            values = getattr(mine, field.name), getattr(theirs, field.name)
-            if values[0] == values[1] and type(values[0]) is type(values[1]):
-                continue
-            option = "separate-fields" if field.name == "fields" else field.name.replace("_", "-")
-            shown = " and ".join(_format_setting(value) for value in values)
-            raise ModelError(
-                f"the models have different settings: --{option} is {shown}", hint="train them with the same options"
-            )
-
-
-def _format_setting(value: object) -> str:
-    text = "not given" if value is None else str(value)
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
 def _size(model: TrainedModel) -> tuple[float | str | bytes, ...]:
     """Return the sort key of the model whose choices a merged model keeps: most documents, then the largest smoothing.
 
@@ -344,7 +327,7 @@ def _count(
     """Return the counts of a source, with the settings of a model."""
     features = model.fitted.feature_settings
     check_fields(features.fields, source.field_names)
-    counts = count_source(source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch)
+    counts = count_source(source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch, allows_several=True)
     if not counts.labels:
         raise InputError("there is no document to train on")
     return counts
@@ -357,7 +340,14 @@ def _fit_again(model: TrainedModel, counts: CorpusCounts, earlier: TrainedModel,
     """
     approximate = () if counts.has_own_sample else parts_fitted_to_documents(model.fitted)
     is_too_small = len(counts.sample) < ENOUGH * (counts.sample_size or 1)
-    if approximate and is_too_small:
+    if model.fitted.multilabel is None and counts.is_multilabel:
+        hint = "train it again on all documents, or give documents with one label each"
+        raise ModelError("the model gives each document one label, and some documents have several, or none", hint=hint)
+    if approximate and is_too_small and earlier.fitted.multilabel is not None:
+        labels = tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
+        fit = transfer_multilabel(earlier.fitted, labels)
+        fitted = fit_model(counts, *model.fitted.requested_settings, jobs=jobs, selection=fit)
+    elif approximate and is_too_small:
         selection = Selection(earlier.fitted.hyperparameters, transfer_calibration(earlier.fitted, counts.labels))
         features, settings = earlier.fitted.feature_settings, earlier.fitted.model_settings
         fitted = fit_model(counts, features, settings, jobs=jobs, selection=selection)

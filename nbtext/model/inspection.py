@@ -133,6 +133,7 @@ def inspect(
     SettingsError
         The model lacks a label.
     """
+    model.fitted.check_single("be inspected")
     by = by or ("z" if model.fitted.model_settings.model in EVENT_MODELS else "log-odds")
     inspector, fitted = Inspector(model, names), model.fitted
     hyperparameters, temperature = fitted.hyperparameters, fitted.calibration.temperature

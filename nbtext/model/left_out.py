@@ -25,6 +25,7 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
     ModelError : the model is not an event model
     """
     fitted, counts = model.fitted, model.counts
+    fitted.check_single("give leave-one-out probabilities of one label")
     features, settings = fitted.feature_settings, fitted.model_settings
     if settings.is_linear or fitted.unlabeled is not None:
         hint = "use cross-validation"

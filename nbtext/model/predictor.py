@@ -147,6 +147,10 @@ class Predictor:
         n_known = np.diff(running_sums(rows.counts)[rows.indptr])
         return Scores(scorer.scores(rows.indptr, rows.indices, weights), np.asarray(rows.n_tokens), n_known)
 
+    def note_too_long(self, batch: Batch) -> None:
+        """Add to the notes of a batch how many tokens were too long."""
+        batch.note(TOO_LONG, self._counter.take_too_long())
+
     def score_batch(self, batch: Batch) -> Scores:
         """Return the scores of a batch; texts that are too long for a token pattern become problems of the batch."""
         refuse_long_texts(batch, self.model.feature_settings)
@@ -154,6 +158,7 @@ class Predictor:
 
     def log_posterior(self, scores: Scores) -> Floats:
         """Return calibrated log-probabilities, shape (n_documents, n_classes)."""
+        self.model.check_single("give log-probabilities that sum to one")
         return self.model.calibration.log_posterior(scores.scores, scores.n_known)
 
     def predict_batch(
@@ -167,7 +172,7 @@ class Predictor:
             The batch's scores, if the caller has computed them already.
         """
         scores = self.score_batch(batch) if scores is None else scores
-        batch.note(TOO_LONG, self._counter.take_too_long())
+        self.note_too_long(batch)
         model, n_tokens, n_known = self.model, scores.n_tokens, scores.n_known
         log_posterior = self.log_posterior(scores)
         probabilities, classes = np.exp(log_posterior), model.calibration.decide(log_posterior)

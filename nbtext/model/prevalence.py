@@ -72,6 +72,7 @@ def estimate_prevalence(
 
 def check_prevalence(model: FittedModel) -> None:
     """Raise ModelError unless the model can estimate shares of labels."""
+    model.check_single("estimate the shares of labels")
     if model.calibration.mean_posteriors is not None:
         return
     n_labels = len(model.labels)

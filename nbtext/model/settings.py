@@ -126,6 +126,8 @@ class DecisionSettings:
     threshold        labels with the least probability at which each is predicted, from 0 to 1
     explain          number of features that explain each prediction; None: no explanation
     top_k            number of most probable labels that are reported; None: see the output format
+    label_threshold  probability from which a model of several labels predicts each; None: its own thresholds
+    at_least_one     whether a model of several labels predicts the most probable one if none reaches its threshold
     """
 
     min_probability: float | None = None
@@ -134,6 +136,8 @@ class DecisionSettings:
     threshold: tuple[tuple[str, float], ...] = ()
     explain: int | None = None
     top_k: int | None = None
+    label_threshold: float | None = None
+    at_least_one: bool = False
 
     def __post_init__(self) -> None:
         self._check_thresholds()
@@ -148,6 +152,9 @@ class DecisionSettings:
                 where="min_probability",
                 hint="give a number from 0 to 1",
             )
+        if self.label_threshold is not None and not 0 <= self.label_threshold <= 1:
+            what, hint = f"{self.label_threshold:g} is not a probability", "give a number from 0 to 1, or auto"
+            raise SettingsError(what, where="threshold", hint=hint)
         if self.coverage is not None and not 0 < self.coverage < 1:
             hint = "0.95 means that 19 of 20 prediction sets contain the true label"
             raise SettingsError(f"{self.coverage:g} is not above 0 and below 1", where="coverage", hint=hint)
@@ -178,6 +185,14 @@ class DecisionSettings:
             if label not in known:
                 hint = f"its labels are {_list_labels(known)}"
                 raise SettingsError(f"the model has no label {label!r}", where="threshold", hint=hint)
+
+
+def check_multilabel_decisions(decisions: DecisionSettings) -> None:
+    """Raise SettingsError if the decisions choose one label of each document, and the model has several labels."""
+    for name in ("min_probability", "cost", "threshold"):
+        if getattr(decisions, name) not in (None, ()):
+            hint = "use --threshold P, --at-least-one or --coverage"
+            raise SettingsError("it chooses one label, and the model has several for a document", where=name, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

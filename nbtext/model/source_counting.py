@@ -10,11 +10,12 @@ from itertools import chain, islice
 from operator import add
 from typing import TYPE_CHECKING, Protocol
 
-from nbtext.documents.batch import Batch
-from nbtext.errors import SettingsError
+from nbtext.documents.batch import ONE_HINT, Batch
+from nbtext.errors import InputError, SettingsError
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import Bound, CorpusCounter, CorpusCounts
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.reservoir import Bound
 
 if TYPE_CHECKING:
     from nbtext.documents.batch import Block
@@ -38,14 +39,21 @@ class CountingTask:
 
     def count(self, blocks: Iterable[Block], on_batch: OnBatch, bound: Bound | None = None) -> CorpusCounts:
         """Return the counts of some documents; threads that count others of the same source share a bound."""
-        corpus_counter = CorpusCounter(self.settings, sample_size=self.sample_size, bound=bound)
+
+        def start() -> CorpusCounter:
+            return CorpusCounter(self.settings, sample_size=self.sample_size, bound=bound)
+
+        corpus_counter, counts = start(), None
         for block in blocks:
             batch = block.batch()
             if not self.is_labeled:
-                batch.labels = [""] * len(batch)
+                batch.labels, batch.label_lists = [""] * len(batch), None
             corpus_counter.add(batch)
             on_batch(block, batch)
-        return corpus_counter.finish()
+            if corpus_counter.is_full:
+                part = corpus_counter.finish()
+                corpus_counter, counts = start(), part if counts is None else counts + part
+        return corpus_counter.finish() if counts is None else counts + corpus_counter.finish()
 
 
 class Executor(Protocol):
@@ -96,9 +104,17 @@ def count_source(
     jobs: int,
     sample_size: int | None,
     on_batch: OnBatch | None = None,
+    allows_several: bool = False,
 ) -> CorpusCounts:
-    """Return the counts of all documents of a source, counted in `jobs` threads; see Executor."""
-    return ThreadExecutor(jobs).count(source, CountingTask(settings, sample_size), on_batch)
+    """Return the counts of all documents of a source, counted in `jobs` threads; see Executor.
+
+    allows_several  whether documents may have several labels, or none
+    raises          InputError: some have, and they may not
+    """
+    counts = ThreadExecutor(jobs).count(source, CountingTask(settings, sample_size), on_batch)
+    if counts.is_multilabel and not allows_several:
+        raise InputError("some documents have several labels, or none", hint=ONE_HINT)
+    return counts
 
 
 def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:

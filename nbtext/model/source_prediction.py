@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,7 @@ from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor
-from nbtext.model.settings import DecisionSettings
+from nbtext.model.settings import DecisionSettings, check_multilabel_decisions
 from nbtext.model.source_counting import OnBatch, check_fields, peek_blocks
 from nbtext.parallel import parallel_map
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from nbtext.documents.batch import Block
     from nbtext.documents.source import Source
     from nbtext.model.explanation import Explanation
+    from nbtext.model.multilabel_predictions import MultilabelPredictions
 
 Result = TypeVar("Result")
 MANY_LABELS = 256  # models with more labels predict smaller batches
@@ -47,6 +49,7 @@ def predict_source(
 
 def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], Predictions]:
     """Return the function that predicts a batch, with explanations if the decisions ask for them."""
+    model.check_single("be predicted with one label for each document")
     if decisions.explain is None:
         predictor = Predictor(model)
         return lambda batch: predictor.predict_batch(batch, decisions)
@@ -54,6 +57,23 @@ def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable
 
     explainer = Explainer(model)
     return lambda batch: explainer.predict_batch(batch, decisions)
+
+
+def predict_multilabel_source(
+    model: FittedModel,
+    source: Source,
+    *,
+    jobs: int,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    on_batch: OnBatch | None = None,
+) -> Iterator[MultilabelPredictions]:
+    """Yield the predictions of a model of several labels for all documents of a source; see `predict_source`."""
+    from nbtext.model.multilabel_predictor import MultilabelPredictor
+
+    check_multilabel_decisions(decisions)
+    predictor = MultilabelPredictor(model)
+    predict = partial(predictor.predict_batch, decisions=decisions)
+    yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
 
 def explain_source(

@@ -52,6 +52,7 @@ class LocalEngine:
     """Computes in the thread that calls it."""
 
     def __init__(self, fitted: FittedModel) -> None:
+        fitted.check_single("be served")
         self._fitted = fitted
         self._predictor = Predictor(fitted)
 

@@ -18,9 +18,10 @@ from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import ALL_HASHES, CorpusCounter, CorpusCounts
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitting import sample_size
 from nbtext.model.growth import calibrate, forget, merge, refit, update
+from nbtext.model.reservoir import ALL_HASHES
 from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 Documents = list[tuple[str, str]]

@@ -1,0 +1,121 @@
+"""Models of documents with several labels: which settings they take, and how they are fitted to counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.binary_relevance import RelevanceLeaveOneOut, compile_relevance
+from nbtext.bayes.calibration import Calibration
+from nbtext.bayes.diagnostics import Hyperparameters
+from nbtext.bayes.label_selection import DEFAULT_THRESHOLD, MACRO_F1, MultilabelFit, select_multilabel
+from nbtext.bayes.label_sets import ALL_DOCUMENTS, LabelSets
+from nbtext.bayes.scorer import Floats
+from nbtext.bayes.settings import AUTO, ModelSettings
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.settings import FeatureSettings
+from nbtext.features.weighting import Weighting
+from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import FittedModel
+
+SINGLE_HINT = "leave out this option, or train on documents with one label each"
+
+
+def check_multilabel_settings(features: FeatureSettings, model_settings: ModelSettings) -> None:
+    """Raise SettingsError if a setting does not apply to documents with several labels."""
+    several = "documents with several labels"
+    if model_settings.model != AUTO:
+        raise SettingsError(
+            f"a {model_settings.model} model gives each document one label", where="model", hint=SINGLE_HINT
+        )
+    if not features.is_counting or features.idf != "none":
+        what = f"a model of {several} needs counts without weights"
+        raise SettingsError(what, where="weighting", hint="use --tf count or binary, without --idf and --norm")
+    if features.select is not None:
+        hint = "use --min-df, --max-df or --max-features"
+        raise SettingsError(f"features of {several} cannot be selected by their association", where="select", hint=hint)
+    if model_settings.optimize not in (None, MACRO_F1):
+        hint = "leave it out to maximize micro-F1, or give macro_f1"
+        raise SettingsError(f"{model_settings.optimize} is of one label for each document", where="optimize", hint=hint)
+    default = ModelSettings()
+    for name in ("smoothing", "prior", "class_weight", "calibrate", "min_recall", "min_precision"):
+        if getattr(model_settings, name) != getattr(default, name):
+            raise SettingsError(f"it does not apply to {several}", where=name, hint=SINGLE_HINT)
+
+
+def fit_multilabel_model(
+    counts: CorpusCounts,
+    columns: NDArray[np.int64] | None,
+    n_hapax: NDArray[np.float64] | None,
+    features: FeatureSettings,
+    model_settings: ModelSettings,
+    fit: MultilabelFit | None = None,
+) -> FittedModel:
+    """Fit a model to the counts of documents with several labels, over its features.
+
+    columns  which features of the corpus these are; None: all
+    n_hapax  (n_sampled,), tokens of each retained document that are out of vocabulary without it; None: none are
+    fit      the smoothing, the calibration and the thresholds; None: they are selected by leave-one-out
+    """
+    if counts.label_sets is None or counts.weighting is not None:
+        raise ModelError("documents with several labels cannot be trained on as a matrix", hint="train on the texts")
+    labels = tuple(label for label in counts.labels if label != ALL_DOCUMENTS)
+    if not labels:
+        raise ModelError("no document has a label", hint="add documents with labels")
+    statistics, sample = counts.statistics, counts.sample
+    if features.tf == "binary":
+        statistics, sample = statistics.binarize(), sample.binarize()
+    if fit is None:
+        sets = LabelSets.of(counts.label_sets, counts.labels)
+        corpus = RelevanceLeaveOneOut(statistics, sample, sets, n_hapax)
+        corpus = corpus if counts.has_all_documents else corpus.drop_last_content()
+        fit = select_multilabel(corpus, optimize=model_settings.optimize)
+    return FittedModel(
+        labels, features, model_settings, counts.vocabulary, columns,
+        Weighting("binary" if features.tf == "binary" else "count"),
+        compile_relevance(statistics, fit.smoothing), log_shares(statistics.class_documents),
+        Hyperparameters(fit.smoothing.alpha or 0.0), Calibration(), None, multilabel=fit,
+    )  # fmt: skip
+
+
+def log_shares(class_documents: NDArray[np.int64]) -> Floats:
+    """Return the logarithm of the share of the documents that have each label, (n_labels,); half a document is added.
+
+    class_documents  (n_labels + 1,), of all documents, and of each label
+    """
+    return np.asarray(np.log(class_documents[1:] + 0.5) - np.log(class_documents[0] + 1))
+
+
+def keep_multilabel(earlier: FittedModel, settings: ModelSettings) -> MultilabelFit | None:
+    """Return the fit of an earlier model; ModelError if other settings need other thresholds than it has."""
+    check_multilabel_settings(earlier.feature_settings, settings)
+    if settings != earlier.model_settings:
+        raise ModelError("the model retains no documents to select thresholds by", hint="train with --keep-sample")
+    return earlier.multilabel
+
+
+def transfer_multilabel(earlier: FittedModel, labels: tuple[str, ...]) -> MultilabelFit | None:
+    """Return the fit of an earlier model for other labels; a new label gets the median threshold and no bias."""
+    fit = earlier.multilabel
+    if fit is None:
+        return None
+    places = {label: k for k, label in enumerate(earlier.labels)}
+    median = float(np.median(fit.thresholds)) if len(fit.thresholds) else DEFAULT_THRESHOLD
+
+    def align(values: Floats, default: float) -> Floats:
+        return np.array([values[places[label]] if label in places else default for label in labels])
+
+    estimate = fit.estimate
+    if estimate is not None:
+        estimate = replace(estimate, label_f1=align(estimate.label_f1, 0.0))
+    numbers = {label: k for k, label in enumerate(labels)}
+    fallback = tuple(numbers[earlier.labels[k]] for k in fit.fallback if earlier.labels[k] in numbers)
+    return replace(
+        fit,
+        combination=replace(fit.combination, biases=align(fit.combination.biases, 0.0)),
+        thresholds=align(fit.thresholds, median),
+        fallback=fallback,
+        estimate=estimate,
+    )

@@ -1,0 +1,155 @@
+"""The scores of several labels: textbook formulas, and leave-one-out scores equal to refits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from nbtext.bayes.binary_relevance import (
+    RelevanceLeaveOneOut,
+    RelevanceScores,
+    Smoothing,
+    compile_relevance,
+    contrast_labels,
+    split_scores,
+)
+from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.label_sets import LabelSets, count_label_sets, drop_totals
+from nbtext.features.document_counts import DocumentCounts
+
+N_FEATURES = 4
+MATRICES = st.lists(
+    st.tuples(
+        st.lists(st.integers(0, 3), min_size=N_FEATURES, max_size=N_FEATURES),
+        st.sets(st.integers(1, 3)).map(lambda labels: tuple(sorted(labels))),
+    ),
+    min_size=1,
+    max_size=9,
+)
+N_CLASSES = 4  # three labels, and class 0 of all documents
+
+
+def corpus_of(matrix: list[tuple[list[int], tuple[int, ...]]]) -> tuple[DocumentCounts, LabelSets]:
+    """The documents of some rows of counts, with hashes that are equal for equal rows, and their label sets."""
+    rows = np.array([row for row, _ in matrix], dtype=np.int32).reshape(-1, N_FEATURES)
+    sets = sorted({labels for _, labels in matrix})
+    classes = np.array([sets.index(labels) for _, labels in matrix], dtype=np.int32)
+    hashes = np.unique(rows, axis=0, return_inverse=True)[1].astype(np.uint64).ravel()
+    places = np.nonzero(rows)
+    indptr = np.searchsorted(places[0], np.arange(len(rows) + 1))
+    documents = DocumentCounts(indptr, places[1].astype(np.int32), rows[places], classes, hashes)
+    ends = np.cumsum([0, *map(len, sets)])
+    return documents, LabelSets(ends, np.array([k for each in sets for k in each], dtype=np.int32))
+
+
+def count(documents: DocumentCounts, sets: LabelSets) -> ClassStatistics:
+    return count_label_sets(documents, sets, n_features=N_FEATURES, n_classes=N_CLASSES)
+
+
+def score(statistics: ClassStatistics, row: NDArray[np.int32], smoothing: Smoothing) -> RelevanceScores:
+    """The scores of a new document."""
+    scorer = compile_relevance(statistics, smoothing)
+    features = np.flatnonzero(row).astype(np.int32)
+    scores = scorer.scores(np.array([0, len(features)]), features, row[features].astype(np.float64))
+    return split_scores(scores, N_CLASSES - 1)
+
+
+def dense(counts: DocumentCounts) -> NDArray[np.int32]:
+    rows = np.zeros((len(counts), N_FEATURES), dtype=np.int32)
+    rows[counts.entry_documents, counts.indices] = counts.counts
+    return rows
+
+
+@given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
+def test_scores_are_those_of_the_formulas(
+    matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
+) -> None:
+    documents, sets = corpus_of(matrix)
+    statistics = count(documents, sets)
+    rows = dense(documents).astype(float)
+    has_label = np.array([[k in labels for k in range(1, N_CLASSES)] for _, labels in matrix])
+    t, n_k = has_label.T @ rows, has_label.sum(axis=0)
+    totals, x = rows.sum(axis=0), np.array([1, 0, 2, 1], dtype=np.int32)
+    if (totals[x > 0] == 0).any():
+        return
+    share = totals / totals.sum()
+    in_label = (t + mu * share) / (t.sum(axis=1, keepdims=True) + mu)
+    rest = totals - t
+    in_rest = (rest + mu * share) / (rest.sum(axis=1, keepdims=True) + mu)
+    used = x > 0
+    expected = np.log((n_k + 0.5) / (len(rows) - n_k + 0.5)) + np.log(in_label[:, used] / in_rest[:, used]) @ x[used]
+    found = score(statistics, x, Smoothing(mu, alpha))
+    np.testing.assert_allclose(found.relevance[0], expected, atol=1e-9)
+    joint = np.log(n_k + 0.5) + np.log((t + alpha) / (t.sum(axis=1, keepdims=True) + alpha * N_FEATURES)) @ x
+    assert found.contrast is not None
+    for k in range(N_CLASSES - 1):
+        others = np.delete(joint, k)
+        assert found.contrast[0, k] == pytest.approx(joint[k] - np.logaddexp.reduce(others), abs=1e-9)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+@given(MATRICES, st.sampled_from([0.1, 10.0, 1e4]), st.sampled_from([0.1, 1.0]))
+def test_leave_one_out_scores_are_those_of_refitted_models(
+    is_open: bool, matrix: list[tuple[list[int], tuple[int, ...]]], mu: float, alpha: float
+) -> None:
+    documents, sets = corpus_of(matrix)
+    statistics, rows = count(documents, sets), dense(documents)
+    corpus = RelevanceLeaveOneOut(statistics, documents, sets, np.zeros(len(documents)) if is_open else None)
+    smoothings = [Smoothing(mu, None), Smoothing(mu, alpha), Smoothing(2 * mu, alpha)]
+    blocks = [corpus.score_block(start, stop, smoothings) for start, stop in corpus.blocks()]
+    for number, smoothing in enumerate(smoothings):
+        relevance = np.concatenate([block[number].relevance for block in blocks])
+        assert (smoothing.alpha is None) == all(block[number].contrast is None for block in blocks)
+        for i, row in enumerate(rows):
+            others = (rows != row).any(axis=1)
+            refitted = count(documents.filter(others), sets) if others.any() else None
+            if refitted is None:
+                continue
+            known = row.copy()
+            if is_open:
+                known[dense(documents)[others].sum(axis=0) == 0] = 0
+            expected = score(refitted, known, smoothing)
+            content = corpus.contents[i]
+            np.testing.assert_allclose(relevance[content], expected.relevance[0], atol=1e-9)
+            if smoothing.alpha is not None:
+                contrast = np.concatenate(
+                    [block[number].contrast for block in blocks if block[number].contrast is not None]
+                )
+                np.testing.assert_allclose(contrast[content], expected.contrast[0], atol=1e-9)  # type: ignore[index]
+
+
+def test_statistics_of_labels_add_up_in_parts() -> None:
+    random = np.random.default_rng(0)
+    label_sets = [tuple((np.flatnonzero(random.random(3) < 0.5) + 1).tolist()) for _ in range(50)]
+    matrix = [(random.integers(0, 3, N_FEATURES).tolist(), labels) for labels in label_sets]
+    documents, sets = corpus_of(matrix)
+    whole = count(documents, sets)
+    parts = count(documents.slice(0, 20), sets) + count(documents.slice(20, 50), sets)
+    assert whole.n_documents == parts.n_documents == 50
+    assert whole.has_totals and parts.has_totals and not drop_totals(whole).has_totals
+    for mine, other in zip(whole.entries, parts.entries, strict=True):
+        np.testing.assert_array_equal(mine, other)
+    rows = dense(documents)
+    np.testing.assert_array_equal(whole.feature_sums(whole.occurrences), rows.sum(axis=0))
+    np.testing.assert_array_equal(whole.document_frequencies, (rows > 0).sum(axis=0))
+    rest = whole - count(documents.slice(20, 50), sets)
+    np.testing.assert_array_equal(rest.class_documents, count(documents.slice(0, 20), sets).class_documents)
+
+
+def test_labels_that_are_far_behind_have_finite_log_odds() -> None:
+    log_odds = contrast_labels(np.array([[0.0, -1000.0, -2000.0], [-5.0, -5.0, -5.0]]))
+    np.testing.assert_allclose(log_odds[0], [1000.0, -1000.0, -2000.0])
+    np.testing.assert_allclose(log_odds[1], np.full(3, -np.log(2)))
+
+
+def test_labels_of_other_documents_are_not_subtracted() -> None:
+    documents, sets = corpus_of([([1, 1, 0, 0], (1, 2)), ([1, 0, 0, 0], (1,))])
+    whole = count(documents, sets)
+    alone = count(replace(documents.slice(0, 1), classes=documents.classes[1:2]), sets)  # {1, 2} forgotten as {1}
+    with pytest.raises(Exception, match="not trained on"):
+        whole - alone

@@ -1,0 +1,345 @@
+"""Models of several labels: trained, saved, predicted and grown; grown models equal trained ones to the byte."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbtext.artifact.model import load_model, save_model
+from nbtext.bayes.label_selection import MultilabelFit
+from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import Batch
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import InputError, ModelError, SettingsError
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.fitted_model import TrainedModel, make_trained_model
+from nbtext.model.fitting import fit_model, sample_size, train_on_counts, train_on_source
+from nbtext.model.growth import calibrate, decay_counts, forget, merge, refit, update
+from nbtext.model.multilabel_predictor import MultilabelPredictor
+from nbtext.model.settings import DecisionSettings
+from nbtext.model.source_counting import count_source
+from nbtext.model.source_prediction import predict_multilabel_source
+from nbtext.parallel import available_cpus
+
+Documents = Sequence[tuple[str, tuple[str, ...]]]
+REUTERS = Path("/tmp/corpora/reuters-90")
+LABELED = InputSettings(label_field="labels")
+TEXTS = st.lists(st.sampled_from(["apple", "pear", "plum", "straße", "x1"]), max_size=6).map(" ".join)
+DOCUMENTS = st.lists(
+    st.tuples(TEXTS, st.lists(st.sampled_from(["b", "a", "ä"]), max_size=3).map(tuple)), min_size=1, max_size=10
+)
+FRUIT: list[tuple[str, tuple[str, ...]]] = [
+    ("apple pear fruit sweet", ("fruit",)),
+    ("apple plum fruit garden", ("fruit", "garden")),
+    ("tree garden spade earth", ("garden",)),
+    ("garden rose spade plum", ("garden", "fruit")),
+    ("engine wheel oil road", ("car",)),
+    ("wheel road drive engine", ("car",)),
+    ("weather rain wind", ()),
+    ("rain cloud sky wind", ()),
+    ("pear apple sweet market", ("fruit",)),
+    ("oil engine market price", ("car", "price")),
+] * 3
+
+
+@pytest.fixture(autouse=True, scope="module")
+def impatient() -> Iterator[None]:
+    """Hundreds of small files need not wait for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+def count(documents: Documents, features: FeatureSettings, *, size: int | None = None) -> CorpusCounts:
+    """The counts of documents, counted in two batches."""
+    counter = CorpusCounter(features, sample_size=size)
+    half = len(documents) // 2
+    for part in (documents[:half], documents[half:]):
+        ids, texts = list(map(str, range(len(part)))), [text for text, _ in part]
+        counter.add(Batch(ids, (texts,), [None] * len(part), label_lists=[labels for _, labels in part]))
+    return counter.finish()
+
+
+def train(documents: Documents, *, features: FeatureSettings | None = None, **options: Any) -> TrainedModel:
+    features, settings = features or FeatureSettings(), ModelSettings(**options)
+    return train_on_counts(count(documents, features, size=sample_size(features, settings)), features, settings)
+
+
+def model_bytes(model: TrainedModel, folder: Path) -> bytes:
+    path = folder / "model"
+    save_model(model, path)
+    return path.read_bytes()
+
+
+def fit_of(model: TrainedModel) -> MultilabelFit:
+    assert model.fitted.multilabel is not None
+    return model.fitted.multilabel
+
+
+def test_labels_are_predicted(tmp_path: Path) -> None:
+    model = train(FRUIT)
+    assert model.fitted.labels == ("car", "fruit", "garden", "price")
+    batch = Batch(["1", "2", "3"], (["sweet apple", "engine road wheel", "cloud wind sky rain"],), [None] * 3)
+    for each in (model, load_model(_saved(model, tmp_path))):
+        predictions = MultilabelPredictor(each.fitted).predict_batch(batch)
+        assert predictions.predicted == [("fruit",), ("car",), ()]
+        assert ((predictions.probabilities >= 0) & (predictions.probabilities <= 1)).all()
+    sets = MultilabelPredictor(model.fitted).predict_batch(batch, DecisionSettings(coverage=0.9)).sets
+    assert sets is not None and "fruit" in sets[0] and "car" in sets[1]
+    all_of_them = MultilabelPredictor(model.fitted).predict_batch(batch, DecisionSettings(label_threshold=0.0))
+    assert [len(labels) for labels in all_of_them.predicted] == [4, 4, 4]
+    some = DecisionSettings(label_threshold=1.0, at_least_one=True)
+    assert [len(labels) for labels in MultilabelPredictor(model.fitted).predict_batch(batch, some).predicted] == [
+        1,
+        1,
+        1,
+    ]
+
+
+def _saved(model: TrainedModel, folder: Path) -> Path:
+    save_model(model, folder / "saved")
+    return folder / "saved"
+
+
+def test_unreadable_documents_and_texts_without_tokens_have_no_labels() -> None:
+    predictor = MultilabelPredictor(train(FRUIT).fitted)
+    batch = Batch(["1", "2"], (["", ""],), [None] * 2, problems={1: InputError("is missing")})
+    found = predictor.predict_batch(batch, DecisionSettings(label_threshold=0.0, at_least_one=True))
+    assert found.predicted == [(), ()]
+    assert found.reasons == ["the document holds no token", "is missing"]
+    assert np.isnan(found.probabilities[1]).all()
+
+
+@settings(max_examples=15, deadline=None)
+@given(DOCUMENTS, DOCUMENTS)
+def test_grown_models_are_trained_models(first: Documents, second: Documents) -> None:
+    options: dict[str, Any] = {"keep_sample": 1000}
+    try:
+        one, other, both = train(first, **options), train(second, **options), train([*first, *second], **options)
+    except ModelError:
+        return
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder)
+        expected = model_bytes(both, path)
+        assert model_bytes(update(one, other.counts), path) == expected
+        assert model_bytes(merge([other, one]), path) == expected
+        reloaded = load_model(_saved(one, path))
+        assert model_bytes(update(reloaded, other.counts), path) == expected
+        assert model_bytes(forget(both, other.counts), path) == model_bytes(one, path)
+
+
+@given(DOCUMENTS, st.integers(0, 10))
+def test_lists_that_come_late_count_as_if_they_had_come_first(documents: Documents, n_single: int) -> None:
+    features = FeatureSettings()
+    single = [(text, labels[0]) for text, labels in documents if len(set(labels)) == 1][:n_single]
+    counter = CorpusCounter(features)
+    counter.add(Batch([text for text, _ in single], ([text for text, _ in single],), [label for _, label in single]))
+    part = counter.finish()
+    whole = count([*((text, (label,)) for text, label in single), *documents], features)
+    late = part + count(documents, features)
+    assert late.labels == whole.labels
+    assert late.label_sets == whole.label_sets
+    for mine, other in zip(late.statistics.entries, whole.statistics.entries, strict=True):
+        np.testing.assert_array_equal(mine, other)
+    np.testing.assert_array_equal(late.sample.classes, whole.sample.classes)
+    np.testing.assert_array_equal(late.sample.hashes, whole.sample.hashes)
+
+
+def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "train.jsonl"
+    path.write_text("".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in FRUIT * 50))
+    whole = count_source(
+        open_source([str(path)], LABELED), FeatureSettings(), jobs=1, sample_size=20, allows_several=True
+    )
+    monkeypatch.setattr("nbtext.model.corpus_counts.MOST_SETS", 1)
+    monkeypatch.setattr("nbtext.documents.streams.BLOCK_BYTES", 1000, raising=False)
+    parts = count_source(
+        open_source([str(path)], LABELED), FeatureSettings(), jobs=3, sample_size=20, allows_several=True
+    )
+    assert parts.labels == whole.labels
+    assert parts.label_sets == whole.label_sets
+    for mine, other in zip(parts.statistics.entries, whole.statistics.entries, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+def test_forgetting_a_document_with_fewer_labels_is_refused() -> None:
+    model = train(FRUIT)
+    with pytest.raises(ModelError, match="not trained on"):
+        forget(model, count([("never seen", ("fruit",))], FeatureSettings()))
+    kept = train(FRUIT, keep_sample=100)
+    with pytest.raises(ModelError, match="not trained on"):
+        forget(kept, count([(FRUIT[1][0], ("fruit",))], FeatureSettings()))
+
+
+def test_a_model_without_a_sample_keeps_its_thresholds() -> None:
+    model = load_and_update(train(FRUIT))
+    assert set(model.fitted.approximate) >= {"thresholds", "calibration"}
+    assert model.fitted.labels == ("car", "fruit", "garden", "news", "price")
+    earlier = dict(zip(train(FRUIT).fitted.labels, fit_of(train(FRUIT)).thresholds, strict=True))
+    for label, threshold in zip(model.fitted.labels, fit_of(model).thresholds.tolist(), strict=True):
+        assert threshold == earlier.get(label, np.median(list(earlier.values())))
+
+
+def load_and_update(model: TrainedModel) -> TrainedModel:
+    """The model after it was saved, loaded and trained on a document with a new label."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        loaded = load_model(_saved(model, Path(folder)))
+        return update(loaded, count([("paper today", ("news", "fruit"))], FeatureSettings(), size=0))
+
+
+def test_older_documents_can_decay() -> None:
+    model = train(FRUIT)
+    decayed = decay_counts(model.counts, 0.5)
+    assert decayed.statistics.n_documents == len(FRUIT) / 2
+    fitted = fit_model(decayed, model.fitted.feature_settings, model.fitted.model_settings, selection=fit_of(model))
+    assert np.isfinite(fitted.scorer.deltas).all()
+
+
+def test_models_of_one_label_and_of_several_are_not_mixed() -> None:
+    several, features = train(FRUIT), FeatureSettings()
+    counter = CorpusCounter(features)
+    texts = [text for text, labels in FRUIT if labels]
+    counter.add(Batch(texts, (texts,), [labels[0] for _, labels in FRUIT if labels]))
+    counts = counter.finish()
+    single = train_on_counts(counts, features, ModelSettings())
+    with pytest.raises(ModelError, match="several labels"):
+        merge([single, several])
+    with pytest.raises(ModelError, match="several labels"):
+        merge([several, single])
+    with pytest.raises(ModelError, match="one label"):
+        update(single, several.counts)
+    assert update(several, counts).counts.statistics.n_documents == len(FRUIT) + len(texts)
+    with pytest.raises(ModelError, match="calibrated"):
+        calibrate(several, several.counts)
+
+
+@pytest.mark.parametrize(
+    ("features", "options"),
+    [
+        ({}, {"model": "complement"}),
+        ({}, {"prior": "uniform"}),
+        ({}, {"smoothing": 0.5}),
+        ({}, {"optimize": "accuracy"}),
+        ({}, {"calibrate": False}),
+        ({}, {"min_recall": (("fruit", 0.9),)}),
+        ({"idf": "smooth"}, {}),
+        ({"norm": "l2"}, {}),
+        ({"select": ("chi2", 5)}, {}),
+    ],
+)
+def test_settings_of_one_label_are_refused(features: dict[str, Any], options: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        train(FRUIT, features=FeatureSettings(**features), **options)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [{"tf": "binary"}, {"ngrams": (1, 2)}, {"min_df": 4}, {"hash_bits": 6}, {"vocabulary": ("apple", "oil")}],
+)
+def test_features_of_all_kinds(features: dict[str, Any], tmp_path: Path) -> None:
+    model = train(FRUIT, features=FeatureSettings(**features), keep_sample=100)
+    assert fit_of(model).estimate is not None
+    half = train(FRUIT[:15], features=FeatureSettings(**features), keep_sample=100)
+    rest = count(FRUIT[15:], FeatureSettings(**features))
+    assert model_bytes(update(half, rest), tmp_path) == model_bytes(model, tmp_path)
+    assert load_model(_saved(model, tmp_path)).counts.label_sets == model.counts.label_sets
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [("apple pear", ("a",))],
+        [("apple pear", ("a",)), ("plum", ("a",))],
+        [("apple pear", ("a", "b")), ("plum", ("a", "b"))],
+        [("apple pear", ("a",)), ("apple pear", ("b",)), ("apple pear", ())],
+        [("", ("a",)), ("", ("b",)), ("pear", ())],
+        [*FRUIT, ("single", ("rare",))],
+        [(text, (*labels, "all")) for text, labels in FRUIT],
+    ],
+)
+def test_extreme_corpora_give_finite_models(documents: Documents, tmp_path: Path) -> None:
+    for optimize in (None, "macro_f1"):
+        model = load_model(_saved(train(documents, optimize=optimize), tmp_path))
+        found = MultilabelPredictor(model.fitted).predict_batch(Batch(["1"], (["apple plum rare"],), [None]))
+        assert np.isfinite(found.probabilities).all()
+
+
+def test_documents_without_any_label_cannot_be_trained_on() -> None:
+    with pytest.raises(ModelError, match="no document has a label"):
+        train([("apple", ()), ("pear", ())])
+
+
+def test_ten_thousand_labels(tmp_path: Path) -> None:
+    random, n = np.random.default_rng(0), 10_000
+    tags = [*random.permutation(n).reshape(-1, 5).tolist(), *random.permutation(n).reshape(-1, 50).tolist()]
+    documents = [
+        (" ".join(f"w{k} w{k} w{random.integers(n)} common" for k in each), tuple(f"t{k}" for k in each))
+        for each in tags
+    ]
+    model = train(documents, optimize="macro_f1")
+    assert len(model.fitted.labels) == n
+    fit = fit_of(model)
+    assert fit.estimate is not None
+    assert fit.estimate.documents <= len(documents)
+    loaded = load_model(_saved(model, tmp_path))
+    found = MultilabelPredictor(loaded.fitted).predict_batch(Batch(["1"], (["w1 common w1"],), [None]))
+    assert found.most_probable(1) == [[model.fitted.labels.index("t1")]]
+    assert len(found.predicted[0]) < 100  # labels that hardly occur have the thresholds of FBR.1
+
+
+@pytest.mark.skipif(not REUTERS.exists(), reason="needs the corpus reuters-90")
+def test_reuters(tmp_path: Path) -> None:
+    def measure(optimize: str | None) -> tuple[float, float, float, float]:
+        """Micro-F1, macro-F1 over labels with test documents, precision at 1, classwise calibration error."""
+        source = open_source([str(REUTERS / "train.jsonl")], LABELED)
+        model = train_on_source(source, FeatureSettings(), ModelSettings(optimize=optimize), jobs=available_cpus())
+        loaded = load_model(_saved(model, tmp_path))
+        source = open_source([str(REUTERS / "test.jsonl")], LABELED)
+        batches = list(predict_multilabel_source(loaded.fitted, source, jobs=available_cpus()))
+        labels = model.fitted.labels
+        p = np.concatenate([batch.probabilities for batch in batches])
+        true = np.array([[k in (own or ()) for k in labels] for batch in batches for own in batch.true_labels])
+        predicted = np.array([[k in own for k in labels] for batch in batches for own in batch.predicted])
+        correct, total = (predicted & true).sum(axis=0), predicted.sum(axis=0) + true.sum(axis=0)
+        tested = true.any(axis=0)
+        bins = np.minimum((p * 10).astype(int), 9)
+        errors = [
+            abs(np.bincount(bins[:, k], p[:, k] - true[:, k], minlength=10)).sum() / len(p) for k in range(len(labels))
+        ]
+        at_1 = true[np.arange(len(p)), p.argmax(axis=1)].mean()
+        return 2 * correct.sum() / total.sum(), (2 * correct / total)[tested].mean(), at_1, float(np.mean(errors))
+
+    micro, _, precision, error = measure(None)
+    assert micro >= 0.815
+    assert precision >= 0.895
+    assert error <= 0.003
+    micro, macro, _, _ = measure("macro_f1")
+    assert micro >= 0.81
+    assert macro >= 0.47
+
+
+def test_refit_changes_what_is_maximized() -> None:
+    model = train(FRUIT, keep_sample=100)
+    again = refit(model, {"optimize": "macro_f1"})
+    assert (
+        fit_of(again).thresholds.tolist()
+        == fit_of(train(FRUIT, keep_sample=100, optimize="macro_f1")).thresholds.tolist()
+    )
+    empty = make_trained_model(model.fitted, count(FRUIT, FeatureSettings(), size=0))
+    assert fit_of(refit(empty, {})).thresholds.tolist() == fit_of(model).thresholds.tolist()
+    with pytest.raises(ModelError, match="retains no documents"):
+        refit(empty, {"optimize": "macro_f1"})
