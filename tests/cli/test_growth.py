@@ -137,7 +137,7 @@ WRONG = [
 
 @pytest.fixture(scope="module")
 def workshop(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Models and sources to go wrong with."""
+    """Write models and sources for the errors."""
     folder = tmp_path_factory.mktemp("workshop")
     (folder / "letters").symlink_to(letters)
     (folder / "empty").mkdir()

@@ -30,7 +30,7 @@ def command_of(name: str) -> Command:
 
 @pytest.fixture(scope="module")
 def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the examples speak of."""
+    """Write the files that the examples name."""
     path: Path = tmp_path_factory.mktemp("examples")
     (path / "letters").symlink_to(letters)
     halves = {name: str(letters / half) for name, half in (("letters", "train"), ("north", "train"), ("south", "test"))}
@@ -47,7 +47,7 @@ def folder(nbtext: Any, letters: Path, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "serve"])  # which runs until it is ended
 def test_the_example_works(nbtext_alone: Any, folder: Path, name: str, tmp_path: Path) -> None:
-    """As it can be copied from the help, by a Python of its own, which finds all that the command imports."""
+    """The example of the help can be copied and run, by a new process that imports what the command needs."""
     shutil.copytree(folder, tmp_path / "here", symlinks=True)
     program, *arguments = command_of(name).example.split()
     assert (program, arguments[0]) == ("nbtext", name)
@@ -243,7 +243,7 @@ def test_groups(nbtext: Any) -> None:
 
 
 def completed(*words: str) -> list[str]:
-    """What Tab offers after these words, of which the last is not complete."""
+    """Return the completions of these words, of which the last is not complete."""
     environment = {
         "_NBTEXT_COMPLETE": "bash_complete",
         "COMP_WORDS": " ".join(words),

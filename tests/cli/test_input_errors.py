@@ -37,7 +37,7 @@ LABELED = '{"id": "t-1", "text": "red", "label": "a"}\n'
     ],
 )
 def test_training_names_file_and_line(nbtext: Any, tmp_path: Path, name: str, content: str, message: str) -> None:
-    """Also where documents have ids of their own."""
+    """Errors name file and line, also if documents have ids."""
     (tmp_path / name).write_text(content)
     result = nbtext("train", name, "-o", "m.joblib", cwd=tmp_path)
     assert (result.status, result.err.count("\n")) == (1, 1)

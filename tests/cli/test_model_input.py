@@ -1,4 +1,4 @@
-"""A model remembers its input; `--label`, `--exclude`, and a raw mail without a name."""
+"""A model stores the fields of its input; `--label`, `--exclude`, and raw mails."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_columns_of_training_are_the_default(nbtext: Any, folder: Path) -> N
 
 
 def test_options_win_over_the_memory(nbtext: Any, folder: Path) -> None:
-    """A column that is named is read, and one that is missing is an error that names it."""
+    """A column that an option names is read, and a missing one is an error that names it."""
     before = nbtext("predict", "a.csv", "-m", "m", cwd=folder).out
     assert nbtext("predict", "a.csv", "-m", "m", "--text-field", "subject", cwd=folder).out != before
     (folder / "b.csv").write_text("text\nwin a prize\n")

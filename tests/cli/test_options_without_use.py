@@ -71,7 +71,7 @@ def folder(nbtext: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("command", "message"), WITHOUT_USE, ids=[command for command, _ in WITHOUT_USE])
 def test_one_line_names_it(nbtext: Any, folder: Path, model: str, command: str, message: str) -> None:
-    """Status 2, nothing is done, and nothing is written."""
+    """An option without effect gives status 2 and one line; nothing is written."""
     before = sorted(folder.iterdir())
     result = nbtext(*command.replace("MODEL", model).split(), cwd=folder)
     assert (result.status, result.out, result.err.count("\n")) == (2, "", 1), result.err

@@ -50,7 +50,7 @@ def test_the_library_is_imported_when_it_is_used() -> None:
 
 
 def python(program: str) -> str:
-    """What a Python that is started for it prints."""
+    """Return what a new Python process prints."""
     return subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
 
 
@@ -90,7 +90,7 @@ def test_training_imports_little(letters: Path, tmp_path: Path) -> None:
 def test_forked_or_started(
     nbtext: Any, nbtext_alone: Any, letters: Path, model: str, tmp_path: Path, arguments: str, status: int
 ) -> None:
-    """What the tests ask of a fork is what a Python that is started for it says, in the same folder."""
+    """A forked process gives the same results as a new one, in the same folder."""
     (tmp_path / "letters").symlink_to(letters)
     words = arguments.replace("MODEL", model).split()
     asked = {"input": "the bins, \xe4gain\n".encode(), "cwd": tmp_path, "COLUMNS": "60"}

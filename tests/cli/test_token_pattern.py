@@ -1,4 +1,4 @@
-"""Commands with a token pattern meet a text that is too long for one."""
+"""Commands with a token pattern, and a text that is too long for one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_explain_goes_on_after_it(nbtext: Any, source: Path) -> None:
 
 @pytest.mark.parametrize("command", [["train"], ["vectorize", "--min-df", "1"]], ids=lambda command: str(command[0]))
 def test_what_learns_names_it(nbtext: Any, source: Path, command: list[str]) -> None:
-    """Training stops, as for any document that cannot be used, and names the document."""
+    """Training stops with an error that names the document, as for any document that cannot be read."""
     result = nbtext(command[0], "new.jsonl", "--token-pattern", "[a-z]+", *command[1:], "-o", "out.npz", cwd=source)
     assert (result.status, result.err.count("\n")) == (1, 1)
     assert (

@@ -1,4 +1,4 @@
-"""Sources by URL, as a user types them."""
+"""Sources at URLs, as a user types them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
-    """http://HOST:PORT of what lies in the test's folder."""
+    """http://HOST:PORT of a server of the test's folder."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

@@ -62,7 +62,7 @@ def read(path: Path, **given: Any) -> list[Any]:
 
 
 def test_rows_are_documents(write: Callable[[Any], Path]) -> None:
-    """With a label and an id where columns are called so; the number of the row is the id of others."""
+    """Label and id come from the columns of these names; without an id column, the id is the number of the row."""
     table = pa.table({"n": [1, 2], "text": ["a", ""], "label": ["x", None], "id": [7, 8]})
     path = write(table)
     assert read(path) == [("7", ("a",), "x"), ("8", ("",), None)]
@@ -113,7 +113,7 @@ def test_many_rows_in_shards(write: Callable[[Any], Path], rows: Rows) -> None:
 
 
 def test_what_cannot_be_read(write: Callable[[Any], Path], tmp_path: Path) -> None:
-    """A missing column, a column of objects, two columns of a name: one line that names the file."""
+    """A missing column, a column of objects, or two columns of one name give one line that names the file."""
     table = pa.table({"body": ["a"], "o": [{"x": 1}]})
     path = write(table)
     with pytest.raises(
@@ -137,7 +137,7 @@ def test_nulls_and_long_texts_are_problems_of_their_rows(write: Callable[[Any], 
 
 
 def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
-    """They are replaced and counted as in other formats; or the row is a problem."""
+    """Invalid bytes are replaced and counted as in other formats, or the row is a problem."""
     offsets, data = pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"ab\xff")
     array = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
     write_arrow(pa.table({"text": array}), tmp_path / "t.arrow")
@@ -149,7 +149,7 @@ def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", list(WRITERS))
 def test_broken_files_give_one_line(name: str, tmp_path: Path) -> None:
-    """Cut anywhere, or with any bytes changed: the rows, or one line; with all columns kept as well."""
+    """A file that is cut anywhere, or has changed bytes, gives its rows or one line, also if all columns are kept."""
     path = tmp_path / name
     table = pa.table(
         {"text": [f"word{k}" for k in range(40)], "label": pa.array(list("abab") * 10).dictionary_encode()}

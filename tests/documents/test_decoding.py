@@ -1,4 +1,4 @@
-"""Bytes to text: marks, encodings, invalid bytes."""
+"""Decoding of bytes: byte order marks, encodings, and invalid bytes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_strict_decoding_names_the_document(
 @settings(max_examples=60, deadline=None)
 @given(st.binary())
 def test_replacing_is_what_python_replaces(data: bytes) -> None:
-    """Any bytes decode, as Python decodes them; strictly, exactly the valid ones do."""
+    """Any bytes are decoded as Python decodes them; strict decoding accepts exactly the valid ones."""
     unmarked = data.removeprefix(codecs.BOM_UTF8)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return

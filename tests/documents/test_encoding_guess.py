@@ -29,7 +29,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("codec", TEXTS)
 def test_each_language_has_its_encoding(codec: str) -> None:
-    """Of a few lines, also if the sample ends within a character."""
+    """A few lines of each language give its encoding, also if the sample ends within a character."""
     content = (TEXTS[codec] * 3).encode(codec)
     assert find_fitting(content) == codec
     assert find_fitting(content[:-2]) == codec
@@ -43,7 +43,7 @@ def test_utf_16_without_a_mark(codec: str, text: str) -> None:
 
 @given(content=st.binary(max_size=300))
 def test_any_bytes(content: bytes) -> None:
-    """Nothing raises, and UTF-8 is never taken for UTF-16."""
+    """No bytes raise an error, and UTF-8 is never recognized as UTF-16."""
     find_fitting(content)
     assert utf_16_codec(content.replace(b"\0", b"a")) is None
 

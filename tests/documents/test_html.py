@@ -1,4 +1,4 @@
-"""HTML to text."""
+"""Conversion of HTML to text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from nbtext.documents.html import text_of_html
     ],
 )
 def test_what_a_reader_sees(html: str, words: list[str]) -> None:
-    """Tags, comments, scripts and styles are gone; blocks keep words apart; entities are characters."""
+    """Tags, comments, scripts and styles are removed; blocks separate words; entities become characters."""
     assert text_of_html(html).split() == words
 
 

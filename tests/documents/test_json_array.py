@@ -28,7 +28,7 @@ records = st.lists(
 def test_any_array_is_read(
     stream_of: Callable[..., Any], rows: Callable[..., Any], items: list[Any], indent: int | None, size: int, codec: str
 ) -> None:
-    """Written on one line or on many, in blocks of any size, it gives its items."""
+    """An array on one line or many, in blocks of any size, gives its items."""
     content = json.dumps(items, indent=indent, ensure_ascii=False).encode(codec)
     settings = InputSettings(encoding=codec)
     blocks = list(read_json_array(stream_of(content, size), ReadOptions(encoding_of(settings), settings)))
@@ -63,7 +63,7 @@ def test_a_broken_array_is_said(read: Callable[..., Any], tmp_path: Path, conten
 
 
 def test_a_wrong_item_is_a_problem(problems: Callable[..., Any], tmp_path: Path) -> None:
-    """An item that is not an object, has no text, or is too long, does not touch the others."""
+    """An item that is not an object, has no text, or is too long is a problem; the other items are read."""
     (tmp_path / "x.json").write_text('[{"text": "a"}, 12, {"txt": "b"}]')
     assert [said.partition(": ")[2][:30] for said in problems(tmp_path / "x.json")] == [
         "expected an object, found a te",

@@ -82,7 +82,7 @@ HOSTILE = [
 
 
 def outcome(opened: Callable[..., Any], path: Path, **settings: Any) -> list[Any]:
-    """Everything that is known of each document."""
+    """Return everything that is known of each document."""
     return [
         (identity, texts, label, str(batch.problems.get(row)))
         for batch in opened(path, input_format="jsonl", **settings).batches()
@@ -93,7 +93,7 @@ def outcome(opened: Callable[..., Any], path: Path, **settings: Any) -> list[Any
 
 
 def every_way(opened: Callable[..., Any], path: Path, **settings: Any) -> list[list[Any]]:
-    """What the compiled scanner, orjson and the standard library make of a file, each with those after it."""
+    """Return the results of the compiled scanner, of orjson and of the standard library for a file."""
     with pytest.MonkeyPatch.context() as patch:
         found = [outcome(opened, path, **settings)]
         patch.setattr(jsonl, "scan", lambda *_: None)
@@ -104,7 +104,7 @@ def every_way(opened: Callable[..., Any], path: Path, **settings: Any) -> list[l
 
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:40])
 def test_no_accelerator_changes_anything(opened: Callable[..., Any], tmp_path: Path, line: str) -> None:
-    """Any line means the same with them and without, by itself and among others."""
+    """Each line gives the same document with and without the fast parsers, alone and among others."""
     path = tmp_path / "x"
     for content in (line, f'{{"text": "before"}}\n{line}\n{{"text": "after", "label": "b"}}\n'):
         path.write_text(content, encoding="utf-8", newline="")
@@ -153,7 +153,7 @@ FLAT = (
 def test_any_damage_is_seen_in_every_way(
     tmp_path_factory: pytest.TempPathFactory, opened: Callable[..., Any], place: int, inserted: bytes, removed: int
 ) -> None:
-    """A flat file with some bytes more or less is read, repaired or refused the same."""
+    """All parsers read, repair or refuse a damaged file in the same way."""
     path = tmp_path_factory.mktemp("jsonl") / "x"
     path.write_bytes(FLAT[:place] + inserted + FLAT[place + removed :])
     fast, *others = every_way(opened, path)
@@ -161,7 +161,7 @@ def test_any_damage_is_seen_in_every_way(
 
 
 def test_flat_objects_are_scanned() -> None:
-    """The usual lines take the short way; what is not flat does not."""
+    """The compiled scanner parses flat objects, and rejects others."""
     scanner = pytest.importorskip("nbtext.documents._lines")
     texts, (labels, ids) = scanner.scan(FLAT, ("text",), ("label", "id"))
     assert texts[0][1] == 'quoted "words", a tab\t, été and \U0001f600'
@@ -171,7 +171,7 @@ def test_flat_objects_are_scanned() -> None:
 
 @given(st.binary(max_size=9000), st.integers(0, 255))
 def test_bytes_are_counted(data: bytes, wanted: int) -> None:
-    """As bytes.count does."""
+    """The function counts as bytes.count does."""
     scanner = pytest.importorskip("nbtext.documents._lines")
     assert scanner.count_byte(data * 3, wanted) == data.count(wanted) * 3
 

@@ -1,4 +1,4 @@
-"""Whole lines, however they arrive; plain lines and fastText's."""
+"""Lines of text and fastText's lines: the same documents in blocks of any size."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_spans_share_out_the_documents(
     codec: str,
     cuts: list[int],
 ) -> None:
-    """The spans between any cuts of a file hold each document once, with its id, wherever the cuts fall."""
+    """Byte ranges with any borders contain each document of a file once, with its id."""
     path = tmp_path_factory.mktemp("spans") / "x"
     path.write_bytes(form[1].encode(codec))
     settings = {"input_format": form[0], "encoding": "utf-8" if codec == "utf-16" else codec}
@@ -85,7 +85,7 @@ def test_spans_share_out_the_documents(
 
 
 def test_a_span_may_know_its_first_line(opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
-    """Given the number of its first line, a span need not count the lines before."""
+    """A range with the number of its first line does not count the lines before it."""
     (tmp_path / "x.txt").write_text("one\ntwo\nthree\n")
     assert rows(opened(tmp_path / "x.txt", byte_range=ByteRange(4, 8, first_line=70)).batches()) == [
         (f"{tmp_path}/x.txt:70", ("two",), None)
@@ -93,7 +93,7 @@ def test_a_span_may_know_its_first_line(opened: Callable[..., Any], rows: Callab
 
 
 def test_only_lines_can_be_read_in_parts(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """A table, whose rows may span lines, is refused in parts."""
+    """A byte range of a table is refused, because rows may contain line feeds."""
     (tmp_path / "x.csv").write_text("text\na\n")
     with pytest.raises(InputError, match="a range of a file of the format csv cannot be read"):
         list(opened(tmp_path / "x.csv", byte_range=ByteRange(0, 3)).blocks())
@@ -168,7 +168,7 @@ def test_a_line_that_is_too_long_is_a_problem(problems: Callable[..., Any], tmp_
 
 
 def test_a_huge_line_is_passed_over_in_bounded_memory() -> None:
-    """Of a line that goes on for ever, only the limit is kept."""
+    """Memory holds at most the limit of a line, however long the line is."""
 
     def blocks() -> Any:
         yield b"first\n"

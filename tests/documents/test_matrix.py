@@ -1,4 +1,4 @@
-"""The matrix file: read back as written, opened by SciPy, and checked."""
+"""The matrix file: it is read as written, opened by SciPy, and checked."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ LIES: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "says"), [lie[1:] for lie in LIES], ids=[lie[0] for lie in LIES])
 def test_parts_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
-    """What does not fit together is said, with the file's name."""
+    """Inconsistent parts are refused in one line with the name of the file."""
     path = tmp_path / "x.npz"
     path.write_bytes(written(example(**changes)))
     with pytest.raises(InputError, match=says) as caught:
@@ -244,7 +244,7 @@ def test_an_outer_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_damage_is_refused_or_harmless(tmp_path: Path) -> None:
-    """Cut short anywhere, or with any bit of some hundreds flipped: refused, or read as it was."""
+    """A file that is cut, or has a flipped bit, is refused, or read as it was."""
     content, path = written(example()), tmp_path / "x.npz"
     whole = example()
     for size in range(0, len(content), 37):

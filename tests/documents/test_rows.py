@@ -26,7 +26,7 @@ READING = InputSettings(keeps_rows=True)
 
 
 class Kept(io.BytesIO):
-    """A file whose content can be read after it is closed."""
+    """A file whose content can be read after it was closed."""
 
     def close(self) -> None:
         pass
@@ -63,7 +63,7 @@ tables = st.integers(1, 4).flatmap(
 
 
 class Layout(NamedTuple):
-    """How a file is written."""
+    """The layout of a file: separator, quotes, line ends and encoding."""
 
     codec: str
     end: str
@@ -159,7 +159,7 @@ def test_json_round_trip(
 
 
 def test_what_a_line_may_look_like(tmp_path: Path) -> None:
-    """Blanks, empty objects, bytes that are not UTF-8, and a key that is spelled otherwise."""
+    """Blanks, empty objects, invalid bytes, and keys with escapes are handled."""
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'\n  {"text": "\xff", "a": [1, {"label": 2}] }  \r\n\n{"text":1.50,"A":1e400}\n{}\n')
     assert add(path) == (

@@ -1,4 +1,4 @@
-"""The choice of a reader, pipes and standard input, and several sources as one."""
+"""The detection of formats, pipes and standard input, and several sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ for batch in source.batches():
 
 
 def piped(content: bytes, **settings: Any) -> list[Any]:
-    """What a process reads from its standard input."""
+    """Return what a process reads from its standard input."""
     arguments = [sys.executable, "-c", READ, json.dumps(settings)]
     done = subprocess.run(arguments, input=content, capture_output=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -68,7 +68,7 @@ def test_the_format_is_told_by_name_and_first_bytes(
 
 @pytest.mark.parametrize("form", ["lines", "fasttext", "jsonl", "csv", "tsv", "mbox", "files"])
 def test_the_format_may_be_said(read: Callable[..., Any], tmp_path: Path, form: str) -> None:
-    """--input-format wins over the name."""
+    """--input-format takes precedence over the suffix."""
     content = {"jsonl": '{"text": "a"}\n', "csv": "text\na\n", "tsv": "text\na\n", "fasttext": "a\n"}.get(form, "a\n")
     (tmp_path / "x.eml").write_text(content)
     ((_, texts, _),) = read(tmp_path / "x.eml", input_format=form)
@@ -113,7 +113,7 @@ def test_settings_that_make_no_sense(tmp_path: Path, settings: dict[str, Any], w
 
 @pytest.mark.parametrize("name", ["1.csv", "1.tsv", "1.jsonl", "1.mbox", "1.txt", "tree"])
 def test_a_limit_may_be_as_high_as_can_be_counted(read: Callable[..., Any], tmp_path: Path, name: str) -> None:
-    """Each reader gets along with the highest limit of a document's length that is let through."""
+    """Each reader works with the highest --max-document-bytes that is accepted."""
     contents = {"1.jsonl": '{"text": "a"}', "1.mbox": "From a@b\n\na"}
     path = tmp_path / name / "label" / "1" if name == "tree" else tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -224,7 +224,7 @@ def test_a_matrix_is_no_text(opened: Callable[..., Any], tmp_path: Path) -> None
 
 
 def test_another_standard_input_will_do(monkeypatch: pytest.MonkeyPatch, read: Callable[..., Any]) -> None:
-    """An object that Python code put in the place of standard input is read as well; a closed one is an error."""
+    """An object that replaces sys.stdin is read, too; a closed standard input is an error."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n")))
     assert read("-") == [("1", ("a",), None), ("2", ("b",), None)]
     monkeypatch.setattr(sys, "stdin", None)

@@ -38,7 +38,7 @@ def read(path: Path | str, **given: Any) -> list[Any]:
 
 @pytest.fixture(params=["file", "url"])
 def ask(request: pytest.FixtureRequest, database: Path) -> Callable[..., list[Any]]:
-    """ask(query): the documents, by a file or by SQLAlchemy."""
+    """ask(query): return the documents, read as a file or by SQLAlchemy."""
     if request.param == "url":
         pytest.importorskip("sqlalchemy")
         url = f"sqlite:///{database.rename(database.with_name('plain.db'))}"
@@ -47,7 +47,7 @@ def ask(request: pytest.FixtureRequest, database: Path) -> Callable[..., list[An
 
 
 def test_rows_of_a_query(ask: Callable[..., list[Any]]) -> None:
-    """Columns are named by the query; numbers and bytes are texts."""
+    """The query names the columns; numbers and bytes become texts."""
     query = "select id, body as text, queue as label from tickets where body is not null order by id desc;"
     assert ask(query) == [("8", ("",), None), ("7", ("a",), "x")]
     assert [row[1:] for row in ask("select price as text, id as label from tickets where id < 9 order by id")] == [
@@ -67,7 +67,7 @@ def test_ids_count_the_rows(database: Path) -> None:
 
 
 def test_the_only_table(database: Path, tmp_path: Path) -> None:
-    """Without a query, all rows of the only table; several tables are listed."""
+    """Without a query, all rows of the only table are read; several tables are an error that lists them."""
     assert [row[0] for row in read(database, text_field=("queue", "id"))] == ["7", "8", "9"]
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("create view other as select 1")

@@ -69,7 +69,7 @@ def test_a_quote_in_a_tsv_file_is_a_quote_unless_it_is_well_formed(stream_of: Ca
 
 
 def by_the_rule(content: str) -> list[list[str]]:
-    """RFC 4180 where it applies from the first character of a field to its last, else plain characters."""
+    """Return columns by RFC 4180 if quotes enclose a whole field, otherwise with quotes as plain characters."""
     rows: list[list[str]] = []
     position = 0
     while position < len(content):
@@ -244,7 +244,7 @@ def test_quotes_in_tsv(read: Callable[..., Any], tmp_path: Path, line: str, expe
 
 
 def test_quotes_that_never_close_cost_no_quadratic_time(read: Callable[..., Any], tmp_path: Path) -> None:
-    """100,000 rows that all open a quote are 100,000 documents, in a moment."""
+    """100,000 rows that open a quote are 100,000 documents, and are read quickly."""
     (tmp_path / "x.tsv").write_text('ham\t"a ""b"" c\n' * 100_000)
     assert len(read(tmp_path / "x.tsv", **NUMBERED)) == 100_000
 

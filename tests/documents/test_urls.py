@@ -1,4 +1,4 @@
-"""Sources by URL: in memory, and from a real HTTP server on loopback."""
+"""Sources at URLs: in memory, and from a real HTTP server on loopback."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def memory() -> Iterator[Any]:
 
 
 def test_a_folder_elsewhere(memory: Any, opened: Callable[..., Any], read: Callable[..., Any], tmp_path: Path) -> None:
-    """DIR/LABEL/FILE is read as on the disk: labels, compressed files, mails, hidden files, and limits."""
+    """A folder at a URL is read as a local one: labels, compressed files, mails, hidden files, and limits."""
     tree = {
         "b/2.txt": b"two", "a/1.txt.gz": gzip.compress(b"one"), "a/x/3.txt": b"three", ".hidden/4.txt": b"four",
         "a/5.eml": b"Subject: five\n\nbody",
@@ -149,7 +149,7 @@ def test_a_packed_file_that_vanishes(memory: Any, opened: Callable[..., Any]) ->
 
 
 def test_files_elsewhere(memory: Any, opened: Callable[..., Any], rows: Callable[..., Any], tmp_path: Path) -> None:
-    """memory:// and file:// are read by ranges; a table and lines say what they are by their names."""
+    """Files at memory:// and file:// are read by ranges; formats are detected by name."""
     memory.pipe("/x.jsonl", LINES)
     memory.pipe("/x.csv", b"text,label\none,a\n")
     (tmp_path / "x.jsonl").write_bytes(LINES)

@@ -51,7 +51,7 @@ def is_ascending(rows: DocumentCounts) -> bool:
 def test_growing_rows_count_what_the_analyzer_finds(
     counting_kernel: str, texts: list[str], more: list[str], settings: FeatureSettings
 ) -> None:
-    """Batch after batch; the vocabulary is sorted, and holds all features and nothing else."""
+    """Batches are counted with a growing vocabulary, which is sorted and has exactly the features that occur."""
     growing = counter(settings)
     batches = [growing.rows([texts]), growing.rows([more])]
     vocabulary, rank = growing.vocabulary()
@@ -67,7 +67,7 @@ def test_growing_rows_count_what_the_analyzer_finds(
 def test_fixed_rows_count_only_what_is_known(
     counting_kernel: str, texts: list[str], known: list[str], settings: FeatureSettings
 ) -> None:
-    """Unknown features are in n_tokens alone."""
+    """Unknown features only count in n_tokens."""
     analyze = Analyzer(settings)
     vocabulary = Vocabulary.from_terms(feature for text in known for feature in analyze(text))
     rows = counter(settings, vocabulary).rows([texts])
@@ -83,7 +83,7 @@ def test_fixed_rows_count_only_what_is_known(
 def test_hashed_rows_add_up_what_falls_together(
     counting_kernel: str, texts: list[str], settings: FeatureSettings, bits: int
 ) -> None:
-    """Each feature counts for its bucket."""
+    """Each feature is counted in its bucket."""
     hashed = counter(FeatureSettings(**{**vars_of(settings), "hash_bits": bits}))
     rows = hashed.rows([texts])
     expected = [Counter(buckets(Analyzer(settings)(text), bits).tolist()) for text in texts]
@@ -222,7 +222,7 @@ def test_scores_are_those_of_the_weighted_rows(
 
 
 def test_a_document_scores_the_same_alone_and_in_a_batch(counting_kernel: str) -> None:
-    """To the last bit."""
+    """The scores of a document are equal to the last bit, alone and in a batch."""
     random = np.random.default_rng(3)
     words = [f"word{i}" for i in range(50)]
     texts = [" ".join(random.choice(words, size=n)) for n in range(20)]
@@ -236,7 +236,9 @@ def test_a_document_scores_the_same_alone_and_in_a_batch(counting_kernel: str) -
 
 
 def test_custom_patterns_and_ambiguous_fields_are_for_the_reference() -> None:
-    """The kernel knows the default token, and fields that do not begin each other."""
+    """The kernel supports the default tokens, and field names that are not prefixes of each other; otherwise plain
+    Python counts.
+    """
     assert is_compilable(FeatureSettings(token_pattern=r"(?u)\b\w\w+\b", fields=("subject", "body")))
     assert not is_compilable(FeatureSettings(token_pattern=r"\w+"))
     assert is_compilable(FeatureSettings(token_pattern=r"\w+|[^\w\s]", fields=("subject", "body")))

@@ -1,4 +1,4 @@
-"""Rows of counts, and the counts of them by class."""
+"""Rows of counts, and their sums by class."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def documents_of(rows: DocumentCounts) -> list[list[tuple[int, int]]]:
 
 @given(DOCUMENTS, st.data())
 def test_taken_rows_are_those_documents(documents: list[dict[int, int]], data: st.DataObject) -> None:
-    """Any documents, in any order, more than once."""
+    """Any documents can be taken, in any order, more than once."""
     chosen = data.draw(st.lists(st.sampled_from(range(len(documents))))) if documents else []
     taken = rows_of(documents).take(np.array(chosen, dtype=np.int64))
     assert documents_of(taken) == [list(documents[i].items()) for i in chosen]
@@ -42,20 +42,20 @@ def test_taken_rows_are_those_documents(documents: list[dict[int, int]], data: s
 
 @given(DOCUMENTS)
 def test_arranged_rows_hold_the_same_by_ascending_column(documents: list[dict[int, int]]) -> None:
-    """Nothing else changes."""
+    """Rows have the same entries, sorted by column."""
     arranged = rows_of(documents).arrange(np.arange(10, dtype=np.int32))
     assert documents_of(arranged) == [sorted(document.items()) for document in documents]
 
 
 @given(DOCUMENTS, DOCUMENTS)
 def test_joined_rows_follow_each_other(first: list[dict[int, int]], second: list[dict[int, int]]) -> None:
-    """As if they had been counted together."""
+    """Joined rows equal rows that are counted together."""
     both = concatenate([rows_of(first), rows_of(second)])
     assert documents_of(both) == documents_of(rows_of(first + second))
 
 
 def test_no_rows_join_to_none() -> None:
-    """Nothing from nothing, of the right types."""
+    """Joining no rows gives empty arrays of the right types."""
     nothing = concatenate([])
     assert len(nothing) == 0
     assert [part.dtype for part in (nothing.indptr, nothing.indices, nothing.counts)] == [np.int64, np.int32, np.int32]
@@ -63,7 +63,7 @@ def test_no_rows_join_to_none() -> None:
 
 @pytest.mark.parametrize("block", [1, 7, 1_000_000])
 def test_a_corpus_is_the_sum_by_feature_and_class(block: int) -> None:
-    """However often it folds in between."""
+    """Class counts are the sums over documents, however many batches there are."""
 
     @given(DOCUMENTS, st.randoms(use_true_random=False))
     def check(documents: list[dict[int, int]], random: st.random.Random) -> None:

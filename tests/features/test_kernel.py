@@ -1,4 +1,4 @@
-"""The compiled kernel against its definition: all of Unicode, all settings, many classes, and threads."""
+"""The compiled kernel equals its pure-Python version: all of Unicode, all settings, many classes, and threads."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def columns_of(settings: FeatureSettings, texts: list[str]) -> list[list[str]]:
 
 
 def assert_same(one: Any, other: Any) -> None:
-    """Tuples of arrays that agree to the last bit, and in their types."""
+    """Assert that tuples of arrays are equal in types and bits."""
     for a, b in zip(one, other, strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_array_equal(a, b)
@@ -102,7 +102,7 @@ def arrange_plainly(rows: DocumentCounts, columns: Any) -> list[Any]:
 
 
 def found(counting: Any, columns: list[list[str]]) -> list[collections.Counter[str]]:
-    """The features of each document by name, as a growing counter finds them."""
+    """Return the features of each document by name, as a growing counter finds them."""
     rows = counting.rows(columns)
     vocabulary, rank = counting.vocabulary()
     names = [vocabulary.terms[j] for j in rank[rows.indices]]
@@ -114,7 +114,7 @@ def found(counting: Any, columns: list[list[str]]) -> list[collections.Counter[s
 
 @given(text=TEXT, is_lowered=st.booleans(), has_marks=st.booleans())
 def test_words_are_those_of_the_regular_expression(text: str, is_lowered: bool, has_marks: bool) -> None:
-    """For every string: decode, lower, find all; by the very words of the design."""
+    """For every string, words are those of lower-casing and of the documented regular expression."""
     pattern = MARKS_PATTERN if has_marks else TOKEN_PATTERN
     expected = collections.Counter(re.findall(pattern, text.lower() if is_lowered else text))
     assert found(kernel.Counter(marks=has_marks, lowercase=is_lowered), [[text]]) == [expected]
@@ -263,7 +263,7 @@ def test_words_of_all_lengths_are_told_apart(lengths: list[int], last: str) -> N
 
 
 def test_so_many_words_that_the_tables_grow_are_told_apart() -> None:
-    """40,000 words and as many pairs, sorted."""
+    """40,000 words and as many pairs are distinguished, and sorted."""
     words = [
         f"{prefix}{i}" for i in range(20_000) for prefix in ("w", "a-long-common-beginning-of-words_".replace("-", "_"))
     ]
@@ -301,7 +301,7 @@ def test_buckets_are_those_of_scikit_learn(word: str) -> None:
 
 
 def test_the_normal_form_of_a_word_is_asked_for_once() -> None:
-    """However often it occurs, in whichever field and batch."""
+    """The normal form of a word is computed once, however often the word occurs."""
     asked: list[str] = []
 
     def normalize(word: str) -> str | None:
@@ -316,7 +316,7 @@ def test_the_normal_form_of_a_word_is_asked_for_once() -> None:
 
 
 def test_a_normal_form_that_would_be_ambiguous_is_refused() -> None:
-    """White space would make pairs of it, a colon fields; and it must be a string."""
+    """A normal form has to be a string without white space, and without a colon if there are fields."""
     for normal, settings in (("a b", {}), ("a\tb", {}), ("a:b", {"fields": ["a"]})):
         with pytest.raises(ValueError, match="a normal form with white space or a colon"):
             kernel.Counter(normalize=lambda _, normal=normal: normal, **settings).rows([["word"]])

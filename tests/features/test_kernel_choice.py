@@ -1,4 +1,4 @@
-"""Whether the kernel is there, and what the user is told of it."""
+"""The choice between the kernel and plain Python, and its messages."""
 
 from __future__ import annotations
 
