@@ -15,7 +15,8 @@ import pytest
 
 Start = Any  # see conftest.py
 GUIDE = (Path(__file__).parents[2] / "nbtext" / "guides" / "serve.md").read_text()
-UNIT, CONTAINER = re.findall(r"```(?:ini|dockerfile)\n(.*?)```", GUIDE, re.DOTALL)
+(UNIT,) = re.findall(r"```ini\n(.*?)```", GUIDE, re.DOTALL)
+CONTAINER = (Path(__file__).parents[2] / ".github" / "Dockerfile").read_text()
 
 
 @pytest.fixture
@@ -23,6 +24,7 @@ def places(model: Path, tmp_path: Path) -> dict[str, str]:
     """The places of the guide, and those of this test."""
     (tmp_path / "tokens").write_text("correct-horse\n")
     (tmp_path / "letters.joblib").write_bytes(model.read_bytes())
+    (tmp_path / "model.joblib").write_bytes(model.read_bytes())
     return {
         "/var/lib/nbtext/": f"{tmp_path}/", "/models/": f"{tmp_path}/", "/run/secrets/": f"{tmp_path}/",
         "${CREDENTIALS_DIRECTORY}": str(tmp_path),
@@ -71,8 +73,9 @@ def test_the_container(start: Start, places: dict[str, str]) -> None:
     words = {
         name: json.loads(value) for name, value in re.findall(r"^(\w+(?: CMD)?) (\[.*\])$", CONTAINER, re.MULTILINE)
     }
-    program, name, *arguments = words["ENTRYPOINT"] + words["CMD"]
-    assert (program, name) == ("/opt/nbtext/bin/nbtext", "serve")
+    *program, name = (*words["ENTRYPOINT"], words["CMD"][0])
+    arguments = words["CMD"][1:]
+    assert (program, name) == (["python", "-m", "nbtext"], "serve")
     service = start(*moved(arguments, places))
     check(service)
     probe = [
@@ -83,4 +86,4 @@ def test_the_container(start: Start, places: dict[str, str]) -> None:
     assert subprocess.run(probe, capture_output=True, check=False).returncode == 0
     assert service.end() == 0
     assert subprocess.run(probe, capture_output=True, check=False).returncode == 1
-    assert 'pip install --no-cache-dir "/src[serve,fast]"' in CONTAINER
+    assert re.search(r'pip install .* "/source\[serve,fast\]"', CONTAINER)
