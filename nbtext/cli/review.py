@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.cli.command import Option, command
-from nbtext.cli.files import SOURCE
+from nbtext.cli.files import INPUT, SOURCE
 from nbtext.cli.options import LABELED_INPUT_STAGE, RUN_PARTS, SOURCES, RunSettings, result_options
 from nbtext.cli.running import open_documents, result_file, result_format, say, screen
 from nbtext.cli.training_options import FEATURE_STAGE
+from nbtext.errors import SettingsError
 from nbtext.model.settings import FINDINGS
 from nbtext.report.records import OUTPUT_FORMATS
 
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
            help="Other documents, such as the test documents. Report the documents of SOURCE that are also there."),
     Option("--only", type=click.Choice(FINDINGS), metavar="FINDING", multiple=True,
            help="Report only this kind of finding; may be repeated."),
+    Option("--apply", "decisions", type=INPUT,
+           help="File of decisions about findings, as JSON lines. Write the documents of SOURCE as JSON lines, with "
+           "the labels after the decisions and without removed documents, instead of searching for findings."),
     *result_options(OUTPUT_FORMATS),
     LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     *RUN_PARTS,
-    common="--against --only -o --to --input-format --text-field --label-field --ngrams",
+    common="--against --only --apply -o --to --input-format --text-field --label-field --ngrams",
     example="nbtext review letters/train --against letters/test",
     notes="Memory holds the counts, the id and the place of each document.",
 )  # fmt: skip
@@ -38,6 +42,7 @@ def review(
     sources: tuple[str, ...],
     against: str | None,
     only: tuple[str, ...],
+    decisions: str | None,
     output: str,
     output_format: str | None,
     input_settings: InputSettings,
@@ -49,12 +54,20 @@ def review(
     There is one record for each finding, most certain first: label_error (another label is more probable, given all
     other documents), conflicting_duplicates (equal documents with different labels), duplicate, near_duplicate, leak
     (also in --against), outlier, and not_text (empty, encoded data, or a table).
+
+    --apply writes a corrected copy of SOURCE. Each line of its file names a document by its id (and by file and line,
+    if ids repeat) and a decision: keep, remove, or relabel with the new label.
     """
     from nbtext.model.review import review_corpus
     from nbtext.model.review_reading import ReviewReader
     from nbtext.report.records import write_text
     from nbtext.report.review import format_review, summarize_review
 
+    if decisions is not None:
+        for flag in (flag for flag, value in (("--against", against), ("--only", only)) if value):
+            raise SettingsError("--apply searches for nothing", where=flag, hint=f"leave out {flag}")
+        _apply(decisions, sources, output, output_format, input_settings, run)
+        return
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     reader: ReviewReader | None = None
     for paths in (sources, (against,)) if against is not None else (sources,):
@@ -69,3 +82,28 @@ def review(
         say(line, quiet=run.quiet)
     with result_file(output, chosen) as file:
         write_text(format_review(found, output_format=chosen, screen=screen(output)), file)
+
+
+def _apply(
+    decisions: str,
+    sources: tuple[str, ...],
+    output: str,
+    output_format: str | None,
+    input_settings: InputSettings,
+    run: RunSettings,
+) -> None:
+    """Write the documents of some sources after the decisions of a review."""
+    from nbtext.model.review_decisions import apply_decisions, read_decisions
+    from nbtext.report.records import format_json, write_text
+
+    if result_format(output_format, output, OUTPUT_FORMATS, piped="jsonl") != "jsonl" and (
+        output_format or output != "-"
+    ):
+        raise SettingsError("--apply writes JSON lines", where="--to", hint="use -o FILE.jsonl or --to jsonl")
+    found = read_decisions(decisions)
+    with (
+        open_documents(sources, input_settings, run) as (source, on_batch),
+        result_file(output, "jsonl") as file,
+    ):
+        records = apply_decisions(source, found, on_batch)
+        write_text((format_json(record, output_format="jsonl") for record in records), file)

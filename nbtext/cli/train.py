@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli.command import Deferred, Option, command, refuse
-from nbtext.cli.files import SOURCE
+from nbtext.cli.files import INPUT, SOURCE
 from nbtext.cli.options import CLUSTER_STAGE, LABELED_INPUT_STAGE, NEW_MODEL, RUN_PARTS, SOURCES, RunSettings
 from nbtext.cli.running import (
     is_matrix_alone,
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     Option("--unlabeled", type=SOURCE, multiple=True, title="Unlabeled documents",
            help="Documents to train on without their labels; may be repeated. Needs --em or --marginals."),
     UNLABELED_STAGE,
+    Option("--exclude-ids", type=INPUT, title="Input",
+           help="File with the ids of documents that are left out, one per line."),
     CLUSTER_STAGE,
     *RUN_PARTS,
     deferred=(SEARCHED_MODEL_STAGE, FEATURE_STAGE),
@@ -65,6 +67,7 @@ def train(
     sources: tuple[str, ...],
     output: str | None,
     unlabeled: tuple[str, ...],
+    exclude_ids: str | None,
     input_settings: InputSettings,
     features: Deferred[FeatureSettings],
     model_settings: Deferred[ModelSettings],
@@ -78,6 +81,8 @@ def train(
     SOURCE may also be a model file. Then a new model is fitted to the counts in that file, with other options of the
     group Model. No text is read.
     """
+    if exclude_ids is not None:
+        input_settings = _exclude_ids(sources, input_settings, exclude_ids)
     with model_output(output) as target:
         job = _Training(sources, input_settings, features, model_settings, run)
         if model_settings.given.get("model") != BEST:
@@ -91,6 +96,19 @@ def train(
         if trained.fitted.multilabel is not None:
             raise InputError("some documents have several labels, or none", hint=ONE_HINT)
         save(trained, target, quiet=run.quiet)
+
+
+def _exclude_ids(sources: tuple[str, ...], settings: InputSettings, path: str) -> InputSettings:
+    """Return the settings without the documents whose ids a file lists.
+
+    raises  SettingsError: SOURCE has no documents that have ids
+    """
+    from nbtext.features.stop_words import read_words
+
+    if is_model_alone(sources, settings) or is_matrix_alone(sources, settings):
+        hint = "give the documents, or use `nbtext forget`"
+        raise SettingsError("SOURCE contains only counts", where="--exclude-ids", hint=hint)
+    return replace(settings, exclude_ids=frozenset(read_words(path)))
 
 
 def _learns_unlabeled(settings: UnlabeledSettings, unlabeled: tuple[str, ...]) -> bool:

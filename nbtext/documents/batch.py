@@ -217,6 +217,8 @@ class Batch:
             labels=[self.labels[row] for row in kept],
             label_lists=[self.label_lists[row] for row in kept] if self.label_lists is not None else None,
             problems={new_rows[row]: problem for row, problem in self.problems.items() if row in new_rows},
+            groups=[self.groups[row] for row in kept] if self.groups is not None else None,
+            line_numbers=[self.line_numbers[row] for row in kept] if self.line_numbers is not None else None,
         )
 
     def documents(self) -> Iterator[Document]:

@@ -17,6 +17,7 @@ from nbtext.documents.batch import MAX_LABEL_CHARACTERS, Batch, Block, Document,
 from nbtext.documents.blocks import ByteRange, ReadOptions
 from nbtext.documents.decoding import encoding_of
 from nbtext.documents.directory import list_tree
+from nbtext.documents.exclusion import ExcludingBlock
 from nbtext.documents.fields import check_joined, check_label_columns
 from nbtext.documents.file_documents import read_file_documents
 from nbtext.documents.formats import FORMAT_NAMES, FORMATS, WRITABLE_NAMES, is_mail
@@ -104,10 +105,11 @@ class Source:
         InputError
             A file cannot be used as a whole.
         """
-        label = self.settings.label
+        label, excluded = self.settings.label, self.settings.exclude_ids
         for shard in self._files:
-            for block in _read_shard(shard, self.settings, self.skipped, self._units):
-                yield block if label is None else LabeledBlock(block, label)
+            for read in _read_shard(shard, self.settings, self.skipped, self._units):
+                block = read if label is None else LabeledBlock(read, label)
+                yield ExcludingBlock(block, excluded) if excluded else block
 
     def shards(self, n_bytes: int | None = None, *, n_readers: int = 1) -> list[Shard]:
         """Return the same documents as shards of about `n_bytes`, in order; see `open_shard`.

@@ -79,7 +79,9 @@ class _NumberedBlock:
     def batch(self) -> Batch:
         """Return the documents that could be read; their groups are their numbers, and they have no labels."""
         batch = self.block.batch()
-        self.described[self.number] = [_describe(batch, row, self.is_other) for row in range(len(batch))]
+        self.described[self.number] = [
+            describe_document(batch, row, is_other=self.is_other) for row in range(len(batch))
+        ]
         readable = [row for row in range(len(batch)) if row not in batch.problems]
         counted = batch.drop(batch.problems)
         numbers = [str(self.number * MOST_ROWS + row) for row in readable]
@@ -88,7 +90,8 @@ class _NumberedBlock:
         )
 
 
-def _describe(batch: Batch, row: int, is_other: bool) -> ReviewedDocument:
+def describe_document(batch: Batch, row: int, *, is_other: bool = False) -> ReviewedDocument:
+    """Return the id, the place and the labels of a document, and why it is not text."""
     labels, place = batch.list_labels()[row], batch.place(row)
     file, _, line = place.rpartition(":")
     if batch.line_numbers is None and not (line.isdecimal() and file):

@@ -1,0 +1,124 @@
+"""Decisions of a review: which documents get another label, and which are removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nbtext.documents.batch import Batch, check_label
+from nbtext.documents.streams import unreadable
+from nbtext.errors import InputError
+from nbtext.model.review_reading import describe_document
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
+    from nbtext.model.source_counting import OnBatch
+
+KEEP, RELABEL, REMOVE = DECISIONS = ("keep", "relabel", "remove")
+HINT = 'a line is, for example, {"id": "42", "file": "x.csv", "line": 43, "decision": "relabel", "label": "ham"}'
+
+Place = tuple[str, str | None, int | None]  # id, file, line; file and line are None if the decision does not name them
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person decided about a document.
+
+    decision  one of DECISIONS
+    label     of `relabel`: the new label, or the new list of labels
+    where     line of the file of decisions
+    """
+
+    decision: str
+    label: str | list[str] | None
+    where: str
+
+
+def read_decisions(path: str) -> dict[Place, Decision]:
+    """Read decisions: JSON lines with an id, a decision, and optionally the file and the line of the document.
+
+    raises  InputError: the file cannot be read, or a line is not a decision
+    """
+    decisions: dict[Place, Decision] = {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8", where=path, hint="save it as UTF-8") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            place, decision = _read_decision(line, f"{path}:{number}")
+            if place in decisions and decisions[place].decision != decision.decision:
+                raise InputError("this document has another decision above", where=decision.where)
+            decisions[place] = decision
+    return decisions
+
+
+def _read_decision(line: str, where: str) -> tuple[Place, Decision]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+        raise InputError("is not a decision with the id of a document", where=where, hint=HINT)
+    file, number, decision, label = (record.get(name) for name in ("file", "line", "decision", "label"))
+    if decision not in DECISIONS:
+        raise InputError(f"the decision is none of {', '.join(DECISIONS)}", where=where, hint=HINT)
+    if not isinstance(file, str | None) or not isinstance(number, int | None):
+        raise InputError("`file` is not a text, or `line` is not a whole number", where=where, hint=HINT)
+    labels = label if isinstance(label, list) else [label]
+    for each in labels if decision == RELABEL else ():
+        if not isinstance(each, str) or not each:
+            raise InputError("`relabel` needs a label", where=where, hint=HINT)
+        check_label(each, where=where)
+    return (record["id"], file, number), Decision(decision, label if decision == RELABEL else None, where)
+
+
+def apply_decisions(
+    source: Source, decisions: dict[Place, Decision], on_batch: OnBatch | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield a record of each document that is not removed, with its label after the decisions.
+
+    raises  InputError: a decision is about no document or about several ones, or a document cannot be read and is not
+            removed
+    """
+    found: dict[Place, str] = {}
+    for block in source.blocks():
+        batch = block.batch()
+        if on_batch is not None:
+            on_batch(block, batch)
+        for row in range(len(batch)):
+            document = describe_document(batch, row)
+            file, line = document.file, document.line
+            names: tuple[Place, ...] = (document.id, file, line), (document.id, file, None), (document.id, None, None)
+            place = next((name for name in names if name in decisions), None)
+            decision = decisions[place] if place is not None else None
+            if place is not None and decision is not None:
+                if place in found:
+                    what = f"several documents have this id: {found[place]} and {batch.place(row)}"
+                    raise InputError(what, where=decision.where, hint="add the file and the line of the document")
+                found[place] = batch.place(row)
+                if decision.decision == REMOVE:
+                    continue
+            if row in batch.problems:
+                raise batch.problems[row]
+            yield _record(batch, row, source.field_names, decision)
+    for place, decision in decisions.items():
+        if place not in found:
+            hint = "name the documents with which the review was made"
+            raise InputError("SOURCE has no such document", where=decision.where, hint=hint)
+
+
+def _record(batch: Batch, row: int, field_names: tuple[str, ...], decision: Decision | None) -> dict[str, Any]:
+    """Return the id, the texts and the label of a document."""
+    labels = batch.list_labels()[row]
+    label: Any = None if labels is None else list(labels) if batch.label_lists is not None else labels[0]
+    if decision is not None and decision.label is not None:
+        label = decision.label
+    names = field_names or ("text",)
+    texts = {name: column[row] for name, column in zip(names, batch.columns, strict=True)}
+    return {"id": batch.ids[row], **texts, **({"label": label} if label is not None else {})}

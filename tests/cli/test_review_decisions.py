@@ -1,0 +1,133 @@
+"""`nbtext review --apply` writes corrected documents, and `train --exclude-ids` leaves documents out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROWS = [
+    {"id": "a", "text": "red round apple", "label": "fruit"},
+    {"id": "b", "text": "hammer and nail", "label": "fruit"},
+    {"id": "c", "text": "long yellow banana", "label": "fruit"},
+    {"id": "d", "text": "saw and drill", "label": "tools"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path / "x.jsonl", ROWS)
+    return tmp_path
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def test_applies_decisions(nbtext: Any, folder: Path) -> None:
+    """A document gets another label, one is removed, one is kept; the source stays as it is."""
+    write(
+        folder / "decisions.jsonl",
+        [
+            {"id": "b", "file": "x.jsonl", "line": 2, "decision": "relabel", "label": "tools"},
+            {"id": "c", "decision": "remove"},
+            {"id": "a", "decision": "keep"},
+        ],
+    )
+    before = (folder / "x.jsonl").read_bytes()
+    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder)
+    assert (result.status, result.out) == (0, ""), result.err
+    cleaned = [json.loads(line) for line in (folder / "clean.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert cleaned == [ROWS[0], ROWS[1] | {"label": "tools"}, ROWS[3]]
+    assert (folder / "x.jsonl").read_bytes() == before
+
+
+def test_never_touches_the_source(nbtext: Any, folder: Path) -> None:
+    """The output cannot be the source."""
+    write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
+    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "x.jsonl", cwd=folder)
+    assert result.status == 2
+    assert "is also an input" in result.err
+
+
+def test_places_tell_equal_ids_apart(nbtext: Any, folder: Path) -> None:
+    """An id that two documents have needs the file and the line."""
+    write(folder / "x.jsonl", [ROWS[0], ROWS[1] | {"id": "a"}])
+    write(folder / "decisions.jsonl", [{"id": "a", "decision": "remove"}])
+    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder)
+    assert (result.status, result.out) == (1, "")
+    assert "decisions.jsonl:1: several documents have this id: x.jsonl:1 and x.jsonl:2" in result.err
+    write(folder / "decisions.jsonl", [{"id": "a", "file": "x.jsonl", "line": 2, "decision": "remove"}])
+    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder)
+    assert [json.loads(line) for line in result.out.splitlines()] == [ROWS[0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{broken", "is not a decision"),
+        ("[1]", "is not a decision"),
+        ('{"id": 3, "decision": "remove"}', "is not a decision"),
+        ('{"id": "a", "decision": "delete"}', "none of keep, relabel, remove"),
+        ('{"id": "a", "decision": "relabel"}', "needs a label"),
+        ('{"id": "a", "decision": "relabel", "label": [""]}', "needs a label"),
+        ('{"id": "a", "line": "x", "decision": "remove"}', "not a whole number"),
+        ('{"id": "zz", "decision": "remove"}', "no such document"),
+    ],
+)
+def test_wrong_decisions(nbtext: Any, folder: Path, line: str, what: str) -> None:
+    """Each is one line that names the place, and nothing is written."""
+    (folder / "decisions.jsonl").write_text(line + "\n")
+    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder)
+    assert result.status == 1
+    assert "decisions.jsonl:1: " in result.err
+    assert what in result.err
+    assert result.err.count("\n") == 1
+    assert not (folder / "clean.jsonl").exists()
+
+
+def test_decisions_about_unreadable_documents(nbtext: Any, folder: Path) -> None:
+    """A line that cannot be read is an error, unless it is removed."""
+    with (folder / "x.jsonl").open("a") as file:
+        file.write("{broken\n")
+    write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
+    refused = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", "-o", "clean.jsonl", cwd=folder)
+    assert refused.status == 1
+    assert "x.jsonl:5" in refused.err
+    write(folder / "decisions.jsonl", [{"id": "x.jsonl:5", "file": "x.jsonl", "line": 5, "decision": "remove"}])
+    result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", cwd=folder)
+    assert result.status == 0, result.err
+    assert len(result.out.splitlines()) == 4
+
+
+def test_options_that_search(nbtext: Any, folder: Path) -> None:
+    """--only and --against have no effect with --apply; the output is JSON lines."""
+    write(folder / "decisions.jsonl", [{"id": "a", "decision": "keep"}])
+    for options in (("--only", "duplicate"), ("--against", "x.jsonl"), ("--to", "csv"), ("-o", "clean.csv")):
+        result = nbtext("review", "x.jsonl", "--apply", "decisions.jsonl", *options, cwd=folder)
+        assert result.status == 2, options
+
+
+def test_train_without_some_documents(nbtext: Any, folder: Path) -> None:
+    """--exclude-ids leaves documents out, with any number of threads; the model equals that of the others."""
+    write(folder / "y.jsonl", [ROWS[0], ROWS[3]])
+    (folder / "ids.txt").write_text("b\nc\nunknown\n")
+    result = nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder)
+    assert result.status == 0, result.err
+    assert "skipped: listed in --exclude-ids: 2" in result.err
+    assert nbtext("train", "y.jsonl", "-o", "n.joblib", cwd=folder).status == 0
+    assert (folder / "m.joblib").read_bytes() == (folder / "n.joblib").read_bytes()
+    refused = nbtext("train", "m.joblib", "--exclude-ids", "ids.txt", "-o", "o.joblib", cwd=folder)
+    assert refused.status == 2
+    assert "contains only counts" in refused.err
+
+
+def test_an_excluded_document_may_be_unreadable(nbtext: Any, folder: Path) -> None:
+    """A document that cannot be used does not stop the training if it is left out."""
+    with (folder / "x.jsonl").open("a") as file:
+        file.write('{"id": "bad", "text": "no label"}\n')
+    assert nbtext("train", "x.jsonl", "-o", "m.joblib", cwd=folder).status == 1
+    (folder / "ids.txt").write_text("bad\n")
+    assert nbtext("train", "x.jsonl", "--exclude-ids", "ids.txt", "-o", "m.joblib", cwd=folder).status == 0
