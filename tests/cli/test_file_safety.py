@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -258,7 +259,9 @@ def test_a_file_that_changed_meanwhile(folder: Path, command: str, name: str) ->
     assert process.stdin is not None
     process.stdin.write(CSV.encode())
     process.stdin.flush()
-    time.sleep(2)
+    while process.poll() is None and fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+        time.sleep(0.05)  # until it reads its input
+    time.sleep(0.2)
     shutil.copyfile(folder / "n", folder / "copy")
     os.replace(folder / "copy", target)
     other = target.read_bytes()
