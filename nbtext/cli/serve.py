@@ -36,6 +36,9 @@ NETWORK_STAGE = stage(
            help="Accept feedback whose label the model does not know."),
     Option("--max-body-bytes", type=click.IntRange(1), metavar="N",
            help="Maximum size of a request, or of a line of a stream."),
+    Option("--max-total-body-bytes", type=click.IntRange(1), metavar="N",
+           help="Maximum size of all requests in progress together. Further ones are answered with status 503, and "
+           "streams wait."),
     Option("--max-documents", type=click.IntRange(1), metavar="N", help="Maximum length of a JSON array."),
     Option("--max-requests", type=click.IntRange(1), metavar="N",
            help="Maximum number of requests at the same time. Further ones are answered with status 503."),
@@ -58,7 +61,7 @@ NETWORK_STAGE = stage(
     notes="POST /v1/predict takes JSON, JSON lines or plain text. GET /openapi.json describes all requests. A model is "
     "loaded again when its file is replaced. SIGTERM ends the service when the requests in progress are answered. "
     "Standard error gets a JSON object for each request, without texts; -q turns it off.\n\n"
-    "Memory holds the models and the requests in progress: at most --max-requests times --max-body-bytes.",
+    "Memory holds the models and the requests in progress: their bodies have at most --max-total-body-bytes.",
 )  # fmt: skip
 def serve(models: tuple[ModelFile, ...], settings: ServeSettings, run: RunSettings) -> None:
     """Serve models over HTTP: predictions, explanations, and a page to try them.

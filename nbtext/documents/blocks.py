@@ -133,6 +133,11 @@ class LineSplitter:
         self._keep(raw[end:])
         yield from self._cut(whole)
 
+    @property
+    def n_pending(self) -> int:
+        """The number of bytes of an unfinished line that are kept."""
+        return self._pending_size if self._pending else 0
+
     def finish(self) -> Iterator[LineBlock]:
         """Yield the last line, which has no line feed."""
         if self._pending_size > self._limit:

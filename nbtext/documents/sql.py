@@ -1,4 +1,4 @@
-"""Read the rows of a query: of a SQLite file, or of any database for which SQLAlchemy has a driver. Nothing is written.
+"""Read the rows of a query: of a SQLite file, or of a database by SQLAlchemy or ADBC. Nothing is written.
 
 Each row is a document, whose fields are the columns of the query.
 """
@@ -9,8 +9,9 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -45,7 +46,13 @@ READ_ONLY = {  # by dialect: the statement after which a transaction cannot writ
     "mariadb": "set transaction read only",
     "oracle": "set transaction read only",
 }
+ADBC = "+adbc"  # the end of the scheme of a URL that an ADBC driver reads
 Row = Sequence[Any]
+Selected = tuple[tuple[str, ...], Iterable[Row]]  # the columns of a query, and its rows
+
+# texts, quoted names and comments of a query, which may hold any character
+_quoted = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
+_select = re.compile(r"(?i)[\s(]*(?:select|with|values|table|from)\b")  # DuckDB has `from` alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,36 +231,69 @@ def _convert_sqlite_errors(path: str) -> Iterator[None]:
 
 
 def read_database(url: str, options: ReadOptions) -> Iterator[SqlDocuments]:
-    """Yield the rows of the query of a database at a URL of SQLAlchemy, in a transaction that is rolled back.
+    """Yield the rows of the query of a database at a URL, in a transaction that is rolled back.
 
     Raises
     ------
     InputError
         The database cannot be reached, or the query is wrong; the password is not in the message.
     MissingExtra
-        SQLAlchemy is not installed.
+        SQLAlchemy, or the ADBC driver of a URL such as `postgresql+adbc://`, is not installed.
     """
+    path, query = hide_credentials(url), options.settings.query
+    if query is None:
+        raise InputError("a database is read by a query", where=path, hint="give --query 'select ... from ...'")
+    statement = _quoted.sub(" ", query).strip().rstrip(";")
+    if ";" in statement or not _select.match(statement):
+        what = "it has several statements" if ";" in statement else "it is not a select statement"
+        raise InputError(f"the query fails: {what}", where=path, hint=QUERY_HINT)
+    select = _select_by_adbc if url.partition(":")[0].endswith(ADBC) else _select_by_sqlalchemy
+    with _convert_database_errors(url), select(url, query) as (names, rows):
+        if not names:
+            raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
+        yield from _read_rows(rows, SqlRows(path, names, ("",) * len(names), (), 1), options, n_bytes=0)
+
+
+@contextmanager
+def _select_by_sqlalchemy(url: str, query: str) -> Iterator[Selected]:
+    """Open the columns and the rows of a query, by the driver that SQLAlchemy selects."""
     try:
         import sqlalchemy
     except ImportError:
         raise MissingExtra("--query of a database at a URL", library="SQLAlchemy", extra="sql") from None
-    path = hide_credentials(url)
-    if options.settings.query is None:
-        raise InputError("a database is read by a query", where=path, hint="give --query 'select ... from ...'")
-    with _convert_database_errors(url):
-        engine = sqlalchemy.create_engine(url)
-        with engine.connect() as connection:
-            if statement := READ_ONLY.get(engine.dialect.name):
-                connection.exec_driver_sql(statement)
-            if isinstance(sqlite := connection.connection.driver_connection, sqlite3.Connection):
-                sqlite.set_authorizer(_authorize)
-            streaming = connection.execution_options(stream_results=True, max_row_buffer=BLOCK_ROWS, no_parameters=True)
-            result = streaming.exec_driver_sql(options.settings.query)
-            if not result.returns_rows:
-                raise InputError("the query returns no rows", where=path, hint=QUERY_HINT)
-            names = tuple(map(str, result.keys()))
-            yield from _read_rows(result, SqlRows(path, names, ("",) * len(names), (), 1), options, n_bytes=0)
-        engine.dispose()
+    engine = sqlalchemy.create_engine(url)
+    with ExitStack() as stack:
+        stack.callback(engine.dispose)
+        connection = stack.enter_context(engine.connect())
+        if statement := READ_ONLY.get(engine.dialect.name):
+            connection.exec_driver_sql(statement)
+        if isinstance(sqlite := connection.connection.driver_connection, sqlite3.Connection):
+            sqlite.set_authorizer(_authorize)
+        streaming = connection.execution_options(stream_results=True, max_row_buffer=BLOCK_ROWS, no_parameters=True)
+        result = streaming.exec_driver_sql(query)
+        yield tuple(map(str, result.keys())) if result.returns_rows else (), result
+
+
+@contextmanager
+def _select_by_adbc(url: str, query: str) -> Iterator[Selected]:
+    """Open the columns and the rows of a query, by the ADBC driver of the database, which sends Arrow batches."""
+    scheme, _, rest = url.partition(":")
+    database = scheme.removesuffix(ADBC).lower()
+    try:
+        driver = import_module(f"adbc_driver_{database}.dbapi")
+    except ImportError as error:
+        library = error.name or f"adbc_driver_{database}"
+        raise MissingExtra(f"--query of a {scheme} URL", library=library, extra="adbc") from None
+    is_file = database == "sqlite"
+    address = f"file:{quote(unquote(rest.removeprefix('///')))}?mode=ro" if is_file else f"{database}:{rest}"
+    with driver.connect(address) as connection, connection.cursor() as cursor:
+        if statement := READ_ONLY.get(database):
+            cursor.execute(statement)
+        cursor.execute(f"{query.strip().rstrip(';')}\n")  # PostgreSQL gets it in parentheses, where a comment must end
+        batches = cursor.fetch_record_batch()
+        rows = (row for batch in batches for row in zip(*(each.to_pylist() for each in batch.columns), strict=True))
+        yield tuple(batches.schema.names), rows
+        connection.rollback()
 
 
 @contextmanager

@@ -206,6 +206,7 @@ class Service:
         for name, slot in self._store.slots.items():
             self._metrics.loaded.labels(name).set(slot.current.loaded_at)
         self._metrics.active.set(self.app.n_active)
+        self._metrics.body_bytes.set(self.app.memory.used)
         return Response(self._metrics.text(), media_type=METRICS_TYPE)
 
 

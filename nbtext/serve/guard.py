@@ -23,12 +23,14 @@ CLIENT_CLOSED = 499  # status in the metrics and the log, as of nginx: nobody re
 SAFE_METHODS = ("GET", "HEAD")
 USAGE = "nbtext.usage"  # the key of a request's Usage in its scope
 DEADLINE = "nbtext.deadline"  # the key of its Deadline
+LEASE = "nbtext.lease"  # the key of its Lease
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
 SECONDS_BETWEEN_SWEEPS = 0.25
+SECONDS_BETWEEN_TRIES = 0.01  # of a stream that waits for memory
 
 
 class Closed(Exception):
@@ -49,6 +51,57 @@ class Deadline:
     def extend(self) -> None:
         """Start again: the request has made progress."""
         self.at = time.monotonic() + self.seconds
+
+
+class BodyMemory:
+    """The memory for the bodies of all requests in progress.
+
+    limit, used  bytes
+    """
+
+    __slots__ = ("limit", "used")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
+
+
+class Lease:
+    """The part of the memory for bodies that one request uses. Bytes count when they arrive.
+
+    A client that announces a large body and sends nothing takes no memory from others.
+    """
+
+    __slots__ = ("_memory", "_size")
+
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory, self._size = memory, 0
+
+    def hold(self, size: int) -> None:
+        """Use so many bytes; HTTPException 503 if the memory is used up."""
+        if size > self._size and self._memory.used - self._size + size > self._memory.limit:
+            self.keep(0)
+            what = "the requests in progress use up the memory for bodies; try again, or send less at once"
+            raise HTTPException(503, what, {**RETRY_AFTER, "Connection": "close"})
+        self._set(size)
+
+    async def wait_and_add(self, size: int) -> None:
+        """Use so many bytes more, which have arrived already, as soon as others do not use up the memory."""
+        while self._memory.used - self._size >= self._memory.limit:
+            await asyncio.sleep(SECONDS_BETWEEN_TRIES)
+        self._set(self._size + size)
+
+    def release(self, size: int) -> None:
+        """Use so many bytes less."""
+        self._set(self._size - size)
+
+    def keep(self, size: int) -> None:
+        """Release all but so many bytes."""
+        self._set(size)
+
+    def _set(self, size: int) -> None:
+        self._memory.used += size - self._size
+        self._size = size
 
 
 @dataclass(frozen=True)
@@ -76,6 +129,10 @@ class Guard:
         The application that answers.
     tokens
         The bearer tokens; empty: requests need none.
+
+    Attributes
+    ----------
+    memory : BodyMemory
     """
 
     def __init__(
@@ -94,6 +151,7 @@ class Guard:
         self._hosts = frozenset(host.lower() for host in (*settings.allowed_hosts, *LOCAL_HOSTS))
         self._checks_host = settings.is_local or bool(settings.allowed_hosts)
         self._active: set[Deadline] = set()
+        self.memory = BodyMemory(settings.max_total_body_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -112,6 +170,7 @@ class Guard:
 
         scope[USAGE], path = usage, scope["path"]
         deadline = scope[DEADLINE] = Deadline(self._settings.timeout)
+        lease = scope[LEASE] = Lease(self.memory)
         is_free = path in self._paths.free
         try:
             self._check(scope, path)
@@ -134,6 +193,7 @@ class Guard:
                 await error_response(500, "internal error")(scope, receive, count_and_send)
         finally:
             self._active.discard(deadline)
+            lease.keep(0)
             usage.route = path if path in self._paths.direct else self._paths.routes.get(scope.get("endpoint"), "")
             seconds = time.perf_counter() - started
             self._metrics.count_request(usage, status, seconds)

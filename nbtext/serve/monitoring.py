@@ -56,6 +56,9 @@ class Metrics:
             "nbtext_batch_documents", "Documents that were predicted together.", buckets=BATCH_SIZES, registry=registry
         )
         self.active = Gauge("nbtext_requests_in_progress", "Requests in progress.", registry=registry)
+        self.body_bytes = Gauge(
+            "nbtext_body_bytes_in_progress", "Memory that the bodies of requests in progress use.", registry=registry
+        )
         self.loaded = Gauge(
             "nbtext_model_loaded_timestamp_seconds", "When the model was loaded.", ("model",), registry=registry
         )

@@ -15,7 +15,7 @@ from nbtext.model.predictor import MOST_PROBABLE
 from nbtext.model.settings import DecisionSettings
 from nbtext.serve.bodies import in_http_terms
 from nbtext.serve.engine import ExplanationSettings
-from nbtext.serve.guard import DEADLINE, USAGE, Closed, Deadline
+from nbtext.serve.guard import DEADLINE, LEASE, USAGE, Closed, Deadline, Lease
 from nbtext.serve.models import ModelSlot, ModelStore
 from nbtext.serve.monitoring import Usage
 
@@ -121,17 +121,19 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     Raises
     ------
     HTTPException
-        413: it has more than `limit` bytes.
+        413: it has more than `limit` bytes. 503: other bodies use up the memory.
     Closed
         The client has gone.
     """
     usage: Usage = scope[USAGE]
+    lease: Lease = scope[LEASE]
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         body: bytes = message.get("body", b"")
         usage.bytes_in = len(body)
         if len(body) > limit:
             raise too_large(limit)
+        lease.hold(len(body))
         return body
     declared = header(scope, b"content-length")
     if declared.isdigit() and int(declared) > limit:
@@ -142,6 +144,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         usage.bytes_in = len(parts)
         if len(parts) > limit:
             raise too_large(limit)
+        lease.hold(len(parts))
         if not message.get("more_body"):
             return bytes(parts)
         message = await receive()

@@ -34,6 +34,7 @@ class ServeSettings:
     learn             whether the models learn from the feedback
     new_labels        whether feedback may have labels that the model does not know
     max_body_bytes    maximum size of a request, and of a document in a stream
+    max_total_body_bytes  maximum size of all requests in progress together
     max_documents     maximum number of documents in a JSON array
     max_requests      maximum number of requests at the same time
     timeout           seconds that a request may take; in a stream, seconds without progress
@@ -48,6 +49,7 @@ class ServeSettings:
     learn: bool = False
     new_labels: bool = False
     max_body_bytes: int = 16_000_000
+    max_total_body_bytes: int = 128_000_000
     max_documents: int = 10_000
     max_requests: int = 256
     timeout: float = 30.0
@@ -56,6 +58,10 @@ class ServeSettings:
         if not self.is_local and self.token_file is None and not self.insecure:
             hint = "give --token-file FILE, or --insecure if everybody who reaches it may use it"
             raise SettingsError(f"{self.host} is not local, so requests need a token", where="host", hint=hint)
+        if self.max_total_body_bytes < self.max_body_bytes:
+            what = f"{self.max_total_body_bytes:,} is less than the {self.max_body_bytes:,} bytes of one request"
+            hint = "raise it, or lower --max-body-bytes"
+            raise SettingsError(what, where="max_total_body_bytes", hint=hint)
         for option, is_given in (("learn", self.learn), ("new_labels", self.new_labels)):
             if is_given and self.feedback_dir is None:
                 raise SettingsError("there is no feedback", where=option, hint="give --feedback-dir DIR, too")

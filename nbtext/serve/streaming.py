@@ -14,7 +14,7 @@ from nbtext.documents.blocks import LineBlock, LineSplitter
 from nbtext.model.settings import DecisionSettings
 from nbtext.serve.batching import Batcher
 from nbtext.serve.bodies import JSONL, UTF8, Documents, encode_lines, parse_lines, settings_of_lines
-from nbtext.serve.guard import DEADLINE, USAGE, Deadline
+from nbtext.serve.guard import DEADLINE, LEASE, USAGE, Deadline, Lease
 from nbtext.serve.models import ServedModel
 from nbtext.serve.monitoring import Usage
 from nbtext.serve.requests import read_chunks
@@ -94,19 +94,23 @@ async def predict_stream(
     """Answer each line of the body with a line, in order."""
     usage: Usage = scope[USAGE]
     deadline: Deadline = scope[DEADLINE]
+    lease: Lease = scope[LEASE]
     settings, outbox = model.input_settings(max_line_bytes), Outbox()
     splitter = LineSplitter(UTF8, max_line_bytes)
-    running: asyncio.Queue[asyncio.Task[bytes] | None] = asyncio.Queue(AHEAD)
+    running: asyncio.Queue[tuple[asyncio.Task[bytes], int] | None] = asyncio.Queue(AHEAD)
+    n_queued = 0  # bytes of blocks that are not answered
 
     async def read_blocks() -> AsyncIterator[LineBlock]:
         async for data in read_chunks(scope, receive):
+            lease.keep(n_queued + splitter.n_pending)  # not blank lines, nor those above the limit
+            await lease.wait_and_add(len(data))
             for block in splitter.feed(data):
                 yield block
         for block in splitter.finish():
             yield block
 
     async def read(tasks: asyncio.TaskGroup) -> None:
-        nonlocal settings
+        nonlocal settings, n_queued
         is_first = True
         async for block in read_blocks():
             settings = settings_of_lines(block, settings) if is_first else settings
@@ -114,18 +118,22 @@ async def predict_stream(
             batch = await batcher.run(partial(parse_lines, block, settings))
             usage.n_documents += len(batch)
             if len(batch):
-                await running.put(tasks.create_task(batcher.predict(model, Documents(batch, encode_lines), decisions)))
+                n_queued += len(block.data)
+                task = tasks.create_task(batcher.predict(model, Documents(batch, encode_lines), decisions))
+                await running.put((task, len(block.data)))
         await running.put(None)
 
     async def collect() -> None:
-        while (task := await running.get()) is not None:
-            outbox.put(await task)
+        nonlocal n_queued
+        while (item := await running.get()) is not None:
+            outbox.put(await item[0])
+            n_queued -= item[1]
+            lease.release(item[1])
         outbox.complete()
 
     async def write() -> None:
-        headers = [(b"content-type", JSONL.encode())]
         data = await outbox.take()
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", JSONL.encode())]})
         while data:
             await send({"type": "http.response.body", "body": data, "more_body": True})
             deadline.extend()

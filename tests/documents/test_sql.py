@@ -36,12 +36,13 @@ def read(path: Path | str, **given: Any) -> list[Any]:
     return found
 
 
-@pytest.fixture(params=["file", "url"])
+@pytest.fixture(params=["file", "url", "adbc"])
 def ask(request: pytest.FixtureRequest, database: Path) -> Callable[..., list[Any]]:
-    """ask(query): return the documents, read as a file or by SQLAlchemy."""
-    if request.param == "url":
-        pytest.importorskip("sqlalchemy")
-        url = f"sqlite:///{database.rename(database.with_name('plain.db'))}"
+    """ask(query): return the documents, read as a file, by SQLAlchemy or by ADBC."""
+    if request.param != "file":
+        pytest.importorskip({"url": "sqlalchemy", "adbc": "adbc_driver_sqlite"}[request.param])
+        driver = "+adbc" if request.param == "adbc" else ""
+        url = f"sqlite{driver}:///{database.rename(database.with_name('plain.db'))}"
         return lambda query, **given: read(url, query=query, **given)
     return lambda query, **given: read(database, query=query, **given)
 

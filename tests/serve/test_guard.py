@@ -299,3 +299,72 @@ def test_the_log_has_no_texts(start: Start, model: Path) -> None:
     }  # fmt: skip
     assert requests[1]["model"] == "letters"
     assert not any("secret" in line for line in service.said)
+
+
+def begin_upload(service: Running, n_bytes: int, sent: int, kind: bytes = b"application/json") -> socket.socket:
+    """Announce a body of JSON, and send the beginning of it."""
+    connection = socket.create_connection(("127.0.0.1", service.port), timeout=30)
+    head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
+    connection.sendall(head % (kind, n_bytes) + (b'{"text": "bins' + b" " * n_bytes)[:sent])
+    return connection
+
+
+def answer_of(connection: socket.socket) -> bytes:
+    with connection:
+        return connection.recv(1 << 16)
+
+
+def wait_for_bytes(service: Running, n_bytes: int) -> None:
+    """Wait until the bodies of requests in progress have so many bytes."""
+    end = time.monotonic() + 20
+    while float(service.get("/metrics").body.partition(b"\nnbtext_body_bytes_in_progress ")[2].split()[0]) != n_bytes:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_all_bodies_together_have_a_limit(start: Start, model: Path) -> None:
+    """What arrives above it is refused at once, and room is made by answers and by clients that go away."""
+    service = start("-m", model, "--max-body-bytes", 1_000_000, "--max-total-body-bytes", 2_000_000)
+    large = {"text": "bins " * 20_000}
+    announced = [begin_upload(service, 1_000_000, 20) for _ in range(8)]  # they take no room from others
+    assert service.post("/v1/predict", {"text": "bins " * 100_000}).status == 200
+    uploads = [begin_upload(service, 1_000_000, 980_000) for _ in range(2)]
+    wait_for_bytes(service, 2 * 980_000 + 8 * 20)
+    refused = service.post("/v1/predict", large)
+    assert refused.status == 503
+    assert refused.headers["retry-after"] == "1"
+    assert refused.value["error"].startswith("the requests in progress use up the memory for bodies; try again")
+    assert service.get("/healthz").status == 200
+    uploads[0].sendall(b" " * 19_998 + b'"}')
+    assert answer_of(uploads[0]).startswith(b"HTTP/1.1 200")
+    wait_for_bytes(service, 980_000 + 8 * 20)
+    assert service.post("/v1/predict", large).status == 200
+    for connection in (*uploads, *announced):
+        connection.close()
+    wait_for_bytes(service, 0)
+
+
+def test_streams_wait_for_memory(start: Start, model: Path) -> None:
+    """They go on when other requests have released some of it, and keep nothing of it."""
+    service = start("-m", model, "--max-body-bytes", 1_000_000, "--max-total-body-bytes", 1_000_000)
+    lines = b'{"text": "the bins were not emptied"}\n' * 20_000
+    with begin_upload(service, 1_000_000, 600_000), ThreadPoolExecutor(4) as pool:
+        with begin_upload(service, 1_000_000, 400_000):
+            wait_for_bytes(service, 1_000_000)
+            posts = [
+                pool.submit(service.post, "/v1/predict", lines, content_type="application/jsonl") for _ in range(4)
+            ]
+            time.sleep(1)
+            assert not any(post.done() for post in posts)
+        for post in posts:
+            assert post.result().body.count(b'"label":"trash"') == 20_000
+    long = b'{"text": "' + b"x" * 3_000_000 + b'"}\n' + b"\n" * 3_000_000 + lines[:38]
+    records = service.post("/v1/predict", long, content_type="application/jsonl").lines
+    assert [record["label"] for record in records] == [None, "trash"]
+    assert service.post("/v1/predict", {"text": "bins" + " " * 999_000}).status == 200
+    wait_for_bytes(service, 0)
+
+
+def test_a_body_fits_into_the_limit_of_all() -> None:
+    with pytest.raises(SettingsError, match="1,000 is less than the 16,000,000 bytes of one request; raise it, or"):
+        ServeSettings(max_total_body_bytes=1000)

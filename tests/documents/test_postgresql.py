@@ -1,0 +1,163 @@
+"""`--query` with a real PostgreSQL server, by SQLAlchemy and by ADBC. Skipped where no server is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtext.documents.settings import InputSettings
+from nbtext.documents.source import open_source
+from nbtext.errors import InputError, NbtextError
+
+TEXTS = [("the bins are full", "trash"), ("a pothole in the road", "streets"), ("bins", "trash"), ("lamp", "streets")]
+SCHEMES = {"postgresql+psycopg": "psycopg", "postgresql": "psycopg2", "postgresql+adbc": "adbc_driver_postgresql"}
+
+
+def find_programs() -> Path | None:
+    """Return the folder of the programs of a PostgreSQL server."""
+    on_path = shutil.which("pg_ctl")
+    folders = [Path(on_path).resolve().parent] if on_path else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in folders if (folder / "initdb").exists()), None)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The folder of the socket of a server that listens nowhere else, with a table of tickets; its user is `nb`."""
+    programs = find_programs()
+    user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+    if programs is None:
+        pytest.skip("no PostgreSQL server is installed")
+    folder = Path(tempfile.mkdtemp(prefix="nbpg"))  # short: the path of a socket has at most 107 bytes
+    try:
+        if user:
+            shutil.chown(folder, "postgres", "postgres")
+    except LookupError:
+        pytest.skip("there is no user that may run PostgreSQL")
+
+    def run(program: str, *arguments: str) -> None:
+        subprocess.run(
+            [programs / program, *arguments], check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+            cwd=folder, **user,
+        )  # fmt: skip
+
+    run("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "nb", "-E", "UTF8", "--no-sync")
+    options = f"-c listen_addresses='' -c fsync=off -k {folder}"
+    run("pg_ctl", "-D", f"{folder}/data", "-o", options, "-l", f"{folder}/log", "-w", "start")
+    try:
+        rows = ", ".join(f"({n}, '{text}', '{queue}', {n}.50, now(), null)" for n, (text, queue) in enumerate(TEXTS, 1))
+        statement = (
+            "create table tickets (id int, body text, queue varchar(20), price numeric, at timestamptz, gone text);"
+            f"insert into tickets values {rows}; create sequence numbers;"
+            "create table many as select n as id, 'word' || n % 90 as text, 'l' || n % 3 as label"
+            " from generate_series(1, 100000) n; create role reader login; grant select on tickets to reader"
+        )
+        run("psql", "-h", str(folder), "-U", "nb", "-d", "postgres", "-q", "-c", statement)
+        yield str(folder)
+    finally:
+        run("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=SCHEMES)
+def url(request: pytest.FixtureRequest, server: str) -> str:
+    pytest.importorskip(SCHEMES[request.param])
+    pytest.importorskip("sqlalchemy")
+    return f"{request.param}://nb:secret@/postgres?host={server}"
+
+
+def read(url: str, query: str, **given: Any) -> list[Any]:
+    found = []
+    for batch in open_source([url], InputSettings(query=query, **given)).batches():
+        assert not batch.problems, batch.problems
+        found += zip(batch.ids, zip(*batch.columns, strict=True), batch.labels, strict=True)
+    return found
+
+
+def test_rows_of_a_query(url: str) -> None:
+    """Numbers, times and nulls are read as their text; the order is that of the query."""
+    query = "select id, body as text, queue as label from tickets order by id desc;"
+    expected = [(str(n), (text,), label) for n, (text, label) in enumerate(TEXTS, 1)][::-1]
+    assert read(url, query) == expected
+    rows = read(url, "select price as id, body as text, at, gone, true as label from tickets where id = 2")
+    assert [(float(row[0]), row[1], row[2]) for row in rows] == [(2.5, (TEXTS[1][0],), "true")]
+    assert read(url, "select ';' as text -- ; a comment;") == [(f"{url.partition(':')[0]}:///postgres:1", (";",), None)]
+    assert read(url, "select body as text from tickets where id > 99") == []
+
+
+def test_many_rows_come_in_blocks(url: str) -> None:
+    source = open_source([url], InputSettings(query="select id, text, label from many order by id"))
+    sizes = [len(batch.labels) for batch in source.batches()]
+    assert sum(sizes) == 100_000
+    assert max(sizes) < 10_000
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "delete from tickets",
+        "delete from tickets returning body as text",
+        "with gone as (delete from tickets returning *) select body as text from gone",
+        "select 1 as text; commit; delete from tickets; commit",
+        "select 1 as text; rollback; drop table tickets; commit; select 2 as text",
+        "select nextval('numbers') as text",
+        "select body as text into copies from tickets",
+        "create table copies as select * from tickets",
+        "update tickets set body = '' returning body as text",
+        "truncate tickets",
+        "do $$ begin delete from tickets; end $$",
+        "select 'a' as text from tickets for update",
+        "selec",
+        "",
+    ],
+)
+def test_nothing_is_written(url: str, server: str, query: str) -> None:
+    """A query that would write, or that is wrong, is one line without the password."""
+    with pytest.raises(InputError, match=r"the query (fails|returns no rows)") as raised:
+        read(url, query)
+    assert "\n" not in str(raised.value)
+    assert "secret" not in str(raised.value)
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(host=server, user="nb", dbname="postgres") as connection:
+        assert connection.execute("select count(*), max(length(body)) from tickets").fetchone() == (4, 21)
+        assert connection.execute("select is_called from numbers").fetchone() == (False,)
+        assert connection.execute("select count(*) from pg_tables where schemaname = 'public'").fetchone() == (2,)
+        assert connection.execute("select count(*) from pg_stat_activity where state like 'idle in%'").fetchone() == (
+            0,
+        )
+
+
+def test_what_cannot_be_reached(url: str) -> None:
+    for wrong in (url.replace("nb:secret", "nobody:secret"), url.replace("/postgres?", "/nothing?")):
+        with pytest.raises(NbtextError) as raised:
+            read(wrong, "select 1 as text")
+        assert "\n" not in str(raised.value)
+        assert "secret" not in str(raised.value)
+    with pytest.raises(NbtextError, match="permission denied"):
+        read(url.replace("nb:secret", "reader:secret"), "select text from many")
+
+
+def test_train_and_add_columns(url: str, tmp_path: Path) -> None:
+    """As a user types it: train on one query, and write the predictions for another one into a SQLite file."""
+    program = [sys.executable, "-m", "nbtext"]
+    query = ["--query", "select id, body as text, queue as label, price, at from tickets order by id"]
+    for command in (["train", url, *query, "-o", "m"], ["predict", url, *query, "-m", "m", "--add-columns",
+                    "--column-prefix", "p_", "-o", "out.db"]):  # fmt: skip
+        done = subprocess.run([*program, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    import sqlite3
+
+    connection = sqlite3.connect(tmp_path / "out.db")
+    rows = connection.execute("select id, text, label, price, p_label from predictions").fetchall()
+    connection.close()
+    assert [row[:3] for row in rows] == [(n, *ticket) for n, ticket in enumerate(TEXTS, 1)]
+    assert [float(row[3]) for row in rows] == [1.5, 2.5, 3.5, 4.5]
+    assert [row[4] for row in rows][:3] == ["trash", "streets", "trash"]
