@@ -108,8 +108,8 @@ LABELED_INPUT_STAGE = stage(
     Option("--id-field", metavar="NAME", help="Column, JSON key or mail header of the document id."),
     Option("--query", metavar="SQL",
            help="Query whose rows are the documents of SOURCE: a SQLite file, or the URL of a database, such as "
-           "postgresql://USER@HOST/NAME, which needs nbtext[sql], or nbtext[adbc] for postgresql+adbc://. Nothing is written "
-           "to it."),
+           "postgresql://USER@HOST/NAME, which needs nbtext[sql], or nbtext[adbc] for postgresql+adbc://. Nothing is "
+           "written to it."),
     Option("--separate-fields", is_flag=True, default=None,
            help="Make a separate feature `field:word` for each text field. By default, the texts are joined."),
     Option("--max-document-bytes", type=int, metavar="N",

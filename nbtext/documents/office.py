@@ -25,7 +25,7 @@ NAMES = {PDF: "PDF file", OFFICE: "Word file"}
 TEXT, TOO_LONG, TOO_COMPLEX, NOT_INSTALLED = b"t", b"l", b"c", b"n"  # answers of a worker; the others are FAILURES
 FAILURES = {  # how each is described: a file of a directory is skipped, another one is refused
     b"e": ("encrypted {}", "save it without a password"),
-    b"i": ("{} without text", "if it is a scan, recognize its text first, for example with ocrmypdf"),
+    b"i": ("empty or scanned {}", "recognize the text of a scan first, for example with ocrmypdf"),
     b"b": ("broken {}", "open it in a viewer, and save it again"),
     b"o": ("office document", "save it as plain text, or a table as CSV"),
     TOO_COMPLEX: ("too complex {}", "extract its text first, for example with pdftotext or pandoc"),

@@ -131,21 +131,23 @@ async def predict_stream(
             lease.release(item[1])
         outbox.complete()
 
-    async def write() -> None:
-        data = await outbox.take()
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", JSONL.encode())]})
-        while data:
-            await send({"type": "http.response.body", "body": data, "more_body": True})
-            deadline.extend()
-            data = await outbox.take()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(collect())
-            tasks.create_task(write())
+            tasks.create_task(_write(send, outbox, deadline))
             tasks.create_task(read(tasks))
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None  # it cancelled the other tasks
     finally:
         outbox.close()
+
+
+async def _write(send: Send, outbox: Outbox, deadline: Deadline) -> None:
+    """Send the records of an outbox until it is complete."""
+    data = await outbox.take()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", JSONL.encode())]})
+    while data:
+        await send({"type": "http.response.body", "body": data, "more_body": True})
+        deadline.extend()
+        data = await outbox.take()
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

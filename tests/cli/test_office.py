@@ -181,7 +181,7 @@ def deep() -> bytes:
 
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "locked.pdf": (lambda: encrypted("secret"), "encrypted PDF file (save it without a password)"),
-    "scan.pdf": (lambda: pdf("", ""), "PDF file without text"),
+    "scan.pdf": (lambda: pdf("", ""), "empty or scanned PDF file"),
     "cut.pdf": (lambda: pdf(TRASH)[:60], "broken PDF file"),
     "noise.pdf": (lambda: b"%PDF-1.7\n" + bytes(range(256)) * 50, "broken PDF file"),
     "loop.pdf": (looped_pages, "PDF file"),
@@ -189,7 +189,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "deep.pdf": (deep, "PDF file"),
     "inflated.pdf": (inflated, "PDF file"),
     "cut.docx": (lambda: word(TRASH)[:-100], "broken Word file"),
-    "empty.docx": (word, "Word file without text"),
+    "empty.docx": (word, "empty or scanned Word file"),
     "broken.docx": (lambda: replace_member(word("x"), "word/document.xml", b"<w:p"), "broken Word file"),
     "bomb.docx": (bomb, "too complex Word file"),
     "laughs.docx": (laughs, "Word file"),

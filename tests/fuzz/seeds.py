@@ -6,6 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
+import sqlite3
+import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +61,28 @@ READ = {
         gzip.compress(b"x\ny", mtime=0),
     ],
 }
+READ["json"] = [
+    b'[{"text": "red round", "label": "apple", "id": 1},\n {"text": "yellow", "label": ["b", "c"]}]',
+    b'\xef\xbb\xbf [ {"text": "a\\ud800\\u00e9]", "x": {"y": [1, {}]}} , null, 3, "s" ,{"text":"\xff\\\\"} ]\n',
+    b"[]",
+    b'[{"text": "' + b"w" * 60 + b'"}, {"text": ',
+]
+READ["query"] = [
+    b"select * from t",
+    b"select text, label from t where id > 1 order by id desc;",
+    b"select ';' as text -- ; and 'more'",
+    b"delete from t",
+    b"attach 'new.db' as new",
+    b"insert into t values (7, 'x', 'y') returning text",
+    b"pragma writable_schema = on",
+    b"select printf('%s', text) as text, 1 as label from t union select 'a', x'00ff'",
+    b"with a(text) as (values ('x'), (null)) select * from a",
+    b"vacuum into 'copy.db'",
+]
 KERNEL = ["Red ROUND_leaf, x1\n aa bb İΣς\u0307 straße", "a b\n\u2028あい 𝟙𐐀 \u00ad²ª", "word word\n\nlong" + "er" * 40]
 
 
-def seeds(target: str) -> list[bytes]:
+def seeds(target: str) -> list[bytes]:  # noqa: PLR0911 - one for each kind
     """The inputs of a target."""
     if target == "artifact":
         plain = _artifact(MODELS["plain"])
@@ -73,6 +94,10 @@ def seeds(target: str) -> list[bytes]:
     if target == "kernel":
         texts = [text.encode("utf-8", "surrogatepass") for text in KERNEL]
         return [bytes((7 * i % 256, 5 * i % 32, i % 4)) + texts[i % 3] for i in range(24)]
+    if target == "office":
+        return [_pdf(b""), _pdf(b"BT /F1 12 Tf (red round) Tj ET"), _word(), _word()[:-40]]
+    if target in ("sqlite", "query"):
+        return READ[target]
     return [
         bytes(settings) + data for data in READ[target] for settings in ((0, 1), (16 + 64, 0), (128, 1), (8 + 32, 0))
     ]
@@ -93,8 +118,75 @@ def _matrix(settings: FeatureSettings) -> bytes:
     return file.getvalue()
 
 
+def _tables() -> dict[str, list[bytes]]:
+    """Return files of tables that have an index: Parquet, Arrow and SQLite."""
+    import pyarrow
+    from pyarrow import feather, parquet
+
+    plain = pyarrow.table({"text": ["red round", None, "\ud7ff"], "label": ["apple", "b", None], "id": [1, 2, 3]})
+    lists = pyarrow.table({"text": ["a", "b"], "label": [["x", "y"], []], "body": [b"\xff", b""]})
+    coded = plain.set_column(1, "label", plain["label"].dictionary_encode())
+    found: dict[str, list[bytes]] = {"parquet": [], "arrow": [], "sqlite": []}
+    for table in (plain, lists, coded):
+        for options in ({"compression": "none"}, {"compression": "zstd", "row_group_size": 1}):
+            out = io.BytesIO()
+            parquet.write_table(table, out, **options)
+            found["parquet"].append(out.getvalue())
+        out = io.BytesIO()
+        feather.write_feather(table, out, compression="uncompressed")
+        found["arrow"].append(out.getvalue())
+    for statement in (
+        targets.TABLE,
+        "create table t (text); create index i on t (text); create view v as select 1 text",
+    ):
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.executescript("pragma page_size = 512; " + statement)
+            found["sqlite"].append(connection.serialize())
+    return found
+
+
+def _pdf(content: bytes) -> bytes:
+    """Return a PDF file of one page."""
+    from pypdf import PdfWriter
+    from pypdf.generic import DictionaryObject, NameObject, StreamObject
+
+    writer = PdfWriter()
+    page = writer.add_blank_page(99, 99)
+    stream = StreamObject()
+    stream.set_data(content)
+    page[NameObject("/Contents")] = writer._add_object(stream)
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    named = DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})
+    fonts = DictionaryObject({NameObject("/F1"): named})
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def _word() -> bytes:
+    """Return a Word file of the least parts."""
+    out, word = io.BytesIO(), "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType='
+        '"application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/word/document.xml" ContentType="{word}"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r" Type="{relation}" '
+        'Target="word/document.xml"/></Relationships>',
+        "word/document.xml": '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
+        "<w:body><w:p><w:r><w:t>red round</w:t></w:r></w:p></w:body></w:document>",
+    }
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), text)
+    return out.getvalue()
+
+
 def write(folder: Path) -> None:
     """A folder of files for each target."""
+    READ.update(_tables())
     for target in targets.TARGETS:
         (folder / target).mkdir(parents=True, exist_ok=True)
         for number, data in enumerate(seeds(target)):

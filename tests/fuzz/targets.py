@@ -6,11 +6,14 @@ Each but the first two takes its first bytes as settings, and the rest as untrus
 from __future__ import annotations
 
 import os
+import sqlite3
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +21,7 @@ import numpy as np
 
 from nbtext.artifact import storage
 from nbtext.documents import jsonl as jsonl_reader
+from nbtext.documents import streams
 from nbtext.documents.batch import Batch
 from nbtext.documents.matrix import load_matrix
 from nbtext.documents.settings import InputSettings
@@ -35,6 +39,9 @@ QUESTIONS = ["red round leaf", "green", "", "yellow yellow \udcff İ"]
 ANALYZERS = ("word", "char", "char_wb", "word")
 FIELDS = ((), (), ("body",), ("subject", "body"))
 ALL = 2**64
+TABLE = (
+    "create table t (id integer primary key, text, label);insert into t values (1, 'red round', 'apple'), (2, x'ff', 3)"
+)
 
 
 @contextmanager
@@ -150,6 +157,67 @@ def lines(data: bytes) -> None:
             pass
 
 
+def json(data: bytes) -> None:
+    """Arrays of JSON, read the same whatever the size of the parts in which the file arrives."""
+    found, step = _outcome(data, "json"), streams.RAW_BYTES
+    try:
+        streams.RAW_BYTES = 7
+        assert _outcome(data, "json") == found
+    finally:
+        streams.RAW_BYTES = step
+
+
+def parquet(data: bytes) -> None:
+    """Parquet files."""
+    _outcome(data, "parquet")
+
+
+def arrow(data: bytes) -> None:
+    """Arrow files and streams."""
+    _outcome(data, "arrow")
+
+
+def sqlite(data: bytes) -> None:
+    """SQLite files, of which the only table is read."""
+    with tempfile.NamedTemporaryFile(suffix=".db") as file:
+        file.write(data)
+        file.flush()
+        try:
+            list(open_source([file.name], InputSettings()).documents())
+        except NbtextError as error:
+            assert str(error).isprintable()
+
+
+def query(data: bytes) -> None:
+    """Queries of a SQLite file, which stays as it is, and makes no other file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "t.db")
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(TABLE)
+        before = _read(path)
+        settings = InputSettings(query=data.decode("utf-8", "surrogateescape"))
+        try:
+            list(open_source([path], settings).documents())
+        except NbtextError as error:
+            assert str(error).isprintable()
+        assert _read(path) == before
+        assert os.listdir(folder) == ["t.db"]
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def office(data: bytes) -> None:
+    """PDF and Word files, read by the process that limits itself."""
+    with file_of(data) as path:
+        try:
+            list(open_source([path], InputSettings(input_format="files", max_document_bytes=100_000)).documents())
+        except NbtextError as error:
+            assert str(error).isprintable()
+
+
 def kernel(data: bytes) -> None:
     """The compiled counter and its definition agree on any texts, whatever a feature is."""
     settings, texts = _counting(data)
@@ -204,9 +272,14 @@ def _assert_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
         assert np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
 
 
+LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow", "office": "pypdf"}  # without which there is nothing to crash
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    target.__name__: target for target in (artifact, model, matrix, jsonl, csv, tsv, mail, lines, kernel)
-}
+    target.__name__: target
+    for target in (
+        artifact, model, matrix, jsonl, json, csv, tsv, parquet, arrow, sqlite, query, office, mail, lines, kernel
+    )
+    if target.__name__ not in LIBRARIES or find_spec(LIBRARIES[target.__name__]) is not None
+}  # fmt: skip
 
 
 def run(name: str, data: bytes) -> None:

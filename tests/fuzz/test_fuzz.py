@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from nbtext.features.kernel import HAS_KERNEL
+
+LIBRARIES = {"parquet": "pyarrow", "arrow": "pyarrow", "office": "pypdf"}
 
 
 @pytest.mark.skipif(not HAS_KERNEL, reason="the kernel is one of those that are compared")
@@ -19,5 +22,7 @@ def test_no_input_crashes() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
     inputs = {figures["target"]: figures["inputs"] for figures in map(json.loads, done.stdout.splitlines())}
-    assert {"artifact", "model", "matrix", "jsonl", "csv", "tsv", "mail", "lines", "kernel"} == set(inputs)
+    plain = {"artifact", "model", "matrix", "jsonl", "json", "csv", "tsv", "sqlite", "query", "mail", "lines", "kernel"}
+    installed = {name for name, library in LIBRARIES.items() if find_spec(library) is not None}
+    assert plain | installed == set(inputs)
     assert all(number > 1000 for number in inputs.values())
