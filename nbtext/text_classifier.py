@@ -83,7 +83,7 @@ class TextClassifier:
     prior : "empirical", "uniform" or tuple of float, optional
         Class priors, or a weight for each label in sorted order; None is "uniform" for complement, else "empirical".
     class_weight : "balanced" or dict of label to float, optional
-        Event models: each document of a label counts as so many in the class prior. "balanced": uniform priors.
+        How many documents one of a label counts as, in the class prior or a linear model's loss; "balanced": equal sums
     calibrate : bool
         Calibrate probabilities with leave-one-out scores.
     optimize : {"accuracy", "macro_f1", "log_loss"}, optional

@@ -106,9 +106,8 @@ class ModelSettings(LinearSettings):
         else:
             for label, weight in self.class_weight:
                 _require(SMALLEST <= weight <= LARGEST, f"{label}: {weight:g}", "a weight above 0", "class_weight")
-        if self.is_linear or self.prior is not None:
-            why = f"{self.model} has no class priors to weight" if self.is_linear else "prior sets the class priors"
-            raise SettingsError(why, where="class_weight", hint="leave out this option")
+        if self.prior is not None:
+            raise SettingsError("prior sets the class priors", where="class_weight", hint="leave out this option")
 
     def _check_targets(self) -> None:
         for name in ("min_recall", "min_precision"):
@@ -169,13 +168,27 @@ class ModelSettings(LinearSettings):
             return self.effective_prior
         if isinstance(self.class_weight, str):
             return "uniform"
+        from nbtext.bayes.class_statistics import WeightedPrior  # only then, because it imports NumPy
+
+        return WeightedPrior(tuple(self.class_weights_of(labels, [1] * len(labels)) or ()))
+
+    def class_weights_of(self, labels: Sequence[str], n_documents: Sequence[int]) -> list[float] | None:
+        """Return the weight of the documents of each label; None: 1.
+
+        "balanced" is scikit-learn's: all documents / (labels · documents of the label). A label that is not listed has
+        weight 1.
+
+        raises  SettingsError: a weight is for a label that does not exist
+        """
+        if self.class_weight is None:
+            return None
+        if isinstance(self.class_weight, str):
+            return [sum(n_documents) / (len(labels) * max(1, n)) for n in n_documents]
         weights = dict(self.class_weight)
         if unknown := sorted(weights.keys() - set(labels)):
             hint = f"there are {', '.join(labels[:10])}"
             raise SettingsError(f"there is no label {unknown[0]}", where="class_weight", hint=hint)
-        from nbtext.bayes.class_statistics import WeightedPrior  # only then, because it imports NumPy
-
-        return WeightedPrior(tuple(weights.get(label, 1.0) for label in labels))
+        return [weights.get(label, 1.0) for label in labels]
 
 
 def _require(is_sound: bool, value: object, wanted: str, option: str) -> None:

@@ -113,23 +113,24 @@ def fit_softmax(
     indices: NDArray[np.int32],
     values: Floats,
     classes: NDArray[np.int32],
+    strengths: Floats,
     dual: Floats,
     rows: NDArray[np.int64],
     intercepts: Floats,
     *,
     n_features: int,
-    C: float,
     stiffness: float,
     tolerance: float,
     max_iter: int,
     seed: int,
 ) -> tuple[Floats, Floats, float, int]:
-    """Fit softmax regression: minimizes ½ Σ w² + C Σ_i -log P(class_i | row_i) over the given rows.
+    """Fit softmax regression: minimizes ½ Σ w² + Σ_i strengths_i · -log P(class_i | row_i) over the given rows.
 
     Parameters
     ----------
     indptr, indices, values : CSR matrix, (n_rows, n_features), no feature twice in a row
     classes : (n_rows,), 0 to n_classes - 1
+    strengths : (n_rows,), > 0, C of each row
     dual : (n_rows, n_classes), a distribution > 0 for each row; the start, and on return the solution
     rows : (n,), the numbers of the rows to fit, each once
     intercepts : (n_classes,), the start

@@ -156,17 +156,17 @@ def add_rows(CheckedMatrix matrix, rows, factors, sums):
 
 
 def fit_softmax(
-    indptr, indices, values, classes, dual, rows, intercepts, *, n_features, C, stiffness, tolerance, max_iter, seed
+    indptr, indices, values, classes, strengths, dual, rows, intercepts, *, n_features, stiffness, tolerance, max_iter, seed
 ):
     """Fit softmax regression; _solvers.pyi has the documentation."""
     cdef const int64_t[::1] starts = indptr
     cdef const int32_t[::1] features = indices, row_classes = classes
-    cdef const double[::1] entries = values
+    cdef const double[::1] entries = values, row_strengths = strengths
     cdef double[:, ::1] row_dual = dual
     n_rows, n_classes = dual.shape
     check_matrix(indptr, indices, values, n_features)
-    if not n_rows == len(classes) == len(indptr) - 1:
-        raise ValueError("classes and dual variables must have one element for each row")
+    if not n_rows == len(classes) == len(strengths) == len(indptr) - 1:
+        raise ValueError("classes, strengths and dual variables must have one element for each row")
     if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
         raise ValueError("the rows are not rows of the CSR matrix")
     if n_classes == 0 or len(intercepts) != n_classes or (n_rows and not 0 <= classes.min() <= classes.max() < n_classes):
@@ -187,7 +187,7 @@ def fit_softmax(
     p.weights, p.dual, p.squares, p.order = &weight_view[0, 0], &row_dual[0, 0], &square_view[0], &order_view[0]
     p.center, p.z, p.sums, p.proposal = &scratch_view[0, 0], &scratch_view[1, 0], &scratch_view[2, 0], &scratch_view[3, 0]
     p.n_rows, p.n_features, p.n_classes = len(order), n_features, n_classes
-    p.C, p.stiffness, p.state = C, stiffness, seed
+    p.strengths, p.stiffness, p.state = &row_strengths[0], stiffness, seed
     with nogil:
         n_iter = solve_softmax(&p, wanted, most)
     return weights[:n_features], weights[n_features].copy(), relative_gap(p.gap, p.dual_objective), n_iter

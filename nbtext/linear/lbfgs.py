@@ -79,23 +79,26 @@ def minimize_binary(
 def minimize_softmax(
     data: TrainingData, rows: NDArray[np.int64], settings: SolverSettings, weights: Floats, intercepts: Floats
 ) -> tuple[Floats, Floats, bool]:
-    """Minimize ½ Σ w² + C Σ_i -log P(class_i | x_i) over the documents in `rows`, from weights and intercepts.
+    """Minimize ½ Σ w² + C Σ_i c_i · -log P(class_i | x_i) over the documents in `rows`; c_i is the class weight.
+
+    weights, intercepts  the start
 
     Returns
     -------
     The weights (n_features, n_classes), the intercepts (n_classes,), and whether it converged.
     """
     matrix, C, shape = data.matrix[rows], settings.C, (data.n_features + 1, data.n_classes)
-    own = np.arange(len(rows)), data.classes[rows]
-    squares = np.append(matrix.power(2).sum(axis=0), max(1, len(rows)))
+    own, shares = (np.arange(len(rows)), data.classes[rows]), data.document_weights[rows]
+    squares = np.append(matrix.power(2).T @ shares, shares.sum() or 1)
     curvature = np.repeat(np.append(np.ones(data.n_features), 0) + C / 4 * squares, data.n_classes)
 
     def objective(parameters: Floats) -> tuple[float, Floats]:
         w, b = np.split(parameters.reshape(shape), [data.n_features])
         residuals, logs = softmax(matrix @ w + b)
         residuals[own] -= 1
+        residuals *= shares[:, None]
         gradient = np.vstack((w + C * (matrix.T @ residuals), C * residuals.sum(axis=0)))
-        return float((w * w).sum() / 2 - C * logs[own].sum()), gradient.ravel()
+        return float((w * w).sum() / 2 - C * (shares @ logs[own])), gradient.ravel()
 
     start = np.vstack((weights, intercepts)).ravel()
     parameters, is_converged = _minimize(objective, start, curvature, settings)

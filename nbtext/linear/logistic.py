@@ -42,7 +42,7 @@ class Solution(NamedTuple):
 
 
 class LogisticRegression:
-    """Minimizes ½ Σ w² - C Σ log P(label | document); intercepts are not regularized.
+    """Minimizes ½ Σ w² - C Σ c log P(label | document), c the class weight; intercepts are not regularized.
 
     For two classes the objective is ½ |w|² - C Σ log P with one weight vector w, as in scikit-learn.
 
@@ -99,7 +99,9 @@ class LogisticRegression:
 def solve_softmax(
     data: TrainingData, rows: NDArray[np.int64], settings: SolverSettings, start: Solution | None = None
 ) -> Solution:
-    """Minimize ½ Σ w² + C Σ_i -log P(class_i | x_i) over the documents in `rows`; intercepts are not regularized.
+    """Minimize ½ Σ w² + C Σ_i c_i · -log P(class_i | x_i) over the documents in `rows`; c_i is the class weight.
+
+    Intercepts are not regularized.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def solve_softmax(
     ------
     ModelError : the values are too large to compute with
     """
-    mean_square = data.mean_square()
+    mean_square, class_weights = data.mean_square(), data.document_weights
     weights, intercepts = np.zeros((data.n_features, data.n_classes)), np.zeros(data.n_classes)
     dual, is_converged = np.zeros((len(data), 0)), False
     if HAS_KERNEL:
@@ -120,16 +122,16 @@ def solve_softmax(
         if start is not None:
             dual, intercepts = start.dual, start.intercepts
         else:
-            stages = list(continuation(settings, mean_square))
+            stages = list(continuation(settings, mean_square * float(class_weights.max(initial=0))))
             dual = np.full((len(data), data.n_classes), START_DOUBT / data.n_classes)
             dual[np.arange(len(data)), data.classes] += 1 - START_DOUBT
         # of the constraint of the intercepts: not below the inverse of their curvature, or they would converge slowly
-        stiffness = max(STIFFNESS * mean_square, 4 / (settings.C * max(1, len(rows))), 1e-6)
+        stiffness = max(STIFFNESS * mean_square, 4 / (settings.C * (class_weights[rows].sum() or 1)), 1e-6)
         n_left = settings.max_iter
         for stage in stages:
             weights, intercepts, gap, n_iter = fit_softmax(
-                data.indptr, data.indices, data.values, data.classes, dual, rows, intercepts,
-                n_features=data.n_features, C=stage.C, stiffness=stiffness, tolerance=stage.tolerance, max_iter=n_left,
+                data.indptr, data.indices, data.values, data.classes, stage.C * class_weights, dual, rows, intercepts,
+                n_features=data.n_features, stiffness=stiffness, tolerance=stage.tolerance, max_iter=n_left,
                 seed=stage.seed,
             )  # fmt: skip
             n_left, is_converged = max(1, n_left - n_iter), gap <= settings.tolerance

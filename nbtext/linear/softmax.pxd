@@ -1,12 +1,12 @@
 # All classes at once: softmax regression.
 #
-#     minimize  1/2 sum_jk w_jk^2 + C sum_i (log sum_k e^z_ik - z_iy),   z_i = x_i.w + b,  b not regularized
+#     minimize  1/2 sum_jk w_jk^2 + sum_i C_i (log sum_k e^z_ik - z_iy),   z_i = x_i.w + b,  b not regularized
 #
-# The dual variables of document i are a distribution p_i over the classes, and w_j = C sum_i x_ij (1[k = y_i] - p_ik).
-# A visit sets p_i to the value that is best while all others stay: p = softmax(z + C |x|^2 (old - p)). The document's
-# part of the duality gap is C times the Kullback-Leibler divergence of softmax(z) from p_i.
+# The dual variables of document i are a distribution p_i over the classes, and w_j = sum_i C_i x_ij (1[k = y_i] - p_ik).
+# A visit sets p_i to the value that is best while all others stay: p = softmax(z + C_i |x|^2 (old - p)). The document's
+# part of the duality gap is C_i times the Kullback-Leibler divergence of softmax(z) from p_i.
 #
-# Because b is not regularized, sum_i (1[k = y_i] - p_ik) = 0 must hold for each class k. The method of multipliers
+# Because b is not regularized, sum_i C_i (1[k = y_i] - p_ik) = 0 must hold for each class k. The method of multipliers
 # (augmented Lagrangian) enforces it: b is the multiplier, `stiffness` the weight of the quadratic term, and each pass
 # ends with a step of b.
 #
@@ -34,6 +34,7 @@ cdef struct SoftmaxProblem:
     const int32_t* indices
     const double* values
     const int32_t* classes  # (n_rows of the matrix,), y
+    const double* strengths  # (n_rows of the matrix,), C
     double* weights  # (n_features + 1, n_classes), the last row is b
     double* dual  # (n_rows of the matrix, n_classes), p
     double* squares  # (n_rows of the matrix,), |x_i|^2 + stiffness
@@ -45,7 +46,6 @@ cdef struct SoftmaxProblem:
     int64_t n_rows
     int64_t n_features
     int64_t n_classes
-    double C
     double stiffness
     double dual_objective
     double gap
@@ -73,7 +73,7 @@ cdef inline void score_row(const SoftmaxProblem* p, int64_t row) noexcept nogil:
 
 
 cdef inline void update_softmax_weights(const SoftmaxProblem* p, int64_t row, const double* step) noexcept nogil:
-    """Update w and b after a row's dual variables times C decreased by `step`, (n_classes,)."""
+    """Update w and b after a row's dual variables times C_i decreased by `step`, (n_classes,)."""
     cdef int64_t entry, k, n_classes = p.n_classes
     cdef double* weights
     cdef double value
@@ -98,7 +98,7 @@ cdef inline double log_sum_exp(const double* z, int64_t n_classes) noexcept nogi
 
 
 cdef inline double divergence(const SoftmaxProblem* p, const double* old, double log_total) noexcept nogil:
-    """The Kullback-Leibler divergence of softmax(z) from a row's dual variables: its part of the gap, for C = 1."""
+    """The Kullback-Leibler divergence of softmax(z) from a row's dual variables: its part of the gap, for C_i = 1."""
     cdef double total = log_total
     cdef int64_t k
     for k in range(p.n_classes):
@@ -134,7 +134,7 @@ cdef inline double propose_dual(const SoftmaxProblem* p, const double* old, doub
     c is `curvature`, and q = wright_omega(z + c old - lambda + log c) / c. Since sum q is convex and decreasing in
     lambda, Newton's method converges from below. It starts from lambda = `level`.
 
-    returns  the increase of the dual objective, for C = 1
+    returns  the increase of the dual objective, for C_i = 1
     """
     cdef int64_t k, n_classes = p.n_classes
     cdef double total, slope, lowest = -INFINITY, shift = log(curvature), gain = 0, change
@@ -167,24 +167,25 @@ cdef inline double propose_dual(const SoftmaxProblem* p, const double* old, doub
 cdef inline void start_softmax(SoftmaxProblem* p) noexcept nogil:
     """Set w, the squares and the dual objective from the dual variables and the intercepts."""
     cdef int64_t place, row, entry, k, n_classes = p.n_classes
-    cdef double entropy = 0, norm = 0, value
+    cdef double entropy = 0, norm = 0, value, C
     cdef double* b = &p.weights[p.n_features * n_classes]
     for k in range(n_classes):
         p.center[k] = b[k]
     memset(p.weights, 0, p.n_features * n_classes * sizeof(double))
     for place in range(p.n_rows):
         row = p.order[place]
+        C = p.strengths[row]
         p.squares[row] = p.stiffness
         for entry in range(p.indptr[row], p.indptr[row + 1]):
             p.squares[row] += p.values[entry] * p.values[entry]
         for k in range(n_classes):
             value = p.dual[row * n_classes + k]
-            entropy -= value * log(value)
-            p.proposal[k] = p.C * ((1 if k == p.classes[row] else 0) - value)
+            entropy -= C * value * log(value)
+            p.proposal[k] = C * ((1 if k == p.classes[row] else 0) - value)
         update_softmax_weights(p, row, p.proposal)
     for entry in range(p.n_features * n_classes):
         norm += p.weights[entry] * p.weights[entry]
-    p.dual_objective = p.C * entropy - norm / 2
+    p.dual_objective = entropy - norm / 2
     norm = 0
     for k in range(n_classes):
         value = (b[k] - p.center[k]) / p.stiffness
@@ -217,21 +218,22 @@ cdef inline void step_intercepts(SoftmaxProblem* p) noexcept nogil:
 cdef inline void visit_softmax(SoftmaxProblem* p) noexcept nogil:
     """Optimize the dual variables of each row, in order."""
     cdef int64_t place, row, k, n_classes = p.n_classes
-    cdef double level, gain, new
+    cdef double level, gain, new, C
     cdef double* old
     p.gap = 0
     for place in range(p.n_rows):
         row = p.order[place]
+        C = p.strengths[row]
         old = &p.dual[row * n_classes]
         score_row(p, row)
         level = log_sum_exp(p.z, n_classes)
-        p.gap += p.C * divergence(p, old, level)
-        gain = propose_dual(p, old, p.C * p.squares[row], level)
+        p.gap += C * divergence(p, old, level)
+        gain = propose_dual(p, old, C * p.squares[row], level)
         if gain > 0:
-            p.dual_objective += p.C * gain
+            p.dual_objective += C * gain
             for k in range(n_classes):
                 new = p.proposal[k]
-                p.proposal[k] = p.C * (old[k] - new)
+                p.proposal[k] = C * (old[k] - new)
                 old[k] = new
             update_softmax_weights(p, row, p.proposal)
 
@@ -243,8 +245,8 @@ cdef inline double exact_softmax_gap(const SoftmaxProblem* p) noexcept nogil:
     for place in range(p.n_rows):
         row = p.order[place]
         score_row(p, row)
-        total += divergence(p, &p.dual[row * p.n_classes], log_sum_exp(p.z, p.n_classes))
-    return p.C * total
+        total += p.strengths[row] * divergence(p, &p.dual[row * p.n_classes], log_sum_exp(p.z, p.n_classes))
+    return total
 
 
 cdef inline int solve_softmax(SoftmaxProblem* p, double tolerance, int max_iter) noexcept nogil:

@@ -221,12 +221,14 @@ def _fit_linear_model(
     if counts.weighting is None:
         weights = weighting.weights(sample.indptr, sample.indices, sample.counts)
         sample = sample.weigh(np.asarray(weights, dtype=np.float64))
+    class_weights = model_settings.class_weights_of(counts.labels, statistics.class_documents.tolist())
     data = TrainingData(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
         statistics.n_features, statistics.n_classes, sample.hashes,
+        None if class_weights is None else np.array(class_weights),
     )  # fmt: skip
     learned = learn(data, lengths, model_settings, goals=find_goals(model_settings, counts.labels), jobs=jobs)
-    log_priors = log_prior(statistics.class_documents, model_settings.effective_prior)
+    log_priors = log_prior(statistics.class_documents, model_settings.prior_of(counts.labels))
     return FittedModel(
         counts.labels, features, model_settings, counts.vocabulary, columns,
         weighting, learned.scorer, log_priors, *learned.selection,

@@ -15,13 +15,14 @@ from made_rows import fit, scores_of, training_data, training_sets
 
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import LinearSettings, ModelSettings
-from nbtext.errors import ConvergenceWarning, ModelError, SettingsError
+from nbtext.errors import ConvergenceWarning, ModelError, NbtextWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear import learning, nbsvm
+from nbtext.linear import lbfgs, learning, logistic, nbsvm
 from nbtext.linear.data import Floats, TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.learning import learn
 from nbtext.linear.nbsvm import log_count_ratios
+from nbtext.text_classifier import TextClassifier
 
 MODELS = pytest.mark.parametrize("model", sorted(LINEAR_MODELS))
 
@@ -169,6 +170,73 @@ def test_threads_change_nothing_in_folds(loss: str, interpolation: float) -> Non
         scores = problem.score_folds(folds, SolverSettings(100.0, 1e-3, 30, is_rough=True), solution)
         found.append((problem.scorer(solution).deltas.tobytes(), scores.tobytes()))
     assert found[0] == found[1] == found[2]
+
+
+CLASS_WEIGHTS = np.array([1.0, 3.0, 2.0])
+
+
+def weigh_classes(data: TrainingData) -> tuple[TrainingData, TrainingData]:
+    """Documents with class weights, and the documents repeated as often."""
+    rows = np.repeat(np.arange(len(data)), CLASS_WEIGHTS[data.classes].astype(int))
+    return replace(data, class_weights=CLASS_WEIGHTS), training_data(data.matrix[rows], data.classes[rows])
+
+
+@pytest.mark.parametrize("has_kernel", [True, False])
+@pytest.mark.parametrize(
+    "options", [{"model": "logistic"}, {"model": "nbsvm"}, {"model": "nbsvm", "loss": "logistic"}], ids=str
+)
+def test_class_weights_are_numbers_of_copies(
+    options: dict[str, str], has_kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A class of weight 3 gives the model of a corpus that holds each of its documents three times."""
+    for module in (nbsvm, logistic, lbfgs):
+        monkeypatch.setattr(module, "HAS_KERNEL", has_kernel and module.HAS_KERNEL)
+    name, settings = options["model"], {key: value for key, value in options.items() if key != "model"}
+    weighted, repeated = weigh_classes(separable())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NbtextWarning)
+        (one, _), (other, _), (plain, _) = (
+            fit(name, data, SolverSettings(1.0, 1e-9), **settings) for data in (weighted, repeated, separable())
+        )
+    np.testing.assert_allclose(one.weights(), other.weights(), atol=2e-3 * np.abs(other.weights()).max())
+    np.testing.assert_allclose(one.bias, other.bias, atol=2e-3)
+    assert np.abs(one.weights() - plain.weights()).max() > 0.05 * np.abs(plain.weights()).max()
+
+
+@MODELS
+def test_folds_have_class_weights(model: str) -> None:
+    """Models of folds are those of the repeated documents, too."""
+    weighted, repeated = weigh_classes(separable())
+    folds = (np.arange(60) // 3 % 3).astype(np.int32)
+    scores = []
+    for data, own in ((weighted, folds), (repeated, np.repeat(folds, CLASS_WEIGHTS[weighted.classes].astype(int)))):
+        problem = LINEAR_MODELS[model].problem(data, LinearSettings())
+        found = problem.score_folds(own, SolverSettings(1.0, 1e-9), problem.solve(SolverSettings(1.0)))
+        scores.append(found - found.mean(axis=1, keepdims=True))
+    first = np.append(0, np.cumsum(CLASS_WEIGHTS[weighted.classes].astype(int))[:-1])
+    np.testing.assert_allclose(scores[0], scores[1][first], atol=5e-3 * np.abs(scores[0]).max())
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"b": 5.0}], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_class_weights_are_those_of_scikit_learn(class_weight: Any, n_classes: int) -> None:
+    """The weights of `TextClassifier` are those of scikit-learn's LogisticRegression on the same counts."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    random = np.random.default_rng(4)
+    words = np.array(["apple", "banana", "cherry", "date", "elder", "fig"])
+    classes = random.choice(n_classes, 80, p=[0.2, 0.8] if n_classes == 2 else [0.1, 0.3, 0.6])
+    texts = [" ".join(random.choice(words, 5, p=np.roll([0.4, 0.2, 0.1, 0.1, 0.1, 0.1], k))) for k in classes]
+    labels = ["abc"[k] for k in classes]
+    ours = TextClassifier(model="logistic", class_weight=class_weight, calibrate=False).fit(texts, labels)
+    peer = LogisticRegression(class_weight=class_weight, tol=1e-8, max_iter=10_000)
+    matrix = CountVectorizer().fit_transform(texts)
+    peer.fit(matrix, labels)
+    expected = peer.coef_ if n_classes > 2 else np.vstack((np.zeros(len(words)), peer.coef_[0]))
+    found = ours.fitted_.scorer.weights()
+    np.testing.assert_allclose(found - found.mean(axis=0), expected - expected.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(ours.predict_proba(texts), peer.predict_proba(matrix), atol=0.01)
 
 
 @MODELS

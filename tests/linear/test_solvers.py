@@ -255,6 +255,7 @@ CSR_FAULTS: list[tuple[dict[str, Any], str]] = [
         ({"rows": np.array([1])}, "CSR"),
         ({"rows": np.array([-1])}, "CSR"),
         ({"dual": np.full((2, 2), 0.5)}, "one element for each row"),
+        ({"strengths": np.ones(2)}, "one element for each row"),
         ({"dual": np.zeros((1, 0))}, "column for each class"),
         ({"intercepts": np.zeros(3)}, "column for each class"),
         ({"classes": np.array([2], np.int32)}, "column for each class"),
@@ -267,10 +268,11 @@ def test_arrays_that_do_not_fit_softmax_regression_are_refused(change: dict[str,
 
     arrays: dict[str, Any] = {
         "indptr": np.array([0, 1]), "indices": np.array([0], np.int32), "values": np.ones(1), "rows": np.array([0]),
-        "classes": np.zeros(1, np.int32), "dual": np.full((1, 2), 0.5), "intercepts": np.zeros(2), **change,
+        "classes": np.zeros(1, np.int32), "strengths": np.ones(1), "dual": np.full((1, 2), 0.5),
+        "intercepts": np.zeros(2), **change,
     }  # fmt: skip
     with pytest.raises(ValueError, match=says):
-        fit_softmax(**arrays, n_features=5, stiffness=1.0, C=1.0, tolerance=0.1, max_iter=1, seed=0)
+        fit_softmax(**arrays, n_features=5, stiffness=1.0, tolerance=0.1, max_iter=1, seed=0)
 
 
 @needs_kernel
