@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
-from nbtext.errors import InputError, in_python_terms
+from nbtext.errors import in_python_terms
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounts
@@ -22,15 +22,14 @@ from nbtext.model.left_out import leave_one_out_probabilities
 from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import (
     change_parameters,
-    check_paired,
     classifier_tags,
-    count_texts,
     list_parameters,
     list_texts,
     refuse_unfitted,
     spread_rows,
     text_batch,
 )
+from nbtext.model.sklearn_multilabel import accuracy, count_columns, count_texts, decide, decision_values
 
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
@@ -133,6 +132,7 @@ class TextClassifier:
     _predictor: Predictor | None = None
     _rows: NDArray[np.int64] | None = None  # the text of each document of the retained sample
     _n_fitted: int = 0
+    _n_columns: int | None = None  # of the indicator matrix of labels
 
     def __init__(  # noqa: PLR0913 - scikit-learn reads the parameters from here
         self,
@@ -232,11 +232,14 @@ class TextClassifier:
         return f"TextClassifier({', '.join(given)})"
 
     def fit(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
-        """Fit to texts X and labels y; InputError if they are not texts and labels, or their lengths differ."""
+        """Fit to texts X and labels y; InputError if they are not texts and labels, or their lengths differ.
+
+        y  a label for each text; or a list of labels for each, or an indicator matrix, and `predict` returns the same
+        """
         check_hashing(self.feature_settings, self.model_settings)
         counts, label_type, rows = self._count(X, y, sample_size(self.feature_settings, self.model_settings))
         self.fit_counts(counts, label_type=label_type)
-        self._rows, self._n_fitted = rows, counts.statistics.n_documents
+        self._rows, self._n_fitted, self._n_columns = rows, counts.statistics.n_documents, count_columns(y)
         return self
 
     def fit_source(self, source: Source, *, jobs: int = 1) -> TextClassifier:
@@ -278,10 +281,9 @@ class TextClassifier:
         """Add the training documents of other classifiers with the same parameters."""
         return self._become(growth.merge([self.model_, *(other.model_ for other in others)]))
 
-    def predict(self, X: Iterable[str]) -> NDArray[Any]:
-        """Return the label of each text, shape (n_documents,)."""
-        log_posterior = self._log_posterior(X)
-        return np.asarray(self._label_values[self.fitted_.calibration.decide(log_posterior)])
+    def predict(self, X: Iterable[str]) -> Any:
+        """Return the label of each text, shape (n_documents,); with several labels, a tuple for each, or a matrix."""
+        return decide(self.fitted_, self._log_posterior(X), self._n_columns)
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return the probability of each label, shape (n_documents, n_classes), in the order of `classes_`."""
@@ -294,19 +296,14 @@ class TextClassifier:
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities plus decision offsets; the largest one determines the label.
 
-        Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one.
+        Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one. If texts have
+        several labels, log-odds minus those of the threshold; a label is predicted from 0 on.
         """
-        values, offsets = self._log_posterior(X), self.fitted_.calibration.decision_offsets
-        values = (values if offsets is None else values + offsets)[:, self._order]
-        return np.asarray(values[:, 1] - values[:, 0] if values.shape[1] == 2 else values)
+        return decision_values(self.fitted_, self._log_posterior(X), self._order)
 
     def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
-        """Return the accuracy on texts X with labels y."""
-        predicted = self.predict(X)
-        check_paired(len(predicted), len(y))
-        if not len(predicted):
-            raise InputError("there is no text to score")
-        return float((predicted == np.array(y)).mean())
+        """Return the accuracy on texts X with labels y; with several labels, all of a text must be correct."""
+        return accuracy(self.predict(X), y)
 
     def explain(self, X: Iterable[str], *, label: Any = None, against: Any = None) -> list[Explanation]:
         """Return for each text the terms that add up to the log-odds of its label.

@@ -157,8 +157,13 @@ class Predictor:
         return self.score(batch.columns)
 
     def log_posterior(self, scores: Scores) -> Floats:
-        """Return calibrated log-probabilities, shape (n_documents, n_classes)."""
-        self.model.check_single("give log-probabilities that sum to one")
+        """Return calibrated log-probabilities, shape (n_documents, n_classes); of several labels, of each alone."""
+        fit = self.model.multilabel
+        if fit is not None:
+            from nbtext.bayes.binary_relevance import split_scores
+
+            labels = split_scores(scores.scores, len(self.model.labels))
+            return np.log(fit.combination.probabilities(labels, scores.n_known))
         return self.model.calibration.log_posterior(scores.scores, scores.n_known)
 
     def predict_batch(
@@ -171,6 +176,7 @@ class Predictor:
         scores
             The batch's scores, if the caller has computed them already.
         """
+        self.model.check_single("predict one label for each document")
         scores = self.score_batch(batch) if scores is None else scores
         self.note_too_long(batch)
         model, n_tokens, n_known = self.model, scores.n_tokens, scores.n_known

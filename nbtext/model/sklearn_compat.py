@@ -14,7 +14,6 @@ from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, NbtextError, number_of
 from nbtext.features.settings import FeatureSettings, convert_parameters
-from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 
 MISSING = ("nan", "<NA>", "NaT")  # missing values of tables
 
@@ -125,32 +124,9 @@ def spread_rows(values: NDArray[np.float64], rows: NDArray[np.int64], n_rows: in
     return spread
 
 
-def text_batch(texts: list[str], labels: list[str | None] | None = None) -> Batch:
+def text_batch(texts: list[str]) -> Batch:
     """Return a batch of texts, numbered from 1."""
-    return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), labels or [None] * len(texts))
-
-
-def count_texts(
-    X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, label_type: str | None
-) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
-    """Return the counts of texts and labels, the type of the labels, and the text of each retained document.
-
-    sample_size  how many documents the counts retain; None: all
-    label_type   the type that labels must have; None: any
-    raises       InputError: X does not hold texts, y does not hold labels of this type, or their lengths differ
-    """
-    texts = list_texts(X)
-    labels, found = label_texts(y)
-    check_paired(len(texts), len(labels))
-    if label_type is not None and labels and found != label_type:
-        raise InputError(f"the labels are {found}, and those of the model are {label_type}")
-    corpus_counter = CorpusCounter(settings, sample_size=sample_size)
-    batch = text_batch(texts, list(labels))
-    batch.groups = list(map(str, range(len(texts))))  # which text each document of the sample is
-    corpus_counter.add(batch)
-    counts = corpus_counter.finish()
-    rows = np.array(counts.sample.groups if counts.sample.groups is not None else [], dtype=np.int64)
-    return replace(counts, sample=replace(counts.sample, groups=None)), found, rows
+    return Batch(list(map(str, range(1, len(texts) + 1))), (texts,), [None] * len(texts))
 
 
 def classifier_tags(

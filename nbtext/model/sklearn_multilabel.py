@@ -1,0 +1,136 @@
+"""Labels as scikit-learn gives them: one for each text, a list for each text, or an indicator matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import Floats
+from nbtext.errors import InputError
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.fitted_model import FittedModel
+from nbtext.model.sklearn_compat import check_paired, label_texts, list_texts, text_batch
+
+INDICATOR_HINT = "an indicator matrix has a row for each text, a column for each label, and 0 or 1 in each cell"
+
+
+def has_several_labels(y: Any) -> bool:
+    """Return whether labels are lists of labels, or an indicator matrix."""
+    if isinstance(y, str | bytes) or y is None or hasattr(y, "columns"):
+        return False
+    if getattr(y, "ndim", 1) == 2:
+        return bool(y.shape[1] != 1)
+    return any(isinstance(labels, list | tuple | set | frozenset | np.ndarray) for labels in y)
+
+
+def count_columns(y: Any) -> int | None:
+    """Return the number of columns of an indicator matrix; None if the labels are lists."""
+    return int(y.shape[1]) if getattr(y, "ndim", 1) == 2 else None
+
+
+def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
+    """Return the labels of each text as texts, and the name of their type, one of LABEL_TYPES.
+
+    The labels of an indicator matrix are the numbers of its columns.
+
+    raises  InputError: a text has one label in place of a list, or the matrix has other numbers than 0 and 1
+    """
+    if count_columns(y) is not None:
+        matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+        if not ((matrix == 0) | (matrix == 1)).all():
+            raise InputError("the labels are a table of other numbers than 0 and 1", hint=INDICATOR_HINT)
+        return [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix], "int"
+    lists = list(y)
+    for place, labels in enumerate(lists):
+        if not isinstance(labels, list | tuple | set | frozenset | np.ndarray):
+            hint = "give a list for each text, [] for no label"
+            raise InputError(f"the labels of text {place} are {type(labels).__name__}, not a list", hint=hint)
+    texts, label_type = label_texts([label for labels in lists for label in labels])
+    names = iter(texts)
+    return [tuple(dict.fromkeys(next(names) for _ in labels)) for labels in lists], label_type
+
+
+def count_texts(
+    X: Any, y: Any, settings: FeatureSettings, *, sample_size: int | None, label_type: str | None
+) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
+    """Return the counts of texts and labels, the type of the labels, and the text of each retained document.
+
+    sample_size  how many documents the counts retain; None: all
+    label_type   the type that labels must have; None: any
+    raises       InputError: X does not hold texts, y does not hold labels (or lists of labels) of this type, or their
+                 lengths differ
+    """
+    texts = list_texts(X)
+    is_multilabel = has_several_labels(y)
+    labels, found = label_lists(y) if is_multilabel else label_texts(y)
+    check_paired(len(texts), len(labels))
+    if label_type is not None and labels and found != label_type:
+        raise InputError(f"the labels are {found}, and those of the model are {label_type}")
+    corpus_counter = CorpusCounter(settings, sample_size=sample_size)
+    batch = text_batch(texts)
+    batch.set_labels(list(labels))
+    if is_multilabel and batch.label_lists is None:  # there is no text
+        batch.label_lists = []
+    batch.groups = list(map(str, range(len(texts))))  # which text each document of the sample is
+    corpus_counter.add(batch)
+    counts = corpus_counter.finish()
+    rows = np.array(counts.sample.groups if counts.sample.groups is not None else [], dtype=np.int64)
+    return replace(counts, sample=replace(counts.sample, groups=None)), found, rows
+
+
+def decide(model: FittedModel, log_probabilities: Floats, n_columns: int | None) -> Any:
+    """Return the label of each text, as an array; with several labels, a list of tuples or an indicator matrix.
+
+    log_probabilities  (n_texts, n_labels)
+    n_columns          of the indicator matrix that the model was fitted to; None: it was not
+    """
+    values = model.label_values
+    if model.multilabel is None:
+        return np.array(values)[model.calibration.decide(log_probabilities)]
+    probabilities = np.exp(log_probabilities)
+    is_predicted = probabilities >= model.multilabel.thresholds
+    if n_columns is not None:
+        found = np.zeros((len(probabilities), n_columns), dtype=np.int64)
+        found[:, np.array(values, dtype=np.int64)] = is_predicted
+        return found
+    order = np.argsort(-probabilities, axis=1, kind="stable").tolist()
+    rows = zip(order, is_predicted.tolist(), strict=True)
+    return [tuple(values[k] for k in ranked if predicted[k]) for ranked, predicted in rows]
+
+
+def decision_values(model: FittedModel, log_probabilities: Floats, order: NDArray[np.int64]) -> Floats:
+    """Return the values that determine the labels; see TextClassifier.decision_function.
+
+    order  of the columns of the result
+    """
+    offsets = model.calibration.decision_offsets
+    if model.multilabel is not None:
+        margins = log_odds(np.exp(log_probabilities)) - log_odds(model.multilabel.thresholds)
+        return np.asarray(margins[:, order])
+    values = (log_probabilities if offsets is None else log_probabilities + offsets)[:, order]
+    return np.asarray(values[:, 1] - values[:, 0] if values.shape[1] == 2 else values)
+
+
+def log_odds(probabilities: Floats) -> Floats:
+    """Return log p / (1 - p); finite for 0 and 1, too."""
+    bounded = np.clip(probabilities, 1e-300, 1 - 1e-16)
+    return np.asarray(np.log(bounded) - np.log1p(-bounded))
+
+
+def accuracy(predicted: Any, y: Any) -> float:
+    """Return the share of texts whose label is correct; with several labels, all of a text have to be.
+
+    raises  InputError: there is no text, or there are not as many labels as texts
+    """
+    is_matrix = hasattr(y, "shape") and len(y.shape) > 1
+    check_paired(len(predicted), y.shape[0] if is_matrix else len(y))
+    if not len(predicted):
+        raise InputError("there is no text to score")
+    if isinstance(predicted, list):
+        return float(np.mean([set(mine) == set(true) for mine, true in zip(predicted, y, strict=True)]))
+    is_correct = predicted == np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    return float((is_correct.all(axis=1) if is_correct.ndim == 2 else is_correct).mean())

@@ -1,0 +1,149 @@
+"""Every number that only model files of several labels have is checked; an invalid one is refused in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtext.artifact.storage import load, save
+from nbtext.errors import ArtifactError
+from nbtext.text_classifier import TextClassifier, load_model
+
+TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "x1 x1"] * 2
+LISTS = [["apple", "red"], ["apple"], ["banana"], ["banana"], [], ["red"]] * 2
+LABELS = ["apple", "banana", "red"]
+Change = Callable[[dict[str, Any]], None]
+
+
+def put(path: str, value: Any) -> Change:
+    """Return the function that replaces the value at a path of a record."""
+
+    def change(record: dict[str, Any]) -> None:
+        *folders, last = path.split(".")
+        for name in folders:
+            record = record[name]
+        record[last] = value
+
+    return change
+
+
+def remove(path: str) -> Change:
+    """Return the function that removes the value at a path of a record."""
+
+    def change(record: dict[str, Any]) -> None:
+        *folders, last = path.split(".")
+        for name in folders:
+            record = record[name]
+        del record[last]
+
+    return change
+
+
+def fill(path: str, value: float) -> Change:
+    """Return the function that fills the array at a path of a record with one value."""
+
+    def change(record: dict[str, Any]) -> None:
+        *folders, last = path.split(".")
+        for name in folders:
+            record = record[name]
+        record[last] = np.full_like(record[last], value)
+
+    return change
+
+
+WRONG: list[tuple[str, Change]] = [
+    ('"multilabel" should be', put("multilabel", 3)),
+    ('"multilabel.mu"', put("multilabel.mu", 0.0)),
+    ('"multilabel.mu"', put("multilabel.mu", float("nan"))),
+    ('"multilabel.mu" is missing', remove("multilabel.mu")),
+    ('"multilabel.more" is unknown', put("multilabel.more", 1)),
+    ('"multilabel.alpha"', put("multilabel.alpha", -1.0)),
+    ('"multilabel.alpha"', put("multilabel.alpha", "0.1")),
+    ('"multilabel.weights"', fill("multilabel.weights", -1.0)),
+    ('"multilabel.weights"', fill("multilabel.weights", np.inf)),
+    ('"multilabel.weights"', put("multilabel.weights", np.ones(3))),
+    ('"multilabel.exponent"', put("multilabel.exponent", 1e9)),
+    ('"multilabel.intercept"', put("multilabel.intercept", float("inf"))),
+    ('"multilabel.biases"', put("multilabel.biases", np.zeros(4))),
+    ('"multilabel.biases"', fill("multilabel.biases", np.nan)),
+    ('"multilabel.thresholds"', fill("multilabel.thresholds", 1.5)),
+    ('"multilabel.thresholds"', fill("multilabel.thresholds", -0.1)),
+    ('"multilabel.thresholds"', put("multilabel.thresholds", np.ones((3, 1)))),
+    ('"multilabel.fallback"', put("multilabel.fallback", (3,))),
+    ('"multilabel.fallback"', put("multilabel.fallback", (1, 1))),
+    ('"multilabel.fallback"', put("multilabel.fallback", ("1",))),
+    ('"multilabel.estimate', put("multilabel.estimate", {})),
+    ('"multilabel.estimate.micro_f1"', put("multilabel.estimate.micro_f1", 1.1)),
+    ('"multilabel.estimate.documents"', put("multilabel.estimate.documents", -1)),
+    ('"multilabel.estimate.log_loss"', put("multilabel.estimate.log_loss", -1.0)),
+    ('"multilabel.estimate.label_f1"', fill("multilabel.estimate.label_f1", 2.0)),
+    ('"multilabel.nonconformity.points"', fill("multilabel.nonconformity.points", 1.5)),
+    ('"multilabel.nonconformity', put("multilabel.nonconformity.numbers", 0)),
+    ('"class_documents"', put("class_documents", np.array([2, 2, 2]))),
+    ('"scorer', put("scorer.bias", np.zeros(7))),
+    ('"multilabel" does not fit the settings', put("model.model", "complement")),
+    ('"multilabel" does not fit the settings', put("model.optimize", "accuracy")),
+]
+WRONG_COUNTS: list[tuple[str, Change]] = [
+    ('"statistics" should have at most', put("class_documents", np.array([4, 5, 5, 5]))),
+    ('"statistics', fill("statistics.classes", 1)),
+    ('"sample.label_sets" is missing', remove("sample.label_sets")),
+    ('"sample.label_sets.labels"', fill("sample.label_sets.labels", 9)),
+    ('"sample.label_sets.indptr"', fill("sample.label_sets.indptr", -1)),
+    ('"sample.label_sets', put("sample.label_sets.indptr", np.array([0, 0, 0, 0, 0, 5]))),
+    ('"sample.classes"', fill("sample.classes", 9)),
+    ('"sample', fill("sample.classes", 0)),
+]
+
+
+@pytest.mark.parametrize(("message", "change"), WRONG)
+def test_an_invalid_number_is_refused(message: str, change: Change, tmp_path: Path) -> None:
+    """Reading the model names the wrong value."""
+    path = damage(tmp_path, change)
+    with pytest.raises(ArtifactError, match=message) as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("message", "change"), WRONG_COUNTS)
+def test_invalid_counts_are_refused(message: str, change: Change, tmp_path: Path) -> None:
+    """Using the counts of the model names the wrong value."""
+    path = damage(tmp_path, change)
+    with pytest.raises(ArtifactError, match=message) as caught:
+        load_model(path).counts_  # noqa: B018 - it is read when it is used
+    assert "\n" not in str(caught.value)
+
+
+def damage(folder: Path, change: Change) -> str:
+    """Save a model with a changed record, and return its path."""
+    path = str(folder / "model")
+    TextClassifier(keep_sample=100).fit(TEXTS, LISTS).save(path)
+    record = load(path)
+    change(record)
+    save(record, path)
+    return path
+
+
+def test_models_of_one_label_have_none_of_the_keys(tmp_path: Path) -> None:
+    """The file of a model of one label for each document is as it was before several labels were supported."""
+    path = str(tmp_path / "model")
+    TextClassifier(keep_sample=100).fit(TEXTS, [labels[0] if labels else "none" for labels in LISTS]).save(path)
+    record = load(path)
+    assert "multilabel" not in record
+    assert "label_sets" not in record["sample"]
+
+
+def test_a_model_of_one_label_cannot_claim_to_be_of_several(tmp_path: Path) -> None:
+    """The key of several labels in the file of a model of one label is refused."""
+    several, single = str(tmp_path / "several"), str(tmp_path / "single")
+    TextClassifier().fit(TEXTS, LISTS).save(several)
+    TextClassifier().fit(TEXTS, [labels[0] if labels else "red" for labels in LISTS]).save(single)
+    record = load(single)
+    record["multilabel"] = load(several)["multilabel"]
+    save(record, single)
+    with pytest.raises(ArtifactError):
+        load_model(single)
