@@ -15,10 +15,11 @@ from nbtext.errors import in_python_terms
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import growth
 from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.explanation import Explainer, Explanation
+from nbtext.model.explanation import Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import check_hashing, sample_size, train_on_counts, train_on_source
 from nbtext.model.left_out import leave_one_out_probabilities
+from nbtext.model.multilabel_explanation import explain_batch
 from nbtext.model.predictor import Predictor
 from nbtext.model.sklearn_compat import (
     change_parameters,
@@ -316,7 +317,7 @@ class TextClassifier:
             The label to compare with; None: the most probable other one.
         """
         names = [None if each is None else str(each) for each in (label, against)]
-        return Explainer(self.fitted_).explain_batch(text_batch(list_texts(X)), label=names[0], against=names[1])
+        return explain_batch(self.fitted_, text_batch(list_texts(X)), *names)
 
     @property
     def model_(self) -> TrainedModel:

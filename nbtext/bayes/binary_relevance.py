@@ -89,6 +89,18 @@ def compile_relevance(statistics: ClassStatistics, smoothing: Smoothing) -> Line
     )
 
 
+def first_score(scorer: LinearScorer, n_labels: int) -> LinearScorer:
+    """Return the scorer of A only."""
+    is_first = scorer.classes < n_labels
+    return LinearScorer(
+        scorer.bias[:n_labels],
+        scorer.default[:n_labels],
+        running_sums(is_first)[scorer.indptr],
+        scorer.classes[is_first],
+        scorer.deltas[is_first],
+    )
+
+
 def _interleave(indptr: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the order in which each row of two equal lists of rows follows the same row of the other list."""
     n, widths = int(indptr[-1]), np.diff(indptr)

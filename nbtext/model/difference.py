@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nbtext.features.counting import merge_sorted
 from nbtext.model.fitted_model import TrainedModel
-from nbtext.model.inspection import Inspection, inspect
+from nbtext.model.inspection import Inspection, MultilabelInspection, inspect
 from nbtext.model.inspector import Inspector
 
 MOST_MOVES = 1000  # of a label
@@ -62,8 +62,6 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
 
     n_features  how many changed features of each label, and how many new and lost features, to return
     """
-    for model in (before, after):
-        model.fitted.check_single("be compared feature by feature")
     old, new = inspect(before, n_features=0), inspect(after, n_features=0)
     one, other = Inspector(before), Inspector(after)
     in_old, in_new = _common(before, after)
@@ -87,8 +85,9 @@ def compare_models(before: TrainedModel, after: TrainedModel, *, n_features: int
 
 def _sizes(old: Inspection, new: Inspection) -> tuple[Change, ...]:
     changes = [Change(name, getattr(old, name), getattr(new, name)) for name in SIZES]
-    for name in ("accuracy", "log_loss"):
-        values = (inspection.expected[name] if inspection.expected else None for inspection in (old, new))
+    is_multilabel = isinstance(old, MultilabelInspection) or isinstance(new, MultilabelInspection)
+    for name in ("micro_f1", "macro_f1", "log_loss") if is_multilabel else ("accuracy", "log_loss"):
+        values = (inspection.expected.get(name) if inspection.expected else None for inspection in (old, new))
         changes.append(Change(f"expected_{name}", *values))
     return tuple(changes)
 

@@ -57,6 +57,19 @@ class LogOddsTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class MultilabelTerms(LogOddsTerms):
+    """The terms of ln(probability / (1 − probability)) of one of several labels.
+
+    Attributes
+    ----------
+    other_labels
+        The change by how well the other labels fit the document.
+    """
+
+    other_labels: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """Why a label is more, or less, probable than another one.
 
@@ -97,7 +110,6 @@ class Explainer:
     """Explains the predictions of a fitted model; several threads may share it."""
 
     def __init__(self, model: FittedModel) -> None:
-        model.check_single("be explained by the odds of two labels")
         self.model = model
         self._predictor = Predictor(model)
         self._counter = counter(model.feature_settings, model.vocabulary)  # its count of too long tokens is not used
@@ -117,6 +129,7 @@ class Explainer:
         SettingsError
             The model lacks one of these labels, or they are the same.
         """
+        self.model.check_single("be explained by the odds of two labels")
         pair = self.class_pair(label, against)
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, scores=scores)
@@ -161,7 +174,7 @@ class Explainer:
         weights = self.model.weighting.weights(np.array([0, len(indices)]), indices, counts)
         one, other = (self.model.scorer.contributions(indices, weights, k) for k in pair)
         log_odds = one - other
-        names = self._feature_names(indices, texts)
+        names = self.feature_names(indices, texts)
         order = np.argsort(-np.abs(log_odds), kind="stable").tolist()
         return [Contribution(names[place], int(counts[place]), float(log_odds[place])) for place in order]
 
@@ -217,7 +230,7 @@ class Explainer:
             contributions=tuple(self.contributions(rows, row, texts, (own, other))),
         )
 
-    def _feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
+    def feature_names(self, indices: NDArray[np.int32], texts: Sequence[str]) -> list[str]:
         """Return the features in these columns; of a hashed column, the document's features that hash to it."""
         vocabulary = self.model.vocabulary
         if vocabulary is not None:

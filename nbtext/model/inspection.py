@@ -20,6 +20,7 @@ from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.inspector import FeatureView, Inspector, Names
 
 if TYPE_CHECKING:
+    from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.documents.matrix import Matrix
 
 
@@ -92,6 +93,25 @@ class Inspection:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelDecision:
+    """When a label is predicted, if documents can have several labels."""
+
+    label: str
+    threshold: float  # the probability from which it is predicted
+    f1: float | None  # leave-one-out; None: no document could be left out
+    is_fallback: bool  # whether its F1 was too low for a threshold of its own (FBR.1)
+
+
+@dataclass(frozen=True, slots=True)
+class MultilabelInspection(Inspection):
+    """A summary of a model of documents with several labels."""
+
+    mu: float = 0.0  # of the smoothing towards the corpus
+    alpha: float | None = None  # of the contrast with the other labels; None: it is not used
+    decisions: tuple[LabelDecision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MatrixInspection:
     """A summary of a matrix file."""
 
@@ -133,19 +153,19 @@ def inspect(
     SettingsError
         The model lacks a label.
     """
-    model.fitted.check_single("be inspected")
-    by = by or ("z" if model.fitted.model_settings.model in EVENT_MODELS else "log-odds")
+    has_priors = model.fitted.model_settings.model in EVENT_MODELS or model.fitted.multilabel is not None
+    by = by or ("z" if has_priors else "log-odds")
     inspector, fitted = Inspector(model, names), model.fitted
     hyperparameters, temperature = fitted.hyperparameters, fitted.calibration.temperature
     statistics, expected = inspector.statistics, fitted.estimate
     priors = _priors(model)
     classes = [model.fitted.class_of(label) for label in labels] or range(len(model.fitted.labels))
-    return Inspection(
+    inspection = Inspection(
         model.fitted.model_settings.model,
-        statistics.n_documents,
+        inspector.n_documents,
         len(model.fitted.labels),
         statistics.n_features,
-        statistics.class_occurrences.sum().item(),
+        inspector.n_occurrences,
         hyperparameters.smoothing if hyperparameters.C is None else None,
         hyperparameters.C,
         hyperparameters.is_converged if hyperparameters.C is not None else None,
@@ -163,6 +183,27 @@ def inspect(
         _hyperplane(inspector, model, by, n_features),
         tuple(_word(inspector, model, word) for word in words),
     )
+    return inspection if fitted.multilabel is None else _add_decisions(inspection, fitted.labels, fitted.multilabel)
+
+
+def _add_decisions(inspection: Inspection, labels: Sequence[str], fit: MultilabelFit) -> MultilabelInspection:
+    """Return the inspection of a model of several labels: its estimate, and when it predicts each label."""
+    estimate, shown = fit.estimate, {view.label for view in inspection.labels}
+    names = ("micro_f1", "macro_f1", "precision_at_1", "log_loss", "documents")
+    known: dict[str, Any] = {field.name: getattr(inspection, field.name) for field in fields(inspection)}
+    known["smoothing"] = None
+    known["expected"] = None if estimate is None else {name: getattr(estimate, name) for name in names}
+    decisions = (
+        LabelDecision(
+            label,
+            float(fit.thresholds[k]),
+            None if estimate is None else float(estimate.label_f1[k]),
+            k in fit.fallback,
+        )
+        for k, label in enumerate(labels)
+        if label in shown
+    )
+    return MultilabelInspection(**known, mu=fit.smoothing.mu, alpha=fit.smoothing.alpha, decisions=tuple(decisions))
 
 
 def changed_settings(model: TrainedModel) -> dict[str, Any]:
@@ -183,6 +224,8 @@ def _selection_method(model: TrainedModel) -> str:
     if model_settings.is_linear:
         is_default = model_settings.C == ModelSettings().C
         return "folds" if model_settings.C == AUTO else "default" if is_default else "given"
+    if model.fitted.multilabel is not None:
+        return "default" if model.fitted.multilabel.estimate is None else "leave-one-out"
     if model_settings.smoothing is not None:
         return "given"
     is_fixed = EVENT_MODELS[model_settings.model].smoothing or model.fitted.estimate is None
@@ -191,7 +234,7 @@ def _selection_method(model: TrainedModel) -> str:
 
 def _priors(model: TrainedModel) -> Floats | None:
     """Return the prior probability of each label; None if the model has no prior."""
-    if model.fitted.model_settings.model not in EVENT_MODELS:
+    if model.fitted.model_settings.model not in EVENT_MODELS and model.fitted.multilabel is None:
         return None
     return np.exp(model.fitted.log_prior)
 
@@ -222,7 +265,7 @@ def _confused(model: TrainedModel, classes: Sequence[int]) -> tuple[ConfusionVie
 
 def _hyperplane(inspector: Inspector, model: TrainedModel, by: str, n_features: int) -> Hyperplane | None:
     """Return the hyperplane of a model of two labels, with the weights of the shown features; otherwise None."""
-    if len(model.fitted.labels) != 2:
+    if len(model.fitted.labels) != 2 or model.fitted.multilabel is not None:
         return None
     weights = inspector.log_odds(1)
     shown = np.unique(np.concatenate([inspector.best(k, by, n_features) for k in (0, 1)]))

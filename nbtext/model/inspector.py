@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.binary_relevance import first_score
 from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.label_sets import drop_totals
 from nbtext.bayes.scorer import ClassWeights, Floats
 from nbtext.errors import ModelError, SettingsError
 from nbtext.features.counting import counter
@@ -37,7 +39,7 @@ class FeatureView:
     log_odds: float  # its weight in the class minus the mean of its weights in the others
     z: float  # log-odds ratio of the class against all others, in standard deviations
     mutual_information: float | None  # of its binary counts and the label, in nats; the same in every class
-    chi_squared: float  # of its occurrences and the label; the same in every class
+    chi_squared: float | None  # of its occurrences and the label; the same in every class; None: several labels
     occurrences: float  # in the class
     documents: float | None  # of the class that have it; None if they were not counted
 
@@ -48,8 +50,11 @@ class Inspector:
     def __init__(self, model: TrainedModel, names: Names | None = None) -> None:
         self._model, self._names = model, names or {}
         self.labels, self._scorer = model.fitted.labels, model.fitted.scorer
+        self._everything = self.statistics = used_statistics(model)
+        self._is_multilabel = self.statistics.has_totals
+        if self._is_multilabel:  # the weights of the first score are already against the rest
+            self.statistics, self._scorer = drop_totals(self.statistics), first_score(self._scorer, len(self.labels))
         self._weights = ClassWeights(self._scorer)
-        self.statistics = used_statistics(model)
         self._sums = self._weights.sums()
 
     def name(self, column: int) -> str:
@@ -63,13 +68,25 @@ class Inspector:
 
     def _against_others(self, own: Floats, sums: Floats) -> Floats:
         """Return weights minus the mean of the weights in the other classes, given the sums of all classes' weights."""
-        others = len(self.labels) - 1
+        others = 0 if self._is_multilabel else len(self.labels) - 1
         return np.asarray(own - (sums - own) / others) if others else own
 
     def _total(self, k: int) -> float:
         """Return the largest possible count of a feature in a class."""
         statistics = self.statistics
         return float((statistics.class_documents if self._counts_documents else statistics.class_occurrences)[k])
+
+    @property
+    def n_documents(self) -> float:
+        """The number of all documents, or the sum of their weights."""
+        return self._everything.n_documents
+
+    @property
+    def n_occurrences(self) -> float:
+        """The number of features in all documents."""
+        totals = self._everything.class_occurrences
+        number: float = (totals[0] if self._is_multilabel else totals.sum()).item()
+        return number
 
     @cached_property
     def mutual_information(self) -> Floats:
@@ -81,6 +98,9 @@ class Inspector:
 
     def best(self, k: int, by: str, n_features: int) -> NDArray[np.int64]:
         """Return the columns of the n most characteristic features of a class, best first; ties by column."""
+        if self._is_multilabel and by in ("mi", "chi2"):
+            what = "association with the label is not defined for documents with several labels"
+            raise ModelError(what, where=f"--by {by}", hint="use --by z, log-odds or frequency")
         if by == "mi" and not self.statistics.knows_documents:
             raise ModelError(
                 "the model file lacks the document frequencies of the features",
@@ -148,10 +168,12 @@ class Inspector:
         counts = documents if self._counts_documents else occurrences
         z = z_scores(counts, self._total(k), self._everywhere[columns], self._whole)
         is_known = statistics.knows_documents
+        has_association = not self._is_multilabel
         for place, j in enumerate(columns.tolist()):
             yield FeatureView(
                 self.name(j), float(log_odds[place]), float(z[place]),
-                float(self.mutual_information[j]) if is_known else None, float(self.chi_squared[j]),
+                float(self.mutual_information[j]) if is_known and has_association else None,
+                float(self.chi_squared[j]) if has_association else None,
                 occurrences[place].item(), documents[place].item() if is_known else None,
             )  # fmt: skip
 
@@ -162,13 +184,12 @@ class Inspector:
 
     @cached_property
     def _everywhere(self) -> NDArray[Any]:
-        statistics = self.statistics
+        statistics = self._everything
         return statistics.feature_sums(statistics.documents if self._counts_documents else statistics.occurrences)
 
     @cached_property
     def _whole(self) -> float:
-        statistics = self.statistics
-        return float(statistics.n_documents if self._counts_documents else statistics.class_occurrences.sum())
+        return float(self._everything.n_documents if self._counts_documents else self.n_occurrences)
 
     @cached_property
     def _most_frequent_class(self) -> NDArray[np.int64]:

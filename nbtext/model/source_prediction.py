@@ -71,8 +71,12 @@ def predict_multilabel_source(
     from nbtext.model.multilabel_predictor import MultilabelPredictor
 
     check_multilabel_decisions(decisions)
-    predictor = MultilabelPredictor(model)
-    predict = partial(predictor.predict_batch, decisions=decisions)
+    if decisions.explain is None:
+        predict = partial(MultilabelPredictor(model).predict_batch, decisions=decisions)
+    else:
+        from nbtext.model.multilabel_explanation import MultilabelExplainer
+
+        predict = partial(MultilabelExplainer(model).predict_batch, decisions=decisions)
     yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
 
@@ -88,12 +92,33 @@ def explain_source(
     """Return the explanations of all documents of a source, in order; see `Explainer.explain_batch`."""
     from nbtext.model.explanation import Explainer
 
+    if model.multilabel is not None:
+        return _explain_several(model, source, label=label, against=against, jobs=jobs, on_batch=on_batch)
     explainer = Explainer(model)
     explainer.class_pair(label, against)  # raises before anything is read
 
     def explain(batch: Batch) -> list[Explanation]:
         return explainer.explain_batch(batch, label=label, against=against)
 
+    return chain.from_iterable(map_batches(explain, model, source, jobs=jobs, on_batch=on_batch))
+
+
+def _explain_several(
+    model: FittedModel,
+    source: Source,
+    *,
+    label: str | None,
+    against: str | None,
+    jobs: int,
+    on_batch: OnBatch | None,
+) -> Iterator[Explanation]:
+    """Return the explanations of the labels of all documents; see `MultilabelExplainer.explain_batch`."""
+    from nbtext.model.multilabel_explanation import MultilabelExplainer, refuse_against
+
+    refuse_against(against)
+    explain = partial(MultilabelExplainer(model).explain_batch, label=label)
+    if label is not None:
+        model.class_of(label)  # raises before anything is read
     return chain.from_iterable(map_batches(explain, model, source, jobs=jobs, on_batch=on_batch))
 
 

@@ -8,7 +8,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from nbtext.errors import number_of, printable
-from nbtext.model.explanation import Contribution, Explanation
+from nbtext.model.explanation import Contribution, Explanation, MultilabelTerms
 from nbtext.report.records import field_text, format_records, write_text
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -185,6 +185,7 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
     sum_of += [f"temperature {temperature:.3f} {terms.temperature:+.3f}"] if temperature != 1 else []
     sum_of += [f"label-noise rate {noise:.2%} {terms.noise:+.3f}"] if noise else []
     sum_of += [f"prior adjustment {terms.prior_adjustment:+.3f}"] if terms.prior_adjustment else []
+    sum_of += [f"other labels {terms.other_labels:+.3f}"] if isinstance(terms, MultilabelTerms) else []
     yield f"log-odds {explanation.log_odds:+.3f} = {', '.join(sum_of)}"
     yield f"{explanation.known:.0%} of the words are in the vocabulary"
 
@@ -275,6 +276,8 @@ def _sum(explanation: Explanation, most: int) -> Iterator[dict[str, Any]]:
         yield _row(f"label-noise rate {explanation.noise_rate:.2%}", terms.noise)
     if terms.prior_adjustment:
         yield _row("prior adjustment", terms.prior_adjustment)
+    if isinstance(terms, MultilabelTerms):
+        yield _row("other labels", terms.other_labels)
     yield _row("log-odds", explanation.log_odds or 0.0, is_total=True)
 
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from nbtext.bayes.label_calibration import LEAST_F1
 from nbtext.errors import number_of, printable
-from nbtext.model.inspection import ConfusionView, Hyperplane, Inspection, LabelView, MatrixInspection, WordView
+from nbtext.model.inspection import (
+    ConfusionView,
+    Hyperplane,
+    Inspection,
+    LabelDecision,
+    LabelView,
+    MatrixInspection,
+    MultilabelInspection,
+    WordView,
+)
 from nbtext.model.settings import CRITERIA, Criterion
 from nbtext.report.records import format_json, format_rows, markdown_field
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
@@ -16,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+MOST_NAMES = 10  # labels that are listed
 FEATURE_COLUMNS = (
     "label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents",
 )  # fmt: skip
@@ -72,13 +83,15 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         number_of(inspection.occurrences, "occurrence"),
     )
     yield "training", f"{documents}, {sizes}, {occurrences} of features"
-    if inspection.C is None:
+    if isinstance(inspection, MultilabelInspection):
+        yield from _multilabel_lines(inspection)
+    elif inspection.C is None:
         yield "smoothing", f"{inspection.smoothing:.4g} ({inspection.chosen_by})"
     else:
         yield "C", f"{inspection.C:.4g} ({inspection.chosen_by})"
     if inspection.is_converged is False:
         yield "converged", "no: the solver stopped before it met its tolerance; scale large values down, or lower C"
-    if inspection.expected is not None:
+    if inspection.expected is not None and not isinstance(inspection, MultilabelInspection):
         yield (
             "estimate",
             (
@@ -104,6 +117,27 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
     if not inspection.has_names:
         yield "words", "not stored, because features are hashed; --words-from SOURCE looks them up in texts"
+
+
+def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a model of several labels: its smoothing, its estimate and its thresholds."""
+    yield "labels", "several for a document, or none"
+    alpha = f", α {inspection.alpha:.4g}" if inspection.alpha is not None else ""
+    yield "smoothing", f"μ {inspection.mu:.4g}{alpha} ({inspection.chosen_by})"
+    found = inspection.expected
+    if found is not None:
+        scores = (f"{name} {found[key]:.4f}" for name, key in (("micro-F1", "micro_f1"), ("macro-F1", "macro_f1")))
+        precision = f"precision at 1 {found['precision_at_1']:.4f}"
+        yield "estimate", f"{', '.join(scores)}, {precision} ({number_of(found['documents'], 'document')}, left out)"
+    thresholds = sorted({each.threshold for each in inspection.decisions})
+    if len(thresholds) == 1:
+        yield "threshold", f"{thresholds[0]:.4f}"
+    elif thresholds:
+        yield "thresholds", f"one for each label, from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
+    fallback = [each.label for each in inspection.decisions if each.is_fallback]
+    if fallback:
+        shown = ", ".join(fallback[:MOST_NAMES]) + (", …" if len(fallback) > MOST_NAMES else "")
+        yield "fallback", f"{number_of(len(fallback), 'label')} with a leave-one-out F1 below {LEAST_F1}: {shown}"
 
 
 def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:
@@ -144,9 +178,11 @@ def _parts(inspection: Inspection, width: int) -> Iterator[RenderableType]:
         yield ""
         yield from _plane_parts(inspection.hyperplane, width)
     criterion = CRITERIA[inspection.by]
+    decisions = inspection.decisions if isinstance(inspection, MultilabelInspection) else ()
+    by_label = {each.label: each for each in decisions}
     for view in inspection.labels:
         yield ""
-        yield _label_line(view, criterion)
+        yield _label_line(view, criterion, by_label.get(view.label))
         yield _words([(feature.feature, criterion.format(feature)) for feature in view.features], width)
 
 
@@ -160,10 +196,13 @@ def _plane_parts(plane: Hyperplane, width: int) -> Iterator[Text]:
     yield _words([(feature, f"{weight:+.3f}") for feature, weight in plane.weights], width)
 
 
-def _label_line(view: LabelView, criterion: Criterion) -> Text:
+def _label_line(view: LabelView, criterion: Criterion, decision: LabelDecision | None = None) -> Text:
     from rich.text import Text
 
     prior = f", prior {view.prior:.4f}" if view.prior is not None else ""
+    if decision is not None:
+        f1 = f", leave-one-out F1 {decision.f1:.4f}" if decision.f1 is not None else ""
+        prior += f", threshold {decision.threshold:.4f}{f1}"
     return Text.assemble(
         (printable(view.label), "bold"),
         f"  {number_of(view.documents, 'document')}{prior}; features by {criterion.title}:",
@@ -200,7 +239,8 @@ def _word_parts(word: WordView) -> Iterator[RenderableType]:
     feature = word.classes[0][1]
     yield Text.assemble(
         (printable(word.feature), "bold"),
-        f"  mutual information {_known(feature.mutual_information, '.6f')}, chi-squared {feature.chi_squared:,.1f}",
+        f"  mutual information {_known(feature.mutual_information, '.6f')}, "
+        f"chi-squared {_known(feature.chi_squared, ',.1f')}",
     )
     table = new_table("label", "occurrences", "documents", "log-odds", "z")
     for label, view in word.classes:

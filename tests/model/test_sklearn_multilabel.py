@@ -1,4 +1,4 @@
-"""TextClassifier with several labels for a text: lists of labels, or an indicator matrix, as scikit-learn takes them."""
+"""TextClassifier with several labels for a text: lists of labels, or an indicator matrix, as in scikit-learn."""
 
 from __future__ import annotations
 

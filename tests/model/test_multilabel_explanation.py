@@ -1,0 +1,92 @@
+"""Explanations of several labels: the terms of each label add up to its log-odds."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from nbtext.bayes.binary_relevance import Smoothing
+from nbtext.errors import SettingsError
+from nbtext.model.explanation import MultilabelTerms
+from nbtext.model.inspection import MultilabelInspection, inspect
+from nbtext.report.explanation import explanation_record, write_explanations
+from nbtext.report.inspection import format_inspection
+from nbtext.text_classifier import TextClassifier
+
+WORDS = {"fruit": "apple pear plum", "car": "wheel engine road", "garden": "spade rose earth", "sea": "wave salt boat"}
+NAMES = list(WORDS)
+LISTS = [[one, other] if one != other else [one] for one in NAMES for other in NAMES] * 3 + [[]] * 6
+TEXTS = [
+    " ".join(WORDS[label] for label in labels) + f" and the other {'thing' * (i % 3)}" for i, labels in enumerate(LISTS)
+]
+
+
+@pytest.fixture(scope="module")
+def classifier() -> TextClassifier:
+    """A model that uses both scores, so that the tests cover both."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nbtext.bayes.label_selection._search", lambda corpus: Smoothing(100.0, 0.5))
+        return TextClassifier().fit(TEXTS, LISTS)
+
+
+def test_the_terms_of_each_label_add_up(classifier: TextClassifier) -> None:
+    texts = ["apple wheel the the", "salt boat rose earth earth", "unknown words", "and other"]
+    predicted = classifier.predict(texts)
+    explanations = classifier.explain(texts)
+    labels = {str(row): [each.label for each in explanations if each.id == str(row + 1)] for row in range(len(texts))}
+    for row, found in enumerate(predicted):
+        assert labels[str(row)] == list(found) or len(labels[str(row)]) == 1
+    for each in explanations:
+        assert each.label is not None and each.probability is not None and each.log_odds is not None
+        assert isinstance(each.terms, MultilabelTerms)
+        total = sum(part.log_odds for part in each.contributions) + each.terms.prior + each.terms.other_labels
+        assert total == pytest.approx(each.log_odds, abs=1e-9)
+        assert each.log_odds == pytest.approx(math.log(each.probability / (1 - each.probability)), abs=1e-6)
+        assert each.against == f"not {each.label}"
+
+
+def test_one_label_can_be_chosen(classifier: TextClassifier) -> None:
+    (explanation,) = classifier.explain(["apple wheel"], label="sea")
+    assert explanation.label == "sea"
+    with pytest.raises(SettingsError, match="explains each label alone"):
+        classifier.explain(["apple"], label="sea", against="car")
+    with pytest.raises(SettingsError, match="no label 'river'"):
+        classifier.explain(["apple"], label="river")
+
+
+def test_explanations_are_written(classifier: TextClassifier) -> None:
+    from io import BytesIO
+
+    explanations = classifier.explain(["apple wheel"], label="fruit")
+    record = explanation_record(explanations[0])
+    assert record["terms"]["other_labels"] != 0
+    for output_format in ("table", "tsv", "jsonl"):
+        file = BytesIO()
+        write_explanations(explanations, file, output_format=output_format)
+        assert b"other" in file.getvalue()
+    assert [each.reason for each in classifier.explain([""])] == ["the document holds no token"]
+
+
+def test_inspection_names_thresholds_and_estimates(classifier: TextClassifier) -> None:
+    found = inspect(classifier.model_, n_features=3)
+    assert isinstance(found, MultilabelInspection)
+    assert found.documents == len(TEXTS)
+    assert found.occurrences == classifier.counts_.statistics.n_occurrences
+    assert found.expected is not None and found.expected["micro_f1"] > 0.8
+    top = {view.label: {feature.feature for feature in view.features} for view in found.labels}
+    assert top == {label: set(words.split()) for label, words in WORDS.items()}
+    (threshold,) = {each.threshold for each in found.decisions}
+    text = format_inspection(found, output_format="table")
+    assert f"threshold   {threshold:.4f}" in text
+    assert "micro-F1" in text
+    with pytest.raises(Exception, match="association"):
+        inspect(classifier.model_, by="chi2")
+
+
+def test_labels_that_fell_back_are_listed() -> None:
+    classifier = TextClassifier(optimize="macro_f1").fit([*TEXTS, "apple pear plum and the other"], [*LISTS, ["rare"]])
+    found = inspect(classifier.model_, n_features=0)
+    assert isinstance(found, MultilabelInspection)
+    assert [each.label for each in found.decisions if each.is_fallback] == ["rare"]
+    assert "1 label with a leave-one-out F1 below 0.1: rare" in format_inspection(found, output_format="table")
