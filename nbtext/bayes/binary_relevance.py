@@ -39,6 +39,7 @@ from nbtext.features.document_counts import DocumentCounts, number_contents
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
 MOST_CELLS = 1 << 21  # documents times labels that are scored at once
 MOST_ENTRIES = 1 << 18  # pairs of a document's feature and a label that has it, at once
+TABLE_SIZE = 1 << 16  # counts whose logarithms are in a table
 NO_CONTRAST = 0.0  # the score B if there is only one label
 
 
@@ -224,27 +225,24 @@ class RelevanceLeaveOneOut:
         lengths = self.distinct.lengths
         return lengths if self.n_hapax is None else lengths - self.n_hapax[self._first]
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield ranges of contents whose scores fit into memory."""
-        widths = np.diff(self.labels.indptr)[self.distinct.indices]
-        sizes = running_sums(widths)[self.distinct.indptr]
+    def blocks(self) -> Iterator[LeftOutBlock]:
+        """Yield the contents in blocks whose scores fit into memory."""
+        sizes = running_sums(np.diff(self.labels.indptr)[self.distinct.indices])[self.distinct.indptr]
         most, start, n = max(1, MOST_CELLS // self.labels.n_classes), 0, len(self.copies)
         while start < n:
             stop = int(np.searchsorted(sizes, sizes[start] + MOST_ENTRIES, side="right")) - 1
             stop = min(max(stop, start + 1), start + most, n)
-            yield start, stop
+            yield LeftOutBlock.of(self, start, stop)
             start = stop
 
-    def score_block(self, start: int, stop: int, smoothings: list[Smoothing]) -> list[RelevanceScores]:
-        """Return the leave-one-out scores of the contents from `start` to `stop` for each smoothing."""
-        part = _Block.of(self, start, stop)
-        relevance = {mu: part.relevance(mu) for mu in {each.mu for each in smoothings}}
-        contrast = {a: None if a is None else part.contrast(a) for a in {each.alpha for each in smoothings}}
-        return [RelevanceScores(relevance[each.mu], contrast[each.alpha]) for each in smoothings]
+    @property
+    def n_entries(self) -> int:
+        """The number of entries of all blocks."""
+        return int(np.diff(self.labels.indptr)[self.distinct.indices].sum())
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
+class LeftOutBlock:
     """Some contents that are left out, and the entries of the labels that have their features.
 
     corpus    of the contents
@@ -253,7 +251,7 @@ class _Block:
     pairs     (n_entries,), the pair of a row and one of its features
     rows      (n_pairs,), the row of each pair
     values    (n_pairs,), x, the count of the feature in the document
-    left      (n_pairs,), t_j without all copies of the document
+    left      (n_pairs,), t_j without all copies of the document, above 0: what no other document has adds nothing
     label_left   (n_entries,), t_kj without the copies that have label k
     own       (n_rows, n_labels), copies of the document with each label
     copies    (n_rows,)
@@ -263,19 +261,19 @@ class _Block:
 
     corpus: RelevanceLeaveOneOut
     n_rows: int
-    cells: NDArray[np.int64]
+    cells: NDArray[Any]
     pairs: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    rows: NDArray[Any]
     values: Floats
     left: Floats
-    label_left: Floats
+    label_left: NDArray[np.int64]
     own: Floats
     copies: Floats
     lengths: Floats
     known: Floats
 
     @classmethod
-    def of(cls, corpus: RelevanceLeaveOneOut, start: int, stop: int) -> _Block:
+    def of(cls, corpus: RelevanceLeaveOneOut, start: int, stop: int) -> LeftOutBlock:
         labels, n_rows = corpus.labels, stop - start
         part = corpus.distinct.slice(start, stop)
         copies = corpus.copies[start:stop].astype(np.float64)
@@ -284,13 +282,16 @@ class _Block:
         own_rows = np.repeat(np.arange(n_rows), np.diff(indptr[start : stop + 1]))
         entries = slice(indptr[start], indptr[stop])
         own[own_rows, own_labels[entries]] = numbers[entries]
-        rows, values = part.entry_documents, part.counts.astype(np.float64)
-        left = corpus.totals[part.indices] - copies[rows] * values
-        widths = np.diff(labels.indptr)[part.indices]
-        _, found = entries_of(labels.indptr, part.indices)
+        left = corpus.totals[part.indices] - copies[part.entry_documents] * part.counts
+        is_known = left > 0
+        left, rows, features = left[is_known], part.entry_documents[is_known], part.indices[is_known]
+        values = part.counts[is_known].astype(np.float64)
+        widths = np.diff(labels.indptr)[features]
+        _, found = entries_of(labels.indptr, features)
         pairs = np.repeat(np.arange(len(rows)), widths)
         cells = np.repeat(rows * labels.n_classes, widths) + labels.classes[found]
-        label_left = labels.occurrences[found] - own.ravel()[cells] * values[pairs]
+        taken = own.ravel()[cells] * values[pairs]
+        label_left = labels.occurrences[found] - taken.astype(np.int64)
         return cls(
             corpus, n_rows, cells, pairs, rows, values, left, label_left, own,
             copies, part.totals, corpus.n_known[start:stop],
@@ -311,13 +312,13 @@ class _Block:
         n_k = labels.class_documents - self.own
         base = _log_absent(T, mu)
         added = self.left * (mu / np.maximum(T, 1))[self.rows]
-        is_gone = self.left <= 0  # no other document has the feature
-        rest = np.where(is_gone, 2.0, self.left + 2 * added)[self.pairs]
-        above = self.label_left + np.where(is_gone, 1.0, added)[self.pairs]
+        above = added[self.pairs]
+        above += self.label_left
+        rest = (self.left + 2 * added)[self.pairs]
         rest -= above  # t_j − t_kj + μ g_j
-        gains = np.log(np.divide(above, rest, out=rest), out=rest)
+        above /= rest
+        gains = np.log(above, out=above)
         gains -= base[self.rows][self.pairs]
-        gains[is_gone[self.pairs]] = 0.0
         default = base[:, None] - np.log(T_k + mu) + np.log(T[:, None] - T_k + mu)
         prior = np.log(n_k + HALF) - np.log(n[:, None] - n_k + HALF)
         return np.asarray(self._sum(gains) + self.known[:, None] * default + prior)
@@ -327,6 +328,10 @@ class _Block:
         labels = self.corpus.labels
         T_k = labels.class_occurrences - self.own * self.lengths[:, None]
         n_k = labels.class_documents - self.own
-        gains = np.log(self.label_left / alpha + 1.0)
+        most = int(self.label_left.max(initial=0))
+        if most < TABLE_SIZE:  # a table of logarithms is faster
+            gains = np.log(np.arange(most + 1) / alpha + 1.0)[self.label_left]
+        else:
+            gains = np.log(self.label_left / alpha + 1.0)
         default = np.log(alpha) - np.log(T_k + alpha * labels.n_features)
         return contrast_labels(self._sum(gains) + self.known[:, None] * default + np.log(n_k + HALF))

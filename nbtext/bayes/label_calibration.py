@@ -15,19 +15,20 @@ Source: Lewis, Yang, Rose and Li, RCV1: A New Benchmark Collection for Text Cate
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.binary_relevance import RelevanceLeaveOneOut, RelevanceScores, Smoothing
+from nbtext.bayes.binary_relevance import LeftOutBlock, RelevanceLeaveOneOut, RelevanceScores, Smoothing
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
 
 MOST_KEPT = 64  # labels of a document that are kept besides its own: those with the highest score A
 MOST_STEPS = 60
-TOLERANCE = 1e-7  # of the loss, relative
+TOLERANCE = 1e-6  # of the loss, relative
 PRIOR_MEANS = {"log_weight": 1.0, "exponent": 0.85, "intercept": -2.0}
 PRIOR_DEVIATIONS = {"log_weight": 2.0, "exponent": 0.5, "intercept": 10.0}
 BIAS_DEVIATION = 1.0
@@ -112,28 +113,27 @@ class Cells:
         return sigmoid(total * fit.scales(self.lengths) + fit.intercept + fit.biases[self.labels])
 
 
-def collect_cells(corpus: RelevanceLeaveOneOut, smoothings: list[Smoothing]) -> list[Cells]:
-    """Return the leave-one-out scores of the documents of a corpus for each smoothing."""
-    indptr, own_labels, own_numbers = corpus.own
-    parts: list[list[tuple[NDArray[Any], ...]]] = [[] for _ in smoothings]
-    for start, stop in corpus.blocks():
-        entries = slice(indptr[start], indptr[stop])
-        own = np.zeros((stop - start, corpus.labels.n_classes))
-        own[np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1])), own_labels[entries]] = own_numbers[
-            entries
-        ]
-        for part, scores in zip(parts, corpus.score_block(start, stop, smoothings), strict=True):
-            rows, labels = _kept(scores.relevance, own > 0)
-            kept = (each[rows, labels] for each in scores if each is not None)
-            part.append((rows + start, labels, own[rows, labels], *kept))
-    found = []
-    for part in parts:
-        contents, labels, positives, *columns = map(np.concatenate, zip(*part, strict=True))
-        found.append(Cells(
-            contents, labels, positives, corpus.copies[contents].astype(np.float64), tuple(columns),
-            corpus.lengths[contents], corpus.labels.n_classes, len(corpus.documents),
-        ))  # fmt: skip
-    return found
+def collect_cells(
+    corpus: RelevanceLeaveOneOut, smoothing: Smoothing, blocks: Sequence[LeftOutBlock] | None = None
+) -> Cells:
+    """Return the leave-one-out scores of the documents of a corpus.
+
+    blocks  of the corpus, if they are kept for other smoothings
+    """
+    parts: list[tuple[NDArray[Any], ...]] = []
+    start = 0
+    for block in corpus.blocks() if blocks is None else blocks:
+        scores = [block.relevance(smoothing.mu)]
+        if smoothing.alpha is not None:
+            scores.append(block.contrast(smoothing.alpha))
+        rows, labels = _kept(scores[0], block.own > 0)
+        parts.append((rows + start, labels, block.own[rows, labels], *(each[rows, labels] for each in scores)))
+        start += block.n_rows
+    contents, labels, positives, *columns = map(np.concatenate, zip(*parts, strict=True))
+    return Cells(
+        contents, labels, positives, corpus.copies[contents].astype(np.float64), tuple(columns),
+        corpus.lengths[contents], corpus.labels.n_classes, len(corpus.documents),
+    )  # fmt: skip
 
 
 def _kept(scores: Floats, is_own: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -148,15 +148,16 @@ def _kept(scores: Floats, is_own: NDArray[np.bool_]) -> tuple[NDArray[np.int64],
     return rows, labels
 
 
-def fit_combination(cells: Cells) -> tuple[Combination, float]:
+def fit_combination(cells: Cells, start: Combination | None = None) -> tuple[Combination, float]:
     """Return the parameters with the least logistic loss on the cells, and the loss per document.
+
+    start  parameters from which the search starts, fitted to some of the documents
 
     By the Levenberg-Marquardt method: the Hessian is that of Gauss and Newton, which couples each bias with the few
     common parameters only, so a step takes time in proportion to the cells.
     """
     solver = _Solver(cells)
-    common, biases = solver.start()
-    state = solver.evaluate(common, biases)
+    state = solver.evaluate(*solver.start(start))
     damping = 1e-3
     for _ in range(MOST_STEPS):
         step = solver.step(state, damping)
@@ -196,8 +197,11 @@ class _Solver:
         self.means = np.array([PRIOR_MEANS[name] for name in names])
         self.precisions = np.array([PRIOR_DEVIATIONS[name] ** -2 for name in names])
 
-    def start(self) -> tuple[Floats, Floats]:
-        return self.means.copy(), np.zeros(self.cells.n_labels)
+    def start(self, fit: Combination | None) -> tuple[Floats, Floats]:
+        """Return the first values of the common parameters and of the biases."""
+        if fit is None:
+            return self.means.copy(), np.zeros(self.cells.n_labels)
+        return np.array([*np.log(fit.weights), fit.exponent, fit.intercept]), fit.biases.copy()
 
     def evaluate(self, common: Floats, biases: Floats) -> _State:
         cells, n = self.cells, len(self.cells.scores)

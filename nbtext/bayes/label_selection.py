@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -25,6 +26,7 @@ LEAST, MOST = Smoothing(1.0, 1e-3), Smoothing(1e8, 1e2)  # the limits of the sea
 STEPS = (10.0, 10**0.5)  # factors; each is taken around the best value of the step before
 SEARCH_SIZE = 512  # documents that the search scores; fewer with more than 2048 labels
 SEARCH_SCORES = 1 << 20
+MOST_PREPARED = 1 << 22  # entries that are prepared once for all smoothings: 128 MB
 MOST_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
 MACRO_F1 = "macro_f1"
 
@@ -80,8 +82,8 @@ def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None) -> 
     if len(corpus.copies) < 2 or n_labels == 0:
         prior = Combination((1.0,), 1.0, 0.0, np.zeros(n_labels))
         return MultilabelFit(without_contrast(DEFAULT), prior, np.full(n_labels, DEFAULT_THRESHOLD))
-    smoothing = _search(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)))
-    return _fit(collect_cells(corpus, [smoothing])[0], smoothing, by_label=optimize == MACRO_F1)
+    smoothing, start = _search(corpus.first(min(SEARCH_SIZE, SEARCH_SCORES // n_labels)))
+    return _fit(collect_cells(corpus, smoothing), smoothing, start, by_label=optimize == MACRO_F1)
 
 
 def without_contrast(smoothing: Smoothing) -> Smoothing:
@@ -89,15 +91,19 @@ def without_contrast(smoothing: Smoothing) -> Smoothing:
     return smoothing._replace(alpha=None)
 
 
-def _search(corpus: RelevanceLeaveOneOut) -> Smoothing:
-    """Return the smoothing with the least loss: of A alone, or of A and B together if there are several labels."""
-    losses: dict[Smoothing, float] = {}
+def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
+    """Return the smoothing with the least loss, and its parameters.
+
+    It is that of A alone, or that of A and B together if there are several labels.
+    """
+    blocks = list(corpus.blocks()) if corpus.n_entries <= MOST_PREPARED else None
+
+    @cache
+    def fit(smoothing: Smoothing) -> tuple[Combination, float]:
+        return fit_combination(collect_cells(corpus, smoothing, blocks))
 
     def loss(smoothing: Smoothing) -> float:
-        if smoothing not in losses:
-            (cells,) = collect_cells(corpus, [smoothing])
-            losses[smoothing] = fit_combination(cells)[1]
-        return losses[smoothing]
+        return fit(smoothing)[1]
 
     def climb(start: Smoothing, name: str) -> Smoothing:
         """Return the smoothing with the least loss on the path of decreasing loss from a start."""
@@ -115,7 +121,8 @@ def _search(corpus: RelevanceLeaveOneOut) -> Smoothing:
     found = [climb(without_contrast(DEFAULT), "mu")]
     if corpus.labels.n_classes > 1:
         found.append(climb(climb(DEFAULT, "alpha"), "mu"))
-    return min(found, key=loss)
+    best = min(found, key=loss)
+    return best, fit(best)[0]
 
 
 def _round(value: float) -> float:
@@ -123,8 +130,8 @@ def _round(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _fit(cells: Cells, smoothing: Smoothing, *, by_label: bool) -> MultilabelFit:
-    combination, _ = fit_combination(cells)
+def _fit(cells: Cells, smoothing: Smoothing, start: Combination, *, by_label: bool) -> MultilabelFit:
+    combination, _ = fit_combination(cells, start)
     probabilities = cells.probabilities(combination)
     thresholds = fit_thresholds(cells, probabilities, by_label=by_label)
     return MultilabelFit(

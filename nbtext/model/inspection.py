@@ -153,8 +153,7 @@ def inspect(
     SettingsError
         The model lacks a label.
     """
-    has_priors = model.fitted.model_settings.model in EVENT_MODELS or model.fitted.multilabel is not None
-    by = by or ("z" if has_priors else "log-odds")
+    by = by or ("log-odds" if model.fitted.model_settings.is_linear else "z")
     inspector, fitted = Inspector(model, names), model.fitted
     hyperparameters, temperature = fitted.hyperparameters, fitted.calibration.temperature
     statistics, expected = inspector.statistics, fitted.estimate
@@ -234,7 +233,7 @@ def _selection_method(model: TrainedModel) -> str:
 
 def _priors(model: TrainedModel) -> Floats | None:
     """Return the prior probability of each label; None if the model has no prior."""
-    if model.fitted.model_settings.model not in EVENT_MODELS and model.fitted.multilabel is None:
+    if model.fitted.model_settings.is_linear:
         return None
     return np.exp(model.fitted.log_prior)
 

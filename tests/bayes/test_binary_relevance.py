@@ -100,27 +100,22 @@ def test_leave_one_out_scores_are_those_of_refitted_models(
     documents, sets = corpus_of(matrix)
     statistics, rows = count(documents, sets), dense(documents)
     corpus = RelevanceLeaveOneOut(statistics, documents, sets, np.zeros(len(documents)) if is_open else None)
-    smoothings = [Smoothing(mu, None), Smoothing(mu, alpha), Smoothing(2 * mu, alpha)]
-    blocks = [corpus.score_block(start, stop, smoothings) for start, stop in corpus.blocks()]
-    for number, smoothing in enumerate(smoothings):
-        relevance = np.concatenate([block[number].relevance for block in blocks])
-        assert (smoothing.alpha is None) == all(block[number].contrast is None for block in blocks)
+    blocks = list(corpus.blocks())
+    for smoothing in (Smoothing(mu, alpha), Smoothing(2 * mu, alpha)):
+        relevance = np.concatenate([block.relevance(smoothing.mu) for block in blocks])
+        contrast = np.concatenate([block.contrast(alpha) for block in blocks])
         for i, row in enumerate(rows):
             others = (rows != row).any(axis=1)
-            refitted = count(documents.filter(others), sets) if others.any() else None
-            if refitted is None:
+            if not others.any():
                 continue
+            refitted = count(documents.filter(others), sets)
             known = row.copy()
             if is_open:
-                known[dense(documents)[others].sum(axis=0) == 0] = 0
-            expected = score(refitted, known, smoothing)
-            content = corpus.contents[i]
+                known[rows[others].sum(axis=0) == 0] = 0
+            expected, content = score(refitted, known, smoothing), corpus.contents[i]
             np.testing.assert_allclose(relevance[content], expected.relevance[0], atol=1e-9)
-            if smoothing.alpha is not None:
-                contrast = np.concatenate(
-                    [block[number].contrast for block in blocks if block[number].contrast is not None]
-                )
-                np.testing.assert_allclose(contrast[content], expected.contrast[0], atol=1e-9)  # type: ignore[index]
+            assert expected.contrast is not None
+            np.testing.assert_allclose(contrast[content], expected.contrast[0], atol=1e-9)
 
 
 def test_statistics_of_labels_add_up_in_parts() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from nbtext.bayes.binary_relevance import Smoothing
+from nbtext.bayes.label_calibration import Combination
 from nbtext.errors import SettingsError
 from nbtext.model.explanation import MultilabelTerms
 from nbtext.model.inspection import MultilabelInspection, inspect
@@ -26,7 +28,8 @@ TEXTS = [
 def classifier() -> TextClassifier:
     """A model that uses both scores, so that the tests cover both."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nbtext.bayes.label_selection._search", lambda corpus: Smoothing(100.0, 0.5))
+        start = Combination((1.0, 1.0), 0.5, 0.0, np.zeros(len(NAMES)))
+        patch.setattr("nbtext.bayes.label_selection._search", lambda corpus: (Smoothing(100.0, 0.5), start))
         return TextClassifier().fit(TEXTS, LISTS)
 
 
