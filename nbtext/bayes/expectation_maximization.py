@@ -96,7 +96,7 @@ class ExpectationMaximization:
             scorer = self.model.compile(statistics, smoothing=self.smoothing).with_prior(log_priors)
             if step == steps and not is_watched:
                 break
-            posteriors, marginal = self._compute_posteriors(scorer, jobs)
+            posteriors, marginal = self.compute_posteriors(scorer, jobs)
             log_likelihoods.append(self._log_posterior(labeled, scorer, marginal))
             if on_step is not None:
                 on_step(step, log_likelihoods[-1])
@@ -112,7 +112,7 @@ class ExpectationMaximization:
             statistics = ClassStatistics(documents, indptr, classes, total.data, total.data)
         return Mixture(scorer, log_priors, tuple(log_likelihoods))
 
-    def _compute_posteriors(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
+    def compute_posteriors(self, scorer: LinearScorer, jobs: int) -> tuple[csr_array, float]:
         """Return the probabilities of the labels of the unlabeled documents, and the documents' log-likelihood."""
         from scipy.sparse import vstack
 

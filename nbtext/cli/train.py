@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import ModelSettings
 from nbtext.cli.command import Deferred, Option, command, refuse
-from nbtext.cli.files import INPUT, SOURCE
+from nbtext.cli.files import INPUT, SOURCE, FileType
 from nbtext.cli.options import CLUSTER_STAGE, LABELED_INPUT_STAGE, NEW_MODEL, RUN_PARTS, SOURCES, RunSettings
 from nbtext.cli.running import (
     is_matrix_alone,
@@ -31,6 +31,7 @@ from nbtext.documents.batch import ONE_HINT
 from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import InputError, SettingsError
 from nbtext.evaluation.settings import BEST
+from nbtext.model.settings import UnlabeledSettings
 
 if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.settings import UnlabeledSettings
+
+
+def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
+    from nbtext.model.keywords import read_keywords
+
+    return read_keywords(path)
 
 
 @command(
@@ -54,6 +60,10 @@ if TYPE_CHECKING:
     UNLABELED_STAGE,
     Option("--exclude-ids", type=INPUT, title="Input",
            help="File with the ids of documents that are left out, one per line."),
+    Option("--keywords", type=FileType(parse=_parse_keywords), title="Unlabeled documents",
+           help="Words and phrases of each label, instead of labeled documents: TOML such as spam = [\"free\", \"prize "
+           "money\"], or CSV with a label and its words on each line. SOURCE holds unlabeled documents; with "
+           "--unlabeled, SOURCE holds labeled documents, which join them. --em is optional."),
     CLUSTER_STAGE,
     *RUN_PARTS,
     deferred=(SEARCHED_MODEL_STAGE, FEATURE_STAGE),
@@ -73,6 +83,7 @@ def train(
     model_settings: Deferred[ModelSettings],
     searching: SearchSettings,
     semi_supervised: UnlabeledSettings,
+    keywords: dict[str, tuple[str, ...]] | None,
     cluster: ClusterSettings,
     run: RunSettings,
 ) -> None:
@@ -87,7 +98,9 @@ def train(
         job = _Training(sources, input_settings, features, model_settings, run)
         if model_settings.given.get("model") != BEST:
             refuse(SEARCH_STAGE, because="this option needs --model best")
-        if _learns_unlabeled(semi_supervised, unlabeled):
+        if keywords is not None:
+            trained = job.learn_keywords(keywords, unlabeled, semi_supervised, cluster)
+        elif _learns_unlabeled(semi_supervised, unlabeled):
             trained = job.learn_unlabeled(unlabeled, semi_supervised, cluster)
         elif is_model_alone(sources, input_settings):
             trained = job.refit()
@@ -203,8 +216,43 @@ class _Training:
             say("the unlabeled documents do not help: the model is trained without them", quiet=quiet)
         return trained
 
-    def _check_unlabeled(self, unlabeled: tuple[str, ...], cluster: ClusterSettings) -> None:
-        where = "--unlabeled"
+    def learn_keywords(
+        self,
+        keywords: dict[str, tuple[str, ...]],
+        unlabeled: tuple[str, ...],
+        settings: UnlabeledSettings,
+        cluster: ClusterSettings,
+    ) -> TrainedModel:
+        """Fit a model to keywords and unlabeled documents, and to labeled ones if there are other unlabeled ones."""
+        from nbtext.model.corpus_counts import SAMPLE_SIZE
+        from nbtext.model.keywords import extend_ngrams, train_with_keywords
+        from nbtext.model.semi_supervised import count_unlabeled
+        from nbtext.model.source_counting import count_source
+        from nbtext.report.training import format_keywords
+
+        self._check_unlabeled(unlabeled, cluster, where="--keywords")
+        if settings.marginals:
+            raise SettingsError("cannot be combined with --keywords", where="--marginals", hint="leave out one of them")
+        quiet, jobs = self.run.quiet, self.run.jobs
+        features, labeled = extend_ngrams(keywords, self.features.settings()), None
+        with open_documents(unlabeled or self.sources, self.input_settings, self.run) as (source, on_batch):
+            features = extend_ngrams(keywords, replace(features, fields=source.field_names))
+            counts = count_unlabeled(source, features, UnlabeledSettings(em=1), jobs=jobs, on_batch=on_batch)
+            model_input = source.model_input
+        if unlabeled:
+            with open_documents(self.sources, self.input_settings, self.run) as (source, on_batch):
+                labeled = count_source(source, features, jobs=jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
+        found = train_with_keywords(
+            keywords, counts, features, self.model_settings.settings(),
+            labeled=labeled, steps=settings.em or 0, jobs=jobs,
+        )  # fmt: skip
+        for line in format_keywords(found, len(counts.sample)):
+            say(line, quiet=quiet)
+        return replace(found.model, fitted=replace(found.model.fitted, input=model_input))
+
+    def _check_unlabeled(
+        self, unlabeled: tuple[str, ...], cluster: ClusterSettings, *, where: str = "--unlabeled"
+    ) -> None:
         if self._model == BEST:
             raise SettingsError("a model search cannot use unlabeled documents", where=where, hint="name a --model")
         if cluster.cluster is not None:

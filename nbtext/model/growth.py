@@ -276,7 +276,7 @@ def check_undecayed(model: TrainedModel) -> None:
     """Raise ModelError if documents weigh less than 1, because the weight of each is not known."""
     if model.counts.statistics.is_decayed:
         raise ModelError(
-            "the model uses exponential decay (--half-life), and does not store the weight of each document",
+            "documents of the model have different weights (--half-life, --keywords), which it does not store",
             hint="train it again without the documents",
         )
 

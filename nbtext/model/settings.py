@@ -15,6 +15,7 @@ MAX_TOP = 1000  # each is two columns of a table
 FINDINGS = (  # of a review, in the order in which equally certain ones are listed
     "label_error", "conflicting_duplicates", "duplicate", "near_duplicate", "leak", "outlier", "not_text",
 )  # fmt: skip
+LARGEST_FALL = 0.03  # of the agreement with hidden keywords, without a warning
 DEFAULT_ERROR_COST = 1.0  # of a wrong label, or of no label, that the file does not list
 
 

@@ -8,6 +8,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
+from nbtext.model.settings import LARGEST_FALL
 from nbtext.report.records import field_text, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from nbtext.evaluation.search import Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import FittedModel, TrainedModel
+    from nbtext.model.keywords import KeywordFit
 
 DIFFERENCE_COLUMNS = ("what", "label", "name", "before", "after")
 MOST_LABELS = 10  # that are named
@@ -108,6 +110,24 @@ def format_candidate(name: str, selection: Selection) -> str:
     if expected is None:
         return f"{named}: no estimate, because no label has two documents"
     return f"{named}: accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f}"
+
+
+def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
+    """Format how many documents keywords match, and whether expectation-maximization agrees with hidden keywords."""
+    share = found.n_matched / max(1, n_documents)
+    lines = [f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} contain one ({share:.0%})"]
+    if found.missing:
+        more = f", and {len(found.missing) - MOST_LABELS:,} more" if len(found.missing) > MOST_LABELS else ""
+        names = ", ".join(map(printable, found.missing[:MOST_LABELS]))
+        lines.append(f"keywords that occur in no document: {names}{more}")
+    if found.agreement is not None:
+        before, after = found.agreement
+        line = f"agreement with hidden keywords: {before:.4f} before EM, {after:.4f} after it"
+        is_worse = before - after > LARGEST_FALL
+        lines.append(
+            line + ("; warning: EM may make the model worse; compare with a model without --em" if is_worse else "")
+        )
+    return lines
 
 
 def format_approximation(model: TrainedModel) -> str | None:

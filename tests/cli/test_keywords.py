@@ -1,0 +1,228 @@
+"""nbtext train --keywords: a model from unlabeled documents and a few words of each label."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+
+from nbtext.text_classifier import load_model
+
+TOP = Path(__file__).parents[2]
+TEXTS = [
+    "the goal of the match", "a goal and a save", "the market fell, the bank said", "bank and market rates",
+    "goal market", "nothing of either", "save the rates",
+]  # fmt: skip
+KEYWORDS = {"money": ["bank", "market"], "sport": ["goal"]}
+
+
+def write_toml(folder: Path, keywords: dict[str, list[str]] = KEYWORDS) -> str:
+    path = folder / "keywords.toml"
+    path.write_text("".join(f'"{label}" = {json.dumps(words)}\n' for label, words in keywords.items()))
+    return str(path)
+
+
+def expected_weights(texts: list[str], keywords: dict[str, list[str]], *, is_binary: bool) -> Any:
+    """Return log P(word | label) as the definition says, written independently."""
+    vectorizer = CountVectorizer()
+    counts = vectorizer.fit_transform(texts).toarray()
+    n, labels = len(texts), sorted(keywords)
+    scores, is_keyword = np.zeros((n, len(labels))), np.zeros((len(labels), counts.shape[1]))
+    for k, label in enumerate(labels):
+        for word in keywords[label]:
+            j = vectorizer.vocabulary_[word]
+            is_keyword[k, j] = 1
+            scores[:, k] += (counts[:, j] > 0) * math.log(n / (counts[:, j] > 0).sum())
+    q = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    q[scores.max(axis=1) == 0] = 0
+    values = (counts > 0) if is_binary else counts
+    totals = q.T @ values + is_keyword * n / (5 * len(labels)) + 0.1
+    return labels, vectorizer, np.log(totals / totals.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("options", [(), ("--model", "multinomial")], ids=["auto", "multinomial"])
+def test_the_definition(nbtext: Any, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Probabilities equal those of the definition, computed with scikit-learn's counts."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
+    command = ("train", "texts.txt", "--keywords", write_toml(tmp_path), "-o", "m", *options)
+    result = nbtext(*command, cwd=tmp_path)
+    assert result.status == 0, result.err
+    assert "keywords: 5 of 7 documents contain one (71%)" in result.err
+    labels, vectorizer, weights = expected_weights(TEXTS, KEYWORDS, is_binary=not options)
+    questions = ["goal goal market", "the rates", "unknown", ""]
+    counts = vectorizer.transform(questions).toarray()
+    scores = ((counts > 0) if not options else counts) @ weights.T
+    expected = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    model = load_model(str(tmp_path / "m"))
+    assert model.classes_.tolist() == labels
+    np.testing.assert_allclose(model.predict_proba(questions), expected, rtol=1e-9)
+
+
+def test_an_ordinary_model(nbtext: Any, tmp_path: Path) -> None:
+    """It predicts, is inspected, evaluated, updated with labels, calibrated, and is the same for all threads."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
+    keywords = write_toml(tmp_path)
+    for jobs in ("1", "3"):
+        nbtext("train", "texts.txt", "--keywords", keywords, "-q", "-j", jobs, "-o", f"m{jobs}", cwd=tmp_path)
+    assert (tmp_path / "m1").read_bytes() == (tmp_path / "m3").read_bytes()
+    (tmp_path / "l.tsv").write_text("label\ttext\nsport\tsave the goal\nmoney\trates\nmoney\tbank rates\nsport\tsave\n")
+    for command in (
+        ("predict", "texts.txt", "-m", "m1"),
+        ("inspect", "m1", "--to", "table"),
+        ("explain", "texts.txt", "-m", "m1"),
+        ("evaluate", "l.tsv", "-m", "m1"),
+        ("update", "m1", "l.tsv", "-o", "m2"),
+        ("calibrate", "m1", "l.tsv", "-o", "m4"),
+        ("predict", "texts.txt", "-m", "m2"),
+    ):
+        result = nbtext(*command, cwd=tmp_path)
+        assert result.status == 0, (command, result.err)
+    result = nbtext("forget", "m1", "l.tsv", cwd=tmp_path)
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert "--keywords" in result.err
+
+
+def test_csv_and_phrases(nbtext: Any, tmp_path: Path) -> None:
+    """A CSV file says the same as TOML; a phrase is an n-gram, read as the documents are."""
+    (tmp_path / "texts.txt").write_text("Free Prize money\nfree love\nprize of love\n" * 5)
+    (tmp_path / "k.csv").write_text('label,words\nspam,Free prize\nham,love,"love,"\n')
+    write_toml(tmp_path, {"spam": ["Free prize"], "ham": ["love", "love,"]})
+    for name in ("k.csv", "keywords.toml"):
+        result = nbtext("train", "texts.txt", "--keywords", name, "-o", name + ".m", cwd=tmp_path)
+        assert result.status == 0, result.err
+        assert "15 of 15 documents" in result.err
+    assert (tmp_path / "k.csv.m").read_bytes() == (tmp_path / "keywords.toml.m").read_bytes()
+    result = nbtext("predict", "-", "-m", "k.csv.m", input=b"free prize\nfree love\n", cwd=tmp_path)
+    assert [line.split("\t")[1] for line in result.out.splitlines()] == ["spam", "ham"]
+
+
+def test_labeled_documents_join(nbtext: Any, tmp_path: Path) -> None:
+    """With --unlabeled, SOURCE is labeled: its counts are added, and its documents calibrate the model."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
+    rows = ["sport\tsave the goal", "money\trates of the bank", "sport\ta save and a match", "money\tthe market"] * 3
+    (tmp_path / "l.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
+    keywords = write_toml(tmp_path)
+    ask = ("train", "l.tsv", "--unlabeled", "texts.txt", "--keywords", keywords, "-o", "m")
+    result = nbtext(*ask, cwd=tmp_path)
+    assert result.status == 0, result.err
+    alone = nbtext("train", "texts.txt", "--keywords", keywords, "-o", "alone", cwd=tmp_path)
+    assert alone.status == 0
+    both, one = (load_model(str(tmp_path / name)) for name in ("m", "alone"))
+    assert both.fitted_.calibration.temperature is not None
+    assert one.fitted_.calibration.temperature is None
+    total = both.counts_.statistics.n_documents - one.counts_.statistics.n_documents
+    assert total == pytest.approx(12)
+    (tmp_path / "l.tsv").write_text("label\ttext\nweather\tsave the goal\n")
+    result = nbtext(*ask, cwd=tmp_path)
+    assert (result.status, result.err.count("\n")) == (1, 1)
+    assert "'weather' has no keywords" in result.err
+
+
+def test_expectation_maximization(nbtext: Any, tmp_path: Path) -> None:
+    """--em N reports the agreement with hidden keywords before and after."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 20) + "\n")
+    keywords = write_toml(tmp_path, {"money": ["bank", "market"], "sport": ["goal", "save"]})
+    result = nbtext("train", "texts.txt", "--keywords", keywords, "--em", "3", "-o", "m", cwd=tmp_path)
+    assert result.status == 0, result.err
+    assert "agreement with hidden keywords: " in result.err
+
+
+def test_a_warning_where_em_harms(nbtext: Any, tmp_path: Path) -> None:
+    """Two topics that the keywords do not mean are larger than those that they mean: EM finds the topics."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(600):
+        topic, label = rng.integers(2), rng.integers(2)
+        words = [f"topic{topic}x{rng.integers(5)}" for _ in range(30)]
+        words += [f"sign{label}x{rng.integers(4)}" for _ in range(2)]
+        lines.append(" ".join(words))
+    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
+    keywords = write_toml(tmp_path, {f"l{k}": [f"sign{k}x{n}" for n in range(2)] for k in range(2)})
+    result = nbtext("train", "texts.txt", "--keywords", keywords, "--em", "10", "-o", "m", cwd=tmp_path)
+    assert "warning: EM may make the model worse" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("k.toml", "a = [\n", "not valid TOML"),
+        ("k.toml", 'a = "word"\nb = ["x"]\n', "'a' should be a list of words"),
+        ("k.toml", 'a = ["word", 1]\nb = ["x"]\n', "'a' should be a list of words"),
+        ("k.toml", "a = []\nb = ['x']\n", "'a' should be a list of words"),
+        ("k.toml", "a = ['x']\n", "two labels or more"),
+        ("k.toml", "a = ['goal']\nb = ['Goal']\n", "is a keyword of 'a' and of 'b'"),
+        ("k.toml", "a = ['goal']\nb = ['unheard']\n", "no keyword of 'b' occurs"),
+        ("k.csv", "a,goal\nb\n", "k.csv:2: expected a label and its words"),
+        ("k.csv", ',goal\n"b",bank\n', "k.csv:1: expected a label"),
+        ("k.csv", 'a,"goal\n', "not valid CSV"),
+        ("k.csv", "a,\udcff\n", "not UTF-8"),
+        ("k.csv", "", "two labels or more"),
+    ],
+)
+def test_wrong_files(nbtext: Any, tmp_path: Path, name: str, content: str, message: str) -> None:
+    """One line names the file, what is wrong, and how to write it; no model is written."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
+    (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    result = nbtext("train", "texts.txt", "--keywords", name, "-o", "m", cwd=tmp_path)
+    assert (result.status, result.err.count("\n")) == (1, 1), result.err
+    assert message in result.err
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        (("--model", "bernoulli"), "--model"),
+        (("--model", "best"), "--keywords"),
+        (("--analyzer", "char"), "--analyzer"),
+        (("--hash-bits", "10"), "--hash-bits"),
+        (("--weighting", "tfidf"), "--weighting"),
+        (("--optimize", "accuracy"), "--optimize"),
+        (("--keep-sample", "5"), "--keep-sample"),
+        (("--min-recall", "sport=0.9"), "--min-recall"),
+        (("--marginals",), "--marginals"),
+        (("--smoothing", "0"), "--smoothing"),
+    ],
+)
+def test_options_that_do_not_fit(nbtext: Any, tmp_path: Path, options: tuple[str, ...], where: str) -> None:
+    """An option that needs labeled documents, or other features, is refused by name."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
+    command = ("train", "texts.txt", "--keywords", write_toml(tmp_path), "-o", "m", *options)
+    result = nbtext(*command, cwd=tmp_path)
+    assert (result.status, result.err.count("\n")) == (2, 1), result.err
+    assert where in result.err
+
+
+def test_a_keyword_that_does_not_occur(nbtext: Any, tmp_path: Path) -> None:
+    """It is named, without control characters."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
+    keywords = write_toml(tmp_path, {"money": ["bank", "un\u001bheard"], "sport": ["goal"]})
+    result = nbtext("train", "texts.txt", "--keywords", keywords, "-o", "m", cwd=tmp_path)
+    assert "occur in no document: un\\x1bheard" in result.err
+    assert "\x1b" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "options", "least"),
+    [
+        ("sms-spam", "SMSSpamCollection", ("--input-format", "tsv", "--text-field", "2", "--label-field", "1"), 0.93),
+        ("imdb", "{}", (), 0.79),
+        ("20news", "{}", (), 0.69),
+    ],
+)
+def test_real_corpora(
+    nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path, name: str, source: str, options: Any, least: float
+) -> None:
+    """The keyword files in corpora/keywords reach the accuracy that the guide names."""
+    folder, keywords = corpora(name), str(TOP / "corpora" / "keywords" / f"{name}.toml")
+    ask = ("train", str(folder / source.format("train")), *options, "--keywords", keywords, "-q", "-o", "m")
+    assert nbtext(*ask, cwd=tmp_path).status == 0
+    test = str(folder / source.format("test"))
+    found = json.loads(nbtext("evaluate", test, *options, "-m", "m", "-q", "--to", "json", cwd=tmp_path).out)
+    assert found["accuracy"] >= least
