@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from nbtext.cli.command import Option, command
-from nbtext.cli.files import INPUT, SOURCE
-from nbtext.cli.options import LABELED_INPUT_STAGE, RUN_PARTS, SOURCES, RunSettings, result_options
-from nbtext.cli.running import open_documents, result_file, result_format, say, screen
+from nbtext.cli.files import INPUT, SOURCE, named_outputs
+from nbtext.cli.options import LABELED_INPUT_STAGE, REPORT, RUN_PARTS, SOURCES, RunSettings, result_options
+from nbtext.cli.running import check_report, open_documents, result_file, result_format, say, screen
 from nbtext.cli.training_options import FEATURE_STAGE
+from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import SettingsError
 from nbtext.model.settings import FINDINGS
 from nbtext.report.records import OUTPUT_FORMATS
@@ -19,6 +20,8 @@ from nbtext.report.records import OUTPUT_FORMATS
 if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.features.settings import FeatureSettings
+    from nbtext.model.review import Review
+    from nbtext.model.review_reading import ReviewedCorpus
 
 
 @command(
@@ -30,19 +33,22 @@ if TYPE_CHECKING:
     Option("--apply", "decisions", type=INPUT,
            help="File of decisions about findings, as JSON lines. Write the documents of SOURCE as JSON lines, with "
            "the labels after the decisions and without removed documents, instead of searching for findings."),
+    REPORT,
     *result_options(OUTPUT_FORMATS),
     LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     *RUN_PARTS,
-    common="--against --only --apply -o --to --input-format --text-field --label-field --ngrams",
+    common="--against --only --report --apply -o --to --input-format --text-field --label-field --ngrams",
     example="nbtext review letters/train --against letters/test",
-    notes="Memory holds the counts, the id and the place of each document.",
+    notes="Memory holds the counts, the id and the place of each document. --report reads SOURCE twice, and shows the "
+    "first 500 findings.",
 )  # fmt: skip
 def review(
     sources: tuple[str, ...],
     against: str | None,
     only: tuple[str, ...],
     decisions: str | None,
+    report: str | None,
     output: str,
     output_format: str | None,
     input_settings: InputSettings,
@@ -64,22 +70,29 @@ def review(
     from nbtext.report.review import format_review, summarize_review
 
     if decisions is not None:
-        for flag in (flag for flag, value in (("--against", against), ("--only", only)) if value):
+        for flag in (flag for flag, value in (("--against", against), ("--only", only), ("--report", report)) if value):
             raise SettingsError("--apply searches for nothing", where=flag, hint=f"leave out {flag}")
         _apply(decisions, sources, output, output_format, input_settings, run)
         return
+    check_report(report)
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
+    inputs = (sources,) if against is None else (sources, (against,))
+    if report is not None and any(STANDARD_INPUT in paths for paths in inputs):
+        raise SettingsError("the texts are read twice for the page", where="--report", hint="name a file instead of -")
     reader: ReviewReader | None = None
-    for paths in (sources, (against,)) if against is not None else (sources,):
+    for paths in inputs:
         with open_documents(paths, input_settings, run) as (source, on_batch):
             reader = reader or ReviewReader(replace(features, fields=source.field_names), run.jobs)
             reader.read(source, on_batch)
     assert reader is not None  # there is a SOURCE
-    found = review_corpus(reader.finish(), jobs=run.jobs)
+    corpus = reader.finish()
+    found = review_corpus(corpus, jobs=run.jobs)
     if only:
         found = replace(found, findings=tuple(each for each in found.findings if each.finding in only))
     for line in summarize_review(found):
         say(line, quiet=run.quiet)
+    if report is not None:
+        _write_report(report, found, corpus, inputs, input_settings, features, run)
     with result_file(output, chosen) as file:
         write_text(format_review(found, output_format=chosen, screen=screen(output)), file)
 
@@ -107,3 +120,31 @@ def _apply(
     ):
         records = apply_decisions(source, found, on_batch)
         write_text((format_json(record, output_format="jsonl") for record in records), file)
+
+
+def _write_report(
+    path: str,
+    found: Review,
+    corpus: ReviewedCorpus,
+    inputs: tuple[tuple[str, ...], ...],
+    input_settings: InputSettings,
+    features: FeatureSettings,
+    run: RunSettings,
+) -> None:
+    """Write the page of a review, whose texts are read again."""
+    from nbtext.documents.source import open_source
+    from nbtext.features.occurrences import Locator
+    from nbtext.model.review_texts import TextCollector, weigh_words
+    from nbtext.report.page.rendering import write_page
+    from nbtext.report.review_page import render_review_page, shown_findings
+
+    findings = shown_findings(found)
+    collector = TextCollector(frozenset(document for finding in findings for document in finding.documents))
+    for number, paths in enumerate(inputs):
+        for batch in open_source(paths, input_settings, outputs=named_outputs()).batches():
+            collector.add(batch, is_other=number > 0)
+    page = render_review_page(
+        found, subject=", ".join(inputs[0]), texts=collector.texts, weights=list(weigh_words(corpus, findings)),
+        locate=Locator(features),
+    )  # fmt: skip
+    write_page(path, page)

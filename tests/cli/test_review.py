@@ -232,3 +232,18 @@ def test_reads_standard_input(nbtext: Any, rows: list[dict[str, Any]], tmp_path:
     assert result.status == 0, result.err
     (record,) = map(json.loads, result.out.splitlines())
     assert [document["line"] for document in record["documents"]] == [1, 201]
+
+
+def test_the_page_needs_the_texts_twice(nbtext: Any, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """--report writes a page of the findings; standard input cannot be read again for it."""
+    write_rows(tmp_path / "x.jsonl", [*rows, rows[0] | {"id": "copy"}])
+    result = nbtext("review", "x.jsonl", "--report", "p.html", "--to", "jsonl", cwd=tmp_path)
+    assert result.status == 0, result.err
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert rows[0]["text"] in page
+    assert "default-src &#39;none&#39;" in page
+    lines = (tmp_path / "x.jsonl").read_bytes()
+    refused = nbtext("review", "-", "--input-format", "jsonl", "--report", "q.html", input=lines, cwd=tmp_path)
+    assert refused.status == 2
+    assert "--report" in refused.err
+    assert not (tmp_path / "q.html").exists()

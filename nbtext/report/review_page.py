@@ -1,0 +1,116 @@
+"""The page of a review, on which a person reads the documents of each finding and decides about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nbtext.features.occurrences import Locator
+from nbtext.model.review import Finding, Review
+from nbtext.model.review_reading import ReviewedDocument
+from nbtext.report.explanation import Run, cut_runs, highlight
+from nbtext.report.page.rendering import render_page
+from nbtext.report.review import document_record, place_of, summarize_review
+
+MOST_FINDINGS = 500  # on the page
+MOST_DOCUMENTS = 4  # of a finding
+MOST_CHARACTERS = 5_000  # of the text of a document
+MOST_WORDS = 8  # that speak for each label
+MOST_LABELS = 200  # to choose from; with more labels, another one is typed into the file of decisions
+TITLES = {
+    "label_error": "Label error", "conflicting_duplicates": "Conflicting duplicates", "duplicate": "Duplicate",
+    "near_duplicate": "Near duplicate", "leak": "Leak", "outlier": "Outlier", "not_text": "Not text",
+}  # fmt: skip
+
+
+class _ShownDocument(NamedTuple):
+    number: int  # in the data of the page; -1: no decision can be made about it
+    place: str
+    label: str | None
+    is_other: bool
+    runs: list[Run]
+    n_more: int
+
+
+class _ShownFinding(NamedTuple):
+    finding: Finding
+    title: str
+    documents: list[_ShownDocument]
+    n_more: int
+    words_for: list[str]
+    words_against: list[str]
+
+
+def shown_findings(review: Review) -> tuple[Finding, ...]:
+    """Return the findings that the page shows."""
+    return review.findings[:MOST_FINDINGS]
+
+
+def render_review_page(
+    review: Review,
+    *,
+    subject: str,
+    texts: Mapping[ReviewedDocument, str],
+    weights: Sequence[dict[str, float] | None],
+    locate: Locator,
+) -> bytes:
+    """Render the page of a review.
+
+    Parameters
+    ----------
+    subject : str
+        What was reviewed.
+    texts : Mapping[ReviewedDocument, str]
+        The texts of the documents of `shown_findings`.
+    weights : Sequence[dict[str, float] or None]
+        For each of these findings, the log-odds of the likely label of each word.
+    locate : Locator
+        Finds the words in a text.
+    """
+    numbers: dict[ReviewedDocument, int] = {}
+    shown = []
+    for finding, words in zip(shown_findings(review), weights, strict=True):
+        ranked = sorted((words or {}).items(), key=lambda item: (-item[1], item[0]))
+        documents = [
+            _show(document, texts.get(document, ""), words, locate, numbers)
+            for document in finding.documents[:MOST_DOCUMENTS]
+        ]
+        shown.append(_ShownFinding(
+            finding, TITLES[finding.finding], documents, len(finding.documents) - len(documents),
+            [word for word, value in ranked[:MOST_WORDS] if value > 0],
+            [word for word, value in ranked[::-1][:MOST_WORDS] if value < 0],
+        ))  # fmt: skip
+    labels = sorted({label for each in numbers for label in each.labels or ()} | {
+        each.likely_label for each in review.findings if each.likely_label is not None
+    })  # fmt: skip
+    content: dict[str, Any] = {
+        "subject": subject,
+        "lines": list(summarize_review(review)),
+        "shown": shown,
+        "n_findings": len(review.findings),
+        "kinds": [(name, title) for name, title in TITLES.items() if any(s.finding.finding == name for s in shown)],
+        "labels": labels[:MOST_LABELS],
+    }
+    data = {"review": {"documents": [document_record(document) for document in numbers]}}
+    return render_page("review.html", content, scripts=("review.js",), data=data)
+
+
+def _show(
+    document: ReviewedDocument,
+    text: str,
+    words: dict[str, float] | None,
+    locate: Locator,
+    numbers: dict[ReviewedDocument, int],
+) -> _ShownDocument:
+    cut = text[:MOST_CHARACTERS]
+    character_weights = [0.0] * len(cut)
+    for occurrence in locate(cut) if words else ():
+        for start, stop in occurrence.spans:
+            for place in range(start, stop):
+                character_weights[place] += (words or {}).get(occurrence.feature, 0.0)
+    label = ", ".join(document.labels) if document.labels is not None else None
+    number = -1 if document.is_other else numbers.setdefault(document, len(numbers))
+    return _ShownDocument(
+        number, place_of(document), label, document.is_other, cut_runs(highlight(cut, character_weights), len(cut)),
+        len(text) - len(cut),
+    )  # fmt: skip

@@ -1,0 +1,133 @@
+"""The page of a review, as a browser shows it and as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from nbtext.cli.main import cli
+
+Visited = Callable[..., Any]
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'\u202e"
+WORDS = {"fruit": "apple banana cherry plum peach sweet ripe juice", HOSTILE: "hammer nail screw drill saw bolt steel"}
+
+
+def documents() -> list[dict[str, Any]]:
+    """Documents of two labels: one has a wrong label, two are equal, one is empty."""
+    chance, labels = random.Random(1), list(WORDS)
+    rows = [
+        {"id": f"{n}/{HOSTILE}", "label": label, "text": " ".join(chance.choices(WORDS[label].split(), k=9)) + f" x{n}"}
+        for n in range(120)
+        for label in [labels[n % 2]]
+    ]
+    rows[8]["label"], rows[8]["text"] = HOSTILE, f"apple banana cherry plum juice {HOSTILE}"
+    return [*rows, rows[3] | {"id": "copy"}, {"id": "empty", "label": "fruit", "text": ""}]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page whose texts, ids and labels want to run something."""
+    folder = tmp_path_factory.mktemp("review")
+    source = folder / "x.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in documents()), encoding="utf-8")
+    arguments = ["review", str(source), "--report", str(folder / "page.html"), "-o", str(folder / "found.jsonl"), "-q"]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return folder / "page.html"
+
+
+def decisions_of(shown: Any, folder: Path) -> list[dict[str, Any]]:
+    """The decisions that the page downloads."""
+    with shown.page.expect_download() as started:
+        shown.page.locator("#download").click()
+    path = folder / "decisions.jsonl"
+    started.value.save_as(path)
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_the_page_is_sound(visit: Visited, page: Path, width: int, scheme: str) -> None:
+    """In light, and in the dark of a phone: it fits the screen, links work, axe finds nothing serious."""
+    shown = visit(page, width=width, scheme=scheme)
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
+    shown.page.locator("[data-decision=remove]").first.click()
+    assert shown.leads_nowhere() == []
+    assert shown.axe() == []
+
+
+def test_text_is_shown_and_not_run(visit: Visited, page: Path) -> None:
+    """Markup in a text or a label is text; characters that change the direction are escaped."""
+    shown = visit(page)
+    text = shown.page.locator("[data-kind=label_error] .text").first.inner_text()
+    assert HOSTILE[:-1] in text
+    assert "\\u202e" in text
+    assert shown.page.locator("img").count() == 0
+    assert shown.page.locator("script:not([type])").count() == 2
+
+
+def test_words_speak_for_the_labels(visit: Visited, page: Path) -> None:
+    """In the text of a label error, words of the likely label are marked."""
+    shown = visit(page)
+    marked = shown.page.locator("[data-kind=label_error] .text mark.for3").all_inner_texts()
+    assert set(marked) & set(WORDS["fruit"].split())
+
+
+def test_decisions_are_downloaded_and_applied(visit: Visited, page: Path, tmp_path: Path) -> None:
+    """Buttons and the list of labels decide; what is downloaded is what --apply reads."""
+    shown = visit(page)
+    assert decisions_of(shown, tmp_path) == []
+    shown.page.locator("[data-kind=label_error] [data-decision=relabel]").first.click()
+    shown.page.locator("[data-kind=duplicate] .reviewed:nth-child(2) [data-decision=remove]").click()
+    shown.page.locator("[data-kind=not_text] select.other").select_option(HOSTILE)
+    assert "3 of" in shown.page.locator("#progress").inner_text()
+    file = str(page.parent / "x.jsonl")
+    expected = [
+        {"id": f"8/{HOSTILE}", "file": file, "line": 9, "decision": "relabel", "label": "fruit"},
+        {"id": "copy", "file": file, "line": 121, "decision": "remove"},
+        {"id": "empty", "file": file, "line": 122, "decision": "relabel", "label": HOSTILE},
+    ]
+    found = decisions_of(shown, tmp_path)
+    assert sorted(found, key=lambda each: each["line"]) == expected
+    output = tmp_path / "clean.jsonl"
+    arguments = ["review", file, "--apply", str(tmp_path / "decisions.jsonl"), "-o", str(output), "-q"]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    cleaned = {row["id"]: row["label"] for row in map(json.loads, output.read_text(encoding="utf-8").splitlines())}
+    assert len(cleaned) == 121
+    assert (cleaned[f"8/{HOSTILE}"], cleaned["empty"]) == ("fruit", HOSTILE)
+
+
+def test_keys_decide(visit: Visited, page: Path, tmp_path: Path) -> None:
+    """j and k go from document to document; a, r, x and u decide about it."""
+    shown = visit(page)
+    shown.page.locator("#kind").select_option("label_error")
+    shown.page.locator("h1").click()
+    shown.page.keyboard.press("j")
+    shown.page.keyboard.press("r")
+    (made,) = decisions_of(shown, tmp_path)
+    assert (made["decision"], made["label"]) == ("relabel", "fruit")
+    shown.page.locator(".reviewed[data-likely] .text").first.focus()
+    shown.page.keyboard.press("x")
+    assert [each["decision"] for each in decisions_of(shown, tmp_path)] == ["remove"]
+    shown.page.locator(".reviewed[data-likely] .text").first.focus()
+    shown.page.keyboard.press("u")
+    assert decisions_of(shown, tmp_path) == []
+
+
+def test_filters(visit: Visited, page: Path) -> None:
+    """Findings are filtered by kind, by label, and by whether they are decided."""
+    shown = visit(page)
+    everything = shown.page.locator(".finding:visible").count()
+    shown.page.locator("#kind").select_option("duplicate")
+    assert shown.page.locator(".finding:visible").count() == 1
+    shown.page.locator("#open-only").check()
+    for button in shown.page.locator("[data-kind=duplicate] [data-decision=keep]").all():
+        button.click()
+    shown.page.locator("#kind").select_option("")
+    assert shown.page.locator(".finding:visible").count() == everything - 1
