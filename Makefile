@@ -82,6 +82,7 @@ bench: $(VENV)/.dev
 	-sh tests/benchmarks/peers/install.sh
 	$(BIN)/python tests/benchmarks/models.py
 	$(BIN)/python tests/benchmarks/run.py --rounds 3
+	$(BIN)/python tests/benchmarks/review.py
 
 # Measure every other published figure, too. This takes much longer.
 bench-all: bench

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     INPUT_STAGE,
     *RUN_PARTS,
     common="-m -o --to --input-format --text-field -j",
-    example="nbtext prevalence corpora/letters/test -m letters.joblib --to table",
+    example="nbtext prevalence letters/test -m letters.joblib --to table",
     notes="The estimate assumes that only the shares of the labels differ from those of the training documents. If the "
     "documents of a label have changed, too, such as by a new topic or a new source, it is wrong, and so is its "
     "interval.\n\n"

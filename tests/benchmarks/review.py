@@ -1,0 +1,218 @@
+"""How well `nbtext review` finds wrong labels and near duplicates, and what it costs, beside cleanlab.
+
+Labels are flipped with a fixed seed: uniformly, to the label that the group is confused with most, or of the rarer
+label only. The average precision is that of ranking all documents by the probability that their label is wrong.
+cleanlab ranks by the probability of the given label, which a 5-fold logistic regression on TF-IDF predicts; without
+cleanlab, the same ranking is computed here. Seconds are of the processor, on one thread. Near duplicates are compared
+with all pairs of documents.
+
+python tests/benchmarks/review.py [--without-peer] [CORPUS...]
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+from protocols import Labeled, imdb, messages, newsgroups
+
+from nbtext.bayes.label_noise import estimate_label_noise
+from nbtext.documents.batch import Batch
+from nbtext.features.document_counts import DocumentCounts
+from nbtext.features.near_duplicates import SIMILAR, find_near_duplicates
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounter
+
+SEED = 0
+N_FOLDS = 5
+AT_ONCE = 500  # rows of the exact join
+
+
+class Flip(NamedTuple):
+    """How labels are flipped, the n-grams of nbtext, and whether the peer runs, too."""
+
+    name: str
+    share: float
+    ngrams: tuple[int, int] = (1, 1)
+    has_peer: bool = False
+
+
+CORPORA: dict[str, Callable[[], Labeled]] = {
+    "sms-spam": messages,
+    "20 Newsgroups": lambda: newsgroups("train"),
+    "IMDB": lambda: imdb("train"),
+}
+SHARES = [Flip("none", 0.0), Flip("uniform", 0.05), Flip("uniform", 0.1, has_peer=True), Flip("uniform", 0.2)]
+FLIPS = {
+    "sms-spam": [*SHARES, Flip("rarer label", 0.2, has_peer=True)],
+    "20 Newsgroups": [*SHARES, Flip("most confused", 0.1, has_peer=True)],
+    "IMDB": [Flip("none", 0.0, (1, 2)), Flip("uniform", 0.1, (1, 2))],
+}
+
+
+class Found(NamedTuple):
+    """The probability that each label is wrong, the estimated share of wrong labels, and the processor's seconds."""
+
+    wrong: NDArray[np.float64]
+    rate: float | None
+    seconds: float
+
+
+def processor_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def count(texts: Sequence[str], ngrams: tuple[int, int]) -> tuple[DocumentCounts, int]:
+    """The counts of the documents in their order, and the number of features."""
+    counter = CorpusCounter(FeatureSettings(ngrams=ngrams), sample_size=None)
+    for start in range(0, len(texts), 1000):
+        part = list(texts[start : start + 1000])
+        places = [str(start + row) for row in range(len(part))]
+        counter.add(Batch(places, (part,), [""] * len(part), groups=places))
+    counts = counter.finish()
+    assert counts.sample.groups is not None
+    rows = counts.sample.take(np.argsort(counts.sample.groups.astype(np.int64)))
+    return replace(rows, groups=None), counts.statistics.n_features
+
+
+def flip_labels(flip: Flip, classes: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Flip labels in place; return which are flipped."""
+    random, n_classes = np.random.default_rng(SEED), int(classes.max()) + 1
+    rarest = int(np.bincount(classes).argmin())
+    rows = np.flatnonzero(classes == rarest) if flip.name == "rarer label" else np.arange(len(classes))
+    flipped = random.choice(rows, round(flip.share * len(rows)), replace=False)
+    if flip.name == "most confused":
+        classes[flipped] = most_confused(classes, texts)[classes[flipped]]
+    else:
+        classes[flipped] = (classes[flipped] + random.integers(1, n_classes, len(flipped))) % n_classes
+    is_flipped = np.zeros(len(classes), dtype=bool)
+    is_flipped[flipped] = True
+    return is_flipped
+
+
+def most_confused(classes: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.int64]:
+    """For each label the one that complement Naive Bayes predicts most often instead, in five folds."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.naive_bayes import ComplementNB
+
+    rows = CountVectorizer(binary=True).fit_transform(texts)
+    predicted = cross_val_predict(ComplementNB(), rows, classes, cv=N_FOLDS)
+    table = np.zeros((int(classes.max()) + 1,) * 2)
+    np.add.at(table, (classes, predicted), 1)
+    np.fill_diagonal(table, -1)
+    return np.asarray(table.argmax(axis=1))
+
+
+def judge_by_nbtext(texts: Sequence[str], given: NDArray[np.int64], ngrams: tuple[int, int]) -> Found:
+    """Count the texts, and estimate the label noise; a document that cannot be judged is not suspected."""
+    before = processor_seconds()
+    documents, n_features = count(texts, ngrams)
+    n_classes = int(given.max()) + 1
+    noise = estimate_label_noise(replace(documents, classes=given.astype(np.int32)), n_features, n_classes)
+    wrong = np.zeros(len(given))
+    wrong[noise.rows] = 1 - noise.probabilities[np.arange(len(noise.rows)), given[noise.rows]]
+    return Found(wrong, noise.error_rate, processor_seconds() - before)
+
+
+def judge_by_peer(texts: Sequence[str], given: NDArray[np.int64]) -> Found:
+    """Rank by cleanlab's score of the probabilities of a logistic regression, in five folds."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+
+    before = processor_seconds()
+    rows = TfidfVectorizer().fit_transform(texts)
+    model = LogisticRegression(max_iter=1000)
+    probabilities = cross_val_predict(model, rows, given, cv=N_FOLDS, method="predict_proba")
+    try:
+        from cleanlab.rank import get_label_quality_scores
+    except ImportError:
+        quality = probabilities[np.arange(len(given)), given]  # which is cleanlab's score
+    else:
+        quality = get_label_quality_scores(given, probabilities)
+    return Found(1 - quality, None, processor_seconds() - before)
+
+
+def precision(found: Found, is_flipped: NDArray[np.bool_]) -> str:
+    """The average precision; empty if nothing is flipped."""
+    from sklearn.metrics import average_precision_score
+
+    return f"{average_precision_score(is_flipped, found.wrong):.3f}" if is_flipped.any() else ""
+
+
+def row(corpus: str, flip: Flip, documents: Labeled, *, with_peer: bool) -> str:
+    """One row of the table of label errors."""
+    classes = np.unique(documents.labels, return_inverse=True)[1].astype(np.int64)
+    is_flipped = flip_labels(flip, classes, documents.texts)
+    found = judge_by_nbtext(documents.texts, classes, flip.ngrams)
+    cells = [precision(found, is_flipped), f"{is_flipped.mean():.2%}", f"{found.rate:.2%}", f"{found.seconds:.1f}"]
+    if with_peer and flip.has_peer:
+        peer = judge_by_peer(documents.texts, classes)
+        cells += [precision(peer, is_flipped), f"{peer.seconds:.1f}"]
+    else:
+        cells += ["", ""]
+    name = f"{flip.share:.0%} {flip.name}" if flip.share else "none"
+    return f"| {corpus} | {name} | {' | '.join(cells)} |"
+
+
+def join_exactly(documents: DocumentCounts, n_features: int) -> int:
+    """The number of pairs of different documents with a Jaccard similarity of SIMILAR or more."""
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(documents.indices), dtype=np.float32)
+    matrix = csr_array((ones, documents.indices, documents.indptr), shape=(len(documents), n_features))
+    sizes, transposed, n_pairs = np.diff(documents.indptr), matrix.T.tocsr(), 0
+    for start in range(0, len(documents), AT_ONCE):
+        shared = (matrix[start : start + AT_ONCE] @ transposed).toarray()
+        union = sizes[start : start + AT_ONCE, None] + sizes[None, :] - shared
+        one, other = np.nonzero(shared >= SIMILAR * np.maximum(union, 1) - 1e-6)
+        n_pairs += int((one + start < other).sum())
+    return n_pairs
+
+
+def near_duplicate_row(corpus: str, documents: Labeled) -> str:
+    """The pairs that are found among distinct documents, all pairs, and the processor's microseconds a document."""
+    counts, n_features = count(documents.texts, (1, 1))
+    counts = counts.take(np.sort(np.unique(counts.hashes, return_index=True)[1]))
+    counts = counts.filter(np.diff(counts.indptr) > 0)
+    before = processor_seconds()
+    found = find_near_duplicates(counts, n_features)
+    seconds = processor_seconds() - before
+    n_pairs = join_exactly(counts, n_features)
+    share = len(found.pairs) / max(1, n_pairs)
+    return f"| {corpus} | {len(found.pairs):,} | {n_pairs:,} | {share:.1%} | {1e6 * seconds / len(counts):.0f} |"
+
+
+def say(line: str) -> None:
+    """Print a line as soon as it is known."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Print the tables, row by row."""
+    with_peer = "--without-peer" not in sys.argv[1:]
+    wanted = [name for name in sys.argv[1:] if not name.startswith("--")] or list(CORPORA)
+    say("| corpus | flipped | average precision | true share | estimated | seconds | peer | peer's seconds |")
+    say("|---|---|---|---|---|---|---|---|")
+    for corpus in wanted:
+        documents = CORPORA[corpus]()
+        for flip in FLIPS[corpus]:
+            say(row(corpus, flip, documents, with_peer=with_peer))
+    say("\n| corpus | near duplicates found | all pairs | share | microseconds a document |\n|---|---|---|---|---|")
+    for corpus in wanted[:2]:
+        say(near_duplicate_row(corpus, CORPORA[corpus]()))
+
+
+if __name__ == "__main__":
+    main()
