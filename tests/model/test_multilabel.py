@@ -174,6 +174,29 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(tmp_path: Path, mo
         np.testing.assert_array_equal(mine, other)
 
 
+def test_models_do_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "train.jsonl"
+    documents = [(f"{text} number{i % 7}", labels) for i, (text, labels) in enumerate(FRUIT * 3000)]
+    path.write_text("".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in documents))
+    assert path.stat().st_size > 1 << 22  # several blocks
+    monkeypatch.setattr("nbtext.model.corpus_counts.MOST_SETS", 3)
+    models = [
+        train_on_source(open_source([str(path)], LABELED), FeatureSettings(), ModelSettings(keep_sample=50), jobs=jobs)
+        for jobs in (1, 3)
+    ]
+    one, other = (model_bytes(model, tmp_path) for model in models)
+    assert one == other
+
+
+def test_counts_of_a_cluster_are_sent_whole() -> None:
+    from nbtext.cluster.work import counts_of, plain_counts
+
+    counts = count(FRUIT, FeatureSettings())
+    received = counts_of(plain_counts(counts))
+    assert received.label_sets == counts.label_sets
+    assert (received + counts).statistics.n_documents == 2 * len(FRUIT)
+
+
 def test_forgetting_a_document_with_fewer_labels_is_refused() -> None:
     model = train(FRUIT)
     with pytest.raises(ModelError, match="not trained on"):
