@@ -127,6 +127,24 @@ def test_models_that_cannot_estimate(nbtext: Any, tmp_path: Path) -> None:
             assert message in result.err
 
 
+def test_a_model_of_several_labels(tmp_path: Path) -> None:
+    """Its labels have no shares that add up to 1, so it is refused, and the message says why."""
+    from nbtext.bayes.settings import ModelSettings
+    from nbtext.documents.settings import InputSettings
+    from nbtext.documents.source import open_source
+    from nbtext.errors import ModelError
+    from nbtext.features.settings import FeatureSettings
+    from nbtext.model.fitting import train_on_source
+    from nbtext.model.prevalence import check_prevalence
+
+    lines = ['{"text": "red round", "label": ["a", "b"]}', '{"text": "yellow long", "label": ["b"]}'] * 5
+    (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
+    source = open_source((str(tmp_path / "t.jsonl"),), InputSettings())
+    model = train_on_source(source, FeatureSettings(), ModelSettings())
+    with pytest.raises(ModelError, match="several labels cannot estimate the shares"):
+        check_prevalence(model.fitted)
+
+
 def test_a_label_without_left_out_documents(nbtext: Any, tmp_path: Path) -> None:
     """A label with one document is named, because its errors are not known."""
     (tmp_path / "t.tsv").write_text("a\tred round\na\tred long\nb\tyellow long\nb\tyellow curved\nc\tstone\n")
