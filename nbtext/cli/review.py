@@ -59,7 +59,8 @@ def review(
 
     There is one record for each finding, most certain first: label_error (another label is more probable, given all
     other documents), conflicting_duplicates (equal documents with different labels), duplicate, near_duplicate, leak
-    (also in --against), outlier, and not_text (empty, encoded data, or a table).
+    (also in --against), outlier, and not_text (empty, encoded data, or a table). Only labels of documents with exactly
+    one label are judged.
 
     --apply writes a corrected copy of SOURCE. Each line of its file names a document by its id (and by file and line,
     if ids repeat) and a decision: keep, remove, or relabel with the new label.
