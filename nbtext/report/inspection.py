@@ -109,10 +109,9 @@ def summary_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "unlabeled", format_unlabeled(inspection.unlabeled)
     if inspection.approximate:
         names = ", ".join(inspection.approximate).replace("_", " ")
-        yield (
-            "approximate",
-            f"{names}: fitted before the last change of the documents; refit them with nbtext calibrate",
-        )
+        is_multilabel = isinstance(inspection, MultilabelInspection)
+        advice = "train with --keep-sample to refit them" if is_multilabel else "refit them with nbtext calibrate"
+        yield "approximate", f"{names}: fitted before the last change of the documents; {advice}"
     if inspection.settings:
         yield "settings", ", ".join(f"{name}={_setting(value)}" for name, value in inspection.settings.items())
     if not inspection.has_names:

@@ -135,6 +135,9 @@ def format_approximation(model: TrainedModel) -> str | None:
     approximate = model.fitted.approximate
     if not approximate:
         return None
+    if model.fitted.multilabel is not None:
+        advice = "train with --keep-sample N to retain the documents that they are fitted to"
+        return f"approximate (fitted before the last change of the documents): {', '.join(approximate)}; {advice}"
     calibration = model.fitted.calibration
     offsets = calibration.decision_offsets
     found = {

@@ -25,11 +25,14 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model, sample_size, train_on_counts, train_on_source
 from nbtext.model.growth import calibrate, decay_counts, forget, merge, refit, update
+from nbtext.model.inspection import inspect
 from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
 from nbtext.model.source_prediction import predict_multilabel_source
 from nbtext.parallel import available_cpus
+from nbtext.report.inspection import format_inspection
+from nbtext.report.training import format_approximation
 
 Documents = Sequence[tuple[str, tuple[str, ...]]]
 REUTERS = Path("/tmp/corpora/reuters-90")
@@ -209,6 +212,9 @@ def test_forgetting_a_document_with_fewer_labels_is_refused() -> None:
 def test_a_model_without_a_sample_keeps_its_thresholds() -> None:
     model = load_and_update(train(FRUIT))
     assert set(model.fitted.approximate) >= {"thresholds", "calibration"}
+    said = "approximate (fitted before the last change of the documents): smoothing, calibration, thresholds"
+    assert (format_approximation(model) or "").startswith(said)
+    assert "thresholds" in format_inspection(inspect(model), output_format="table")
     assert model.fitted.labels == ("car", "fruit", "garden", "news", "price")
     earlier = dict(zip(train(FRUIT).fitted.labels, fit_of(train(FRUIT)).thresholds, strict=True))
     for label, threshold in zip(model.fitted.labels, fit_of(model).thresholds.tolist(), strict=True):
