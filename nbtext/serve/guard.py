@@ -82,7 +82,7 @@ class Lease:
         if size > self._size and self._memory.used - self._size + size > self._memory.limit:
             self.keep(0)
             what = "the requests in progress use up the memory for bodies; try again, or send less at once"
-            raise HTTPException(503, what, {**RETRY_AFTER, "Connection": "close"})
+            raise HTTPException(503, what, RETRY_AFTER)  # the rest is read and dropped, so that the client sees it
         self._set(size)
 
     async def wait_and_add(self, size: int) -> None:

@@ -52,18 +52,26 @@ class Protocol(HttpToolsProtocol):
             self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
         cycle: Any = self.cycle  # None before the first request
+        is_rest = cycle is not None and cycle.response_complete and cycle.more_body  # of a body that was refused
+        super().data_received(data)
+        cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             self._head_size = 0
             return
         if not self._head_size:
             self._head_end = self.loop.time() + HEAD_SECONDS
-        self._head_size += len(data)
+        self._head_size += 1 if is_rest else len(data)
         if self._head_size > MAX_HEAD_BYTES:
             self.transport.abort()
         elif not self.transport.is_closing():
             self._wait_for_head()
+
+    def on_message_complete(self) -> None:
+        """Note the end of a body, also if it was refused before: a closed connection could hide the refusal."""
+        super().on_message_complete()
+        if self.cycle is not None:
+            self.cycle.more_body = False
 
     def _wait_for_head(self) -> None:
         self._unset_keepalive_if_required()

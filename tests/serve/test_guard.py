@@ -344,6 +344,24 @@ def test_all_bodies_together_have_a_limit(start: Start, model: Path) -> None:
     wait_for_bytes(service, 0)
 
 
+def test_a_client_that_sends_all_before_it_reads_sees_the_refusal(start: Start, model: Path) -> None:
+    """What it still sends is dropped, so that the connection stays open, and is good for another request."""
+    service = start("-m", model, "--max-body-bytes", 16_000_000, "--max-total-body-bytes", 16_000_000)
+    with begin_upload(service, 16_000_000, 15_000_000):
+        wait_for_bytes(service, 15_000_000)
+        for _ in range(3):
+            connection = service.connect()
+            for _ in range(2):
+                body = json.dumps({"text": "bins " * 3_000_000})
+                connection.request("POST", "/v1/predict", body, {"content-type": "application/json"})
+                answer = connection.getresponse()
+                assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+                answer.read()
+            connection.request("POST", "/v1/predict", json.dumps(DOCUMENT), {"content-type": "application/json"})
+            assert connection.getresponse().status == 200
+            connection.close()
+
+
 def test_streams_wait_for_memory(start: Start, model: Path) -> None:
     """They go on when other requests have released some of it, and keep nothing of it."""
     service = start("-m", model, "--max-body-bytes", 1_000_000, "--max-total-body-bytes", 1_000_000)
