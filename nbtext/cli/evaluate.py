@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from nbtext.bayes.settings import AUTO
 from nbtext.cli.command import Deferred, Option, command, refuse, typed_options
 from nbtext.cli.files import INPUT, MODEL, SOURCE
 from nbtext.cli.options import (
@@ -18,8 +20,15 @@ from nbtext.cli.options import (
     RunSettings,
     result_options,
 )
-from nbtext.cli.running import check_report, open_documents, result_format, screen, warn_of_costs, write_result
-from nbtext.cli.training_options import FEATURE_STAGE, FOLD_STAGE, MODEL_STAGE
+from nbtext.cli.running import check_report, open_documents, result_format, say, screen, warn_of_costs, write_result
+from nbtext.cli.training_options import (
+    FEATURE_STAGE,
+    FOLD_STAGE,
+    SEARCH_STAGE,
+    SEARCHED_MODEL_STAGE,
+    is_search,
+    list_searched,
+)
 from nbtext.errors import SettingsError
 from nbtext.evaluation.thresholds import check_thresholds, parse_thresholds
 from nbtext.report.records import OUTPUT_FORMATS
@@ -31,8 +40,10 @@ if TYPE_CHECKING:
     from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
     from nbtext.evaluation.evaluator import Evaluation
     from nbtext.evaluation.predictions_file import PredictionsFile
-    from nbtext.evaluation.settings import FoldSettings
+    from nbtext.evaluation.search import Candidate
+    from nbtext.evaluation.settings import FoldSettings, SearchSettings
     from nbtext.features.settings import FeatureSettings
+    from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
@@ -43,7 +54,7 @@ RUN_OPTIONS = (
     "--force",
 )  # fmt: skip
 DECISIONS = DECISION_STAGE.without("explain", "top_k")
-MODELS = MODEL_STAGE.without("keep_sample")
+MODELS = SEARCHED_MODEL_STAGE.without("keep_sample")
 
 
 @command(
@@ -63,12 +74,14 @@ MODELS = MODEL_STAGE.without("keep_sample")
     LABELED_INPUT_STAGE,
     FEATURE_STAGE,
     MODELS,
+    SEARCH_STAGE,
     *RUN_PARTS,
     deferred=(FEATURE_STAGE, MODELS),
     common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
     example="nbtext evaluate letters/test -m letters.joblib --fail-under accuracy=0.8",
     notes="Memory does not grow with SOURCE if -m is given. Cross-validation keeps the counts of all "
-    "documents in memory. --report adds about 600 bytes per document, and the names of at most 10,000 documents.",
+    "documents in memory; with --model best also their texts. --report adds about 600 bytes per document, and the "
+    "names of at most 10,000 documents.",
 )  # fmt: skip
 def evaluate(
     sources: tuple[str, ...],
@@ -84,6 +97,7 @@ def evaluate(
     input_settings: InputSettings,
     features: Deferred[FeatureSettings],
     model_settings: Deferred[ModelSettings],
+    searching: SearchSettings,
     run: RunSettings,
 ) -> None:
     """Evaluate a model on labeled documents: accuracy, F1, log-loss, calibration.
@@ -99,6 +113,7 @@ def evaluate(
     check_report(report)
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     subject = _load_subject(model_file, predictions, fold_settings, foreign)
+    cross_validation = _CrossValidation(fold_settings, features, model_settings, searching, decisions, run)
     log = _error_log(report, decisions)
 
     def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
@@ -108,10 +123,7 @@ def evaluate(
             )
         if subject is not None:
             return error_log.predict_from_file(subject, source, decisions)
-        return error_log.predict_by_folds(
-            source, fold_settings, features=features.settings(), model_settings=model_settings.settings(),
-            decisions=decisions, jobs=run.jobs, on_batch=on_batch,
-        )  # fmt: skip
+        return cross_validation.predict(source, on_batch)
 
     trained_on = subject.fitted.input if isinstance(subject, TrainedModel) else None
     if isinstance(subject, TrainedModel):
@@ -164,7 +176,54 @@ def _settings_of(
 
     if isinstance(subject, TrainedModel):
         return subject.fitted.model_settings
-    return model_settings.settings() if subject is None else None
+    if subject is not None:
+        return None
+    return model_settings.settings(**{"model": AUTO} if is_search(model_settings) else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _CrossValidation:
+    """Predicts each fold of a source by a model of the others, or by the model that a search of the others finds."""
+
+    folds: FoldSettings
+    features: Deferred[FeatureSettings]
+    model_settings: Deferred[ModelSettings]
+    searching: SearchSettings
+    decisions: DecisionSettings
+    run: RunSettings
+
+    def __post_init__(self) -> None:
+        if not is_search(self.model_settings):
+            refuse(SEARCH_STAGE, because="this option needs --model best")
+
+    def predict(self, source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
+        """Predict all folds; with --model best, print which model was trained for each."""
+        from nbtext.evaluation.error_log import PredictedBatch, predict_by_folds
+
+        if not is_search(self.model_settings):
+            return predict_by_folds(
+                source, self.folds, features=self.features.settings(), model_settings=self.model_settings.settings(),
+                decisions=self.decisions, jobs=self.run.jobs, on_batch=on_batch,
+            )  # fmt: skip
+        from nbtext.evaluation.nested import cross_validate_search
+
+        candidates = list_searched(self.features, self.model_settings, source)
+        predicted = cross_validate_search(
+            source, self.folds, candidates[0].features, partial(self._search, candidates),
+            decisions=self.decisions, jobs=self.run.jobs, on_batch=on_batch,
+        )  # fmt: skip
+        return (PredictedBatch(predictions, texts) for predictions, texts in predicted)
+
+    def _search(self, candidates: list[Candidate], count: Callable[[FeatureSettings], CorpusCounts]) -> TrainedModel:
+        from time import monotonic
+
+        from nbtext.evaluation.search import Budget, search_model
+        from nbtext.report.training import format_choice
+
+        budget = Budget(self.searching.budget, monotonic)
+        trained, found = search_model(candidates, count, budget, jobs=self.run.jobs)
+        say(format_choice(found), quiet=self.run.quiet)
+        return trained
 
 
 def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | None:

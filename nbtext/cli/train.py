@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import ModelSettings
@@ -25,21 +28,24 @@ from nbtext.cli.training_options import (
     SEARCH_STAGE,
     SEARCHED_MODEL_STAGE,
     UNLABELED_STAGE,
+    is_search,
+    list_searched,
     refuse_for_matrix,
 )
 from nbtext.documents.batch import ONE_HINT
-from nbtext.documents.streams import STANDARD_INPUT
 from nbtext.errors import InputError, SettingsError
-from nbtext.evaluation.settings import BEST
 from nbtext.model.settings import UnlabeledSettings
 
 if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings
+    from nbtext.documents.batch import Block
     from nbtext.documents.settings import InputSettings
+    from nbtext.documents.source import Source
     from nbtext.evaluation.settings import SearchSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.source_counting import OnBatch
 
 
 def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
@@ -96,7 +102,7 @@ def train(
         input_settings = _exclude_ids(sources, input_settings, exclude_ids)
     with model_output(output) as target:
         job = _Training(sources, input_settings, features, model_settings, run)
-        if model_settings.given.get("model") != BEST:
+        if not is_search(model_settings):
             refuse(SEARCH_STAGE, because="this option needs --model best")
         if keywords is not None:
             trained = job.learn_keywords(keywords, unlabeled, semi_supervised, cluster)
@@ -146,18 +152,13 @@ class _Training:
     model_settings: Deferred[ModelSettings]
     run: RunSettings
 
-    @property
-    def _model(self) -> str:
-        return str(self.model_settings.given.get("model", ModelSettings().model))
-
     def fit(self, searching: SearchSettings, cluster: ClusterSettings) -> TrainedModel:
         """Fit a model to documents or a matrix."""
         from nbtext.model.fitting import train_on_source
 
-        if self._model == BEST:
-            features, model_settings = self._search(searching)
-        else:
-            features, model_settings = self.features.settings(), self.model_settings.settings()
+        if is_search(self.model_settings):
+            return self._search(searching)
+        features, model_settings = self.features.settings(), self.model_settings.settings()
         if is_matrix_alone(self.sources, self.input_settings):
             from nbtext.documents.matrix import load_matrix
             from nbtext.model.matrices import train_on_matrix
@@ -179,7 +180,7 @@ class _Training:
 
         because = "SOURCE is a model, whose features are already extracted"
         refuse(FEATURE_STAGE, LABELED_INPUT_STAGE, CLUSTER_STAGE, because=because)
-        if self._model == BEST:
+        if is_search(self.model_settings):
             hint = "name a model, or train on the documents"
             raise SettingsError(
                 "a model search needs documents, but SOURCE contains only counts", where="--model", hint=hint
@@ -253,7 +254,7 @@ class _Training:
     def _check_unlabeled(
         self, unlabeled: tuple[str, ...], cluster: ClusterSettings, *, where: str = "--unlabeled"
     ) -> None:
-        if self._model == BEST:
+        if is_search(self.model_settings):
             raise SettingsError("a model search cannot use unlabeled documents", where=where, hint="name a --model")
         if cluster.cluster is not None:
             raise SettingsError("a cluster cannot use unlabeled documents", where=where, hint="leave out --cluster")
@@ -261,35 +262,48 @@ class _Training:
             if is_model_alone((path,), self.input_settings) or is_matrix_alone((path,), self.input_settings):
                 raise SettingsError(f"{path} holds no texts", where=where, hint="give texts, labeled and unlabeled")
 
-    def _search(self, searching: SearchSettings) -> tuple[FeatureSettings, ModelSettings]:
-        """Return the settings of the most accurate model, and print a table of the candidates."""
+    def _search(self, searching: SearchSettings) -> TrainedModel:
+        """Return the most accurate model, and print a table of the candidates."""
         from time import monotonic
 
-        from nbtext.evaluation.search import list_candidates, search_settings
-        from nbtext.model.corpus_counts import SAMPLE_SIZE
-        from nbtext.model.source_counting import count_source
+        from nbtext.evaluation.search import Budget, search_model
         from nbtext.report.training import format_search
 
-        if STANDARD_INPUT in self.sources or is_matrix_alone(self.sources, self.input_settings):
-            hint = "give files or directories, or choose one model"
-            what = "best reads the texts several times, which standard input and a matrix do not allow"
-            raise SettingsError(what, where="--model", hint=hint)
-        quiet = replace(self.run, quiet=True)
+        refuse(CLUSTER_STAGE, because="a model search runs on this machine alone")
+        if is_matrix_alone(self.sources, self.input_settings):
+            hint = "give texts, or choose one model"
+            raise SettingsError("best needs texts, and SOURCE is a matrix", where="--model", hint=hint)
+        budget = Budget(searching.budget, monotonic)
+        with open_documents(self.sources, self.input_settings, self.run) as (source, on_batch):
+            candidates = list_searched(self.features, self.model_settings, source)
+            readings = self._readings(source, on_batch)
 
-        def count(features: FeatureSettings) -> CorpusCounts:
-            with open_documents(self.sources, self.input_settings, quiet) as (source, on_batch):
-                features = replace(features, fields=source.field_names)
-                return count_source(source, features, jobs=self.run.jobs, sample_size=SAMPLE_SIZE, on_batch=on_batch)
+            def count(features: FeatureSettings) -> CorpusCounts:
+                return next(readings)(features)
 
-        candidates = list_candidates(
-            self.features.settings(),
-            self.model_settings.settings(model=ModelSettings().model),
-            given={*self.features.given, *self.model_settings.given},
-            with_linear=True,
-        )
-        stop = monotonic() + searching.budget
-        found = search_settings(candidates, count, has_time=lambda: monotonic() < stop, jobs=self.run.jobs)
+            trained, found = search_model(candidates, count, budget, jobs=self.run.jobs)
         if not self.run.quiet:
             sys.stderr.write(format_search(found, screen=screen()))
-        chosen = found.best.candidate
-        return chosen.features, chosen.model_settings
+        return replace(trained, fitted=replace(trained.fitted, input=source.model_input))
+
+    def _readings(self, source: Source, on_batch: OnBatch) -> Iterator[Callable[[FeatureSettings], CorpusCounts]]:
+        """Yield a function for each reading, which counts all documents.
+
+        Files and directories are opened again. What can be read only once is kept in memory.
+        """
+        from nbtext.documents.batch import ReadBlock
+        from nbtext.model.source_counting import count_blocks, count_source
+
+        jobs = self.run.jobs
+        if all(os.path.isfile(path) or os.path.isdir(path) for path in self.sources):
+            yield lambda each: count_source(source, each, jobs=jobs, sample_size=None, on_batch=on_batch)
+            again = replace(self.run, quiet=True)
+            while True:
+                with open_documents(self.sources, self.input_settings, again) as (reopened, _):
+                    yield partial(count_source, reopened, jobs=jobs, sample_size=None)
+        kept: list[Block] = []
+        for block in source.blocks():
+            kept.append(ReadBlock(block.batch(), block.size))
+            on_batch(block, kept[-1].batch())
+        while True:
+            yield lambda each: count_blocks(iter(kept), each, jobs=jobs, sample_size=None)

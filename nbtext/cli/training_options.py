@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, LOSSES, METRICS, ModelSettings
 from nbtext.cli import completion
-from nbtext.cli.command import Option, Stage, refuse, stage
+from nbtext.cli.command import Deferred, Option, Stage, refuse, stage
 from nbtext.cli.files import FileType
 from nbtext.cli.options import CLUSTER_STAGE, LABEL_SHARE, LABELED_INPUT_STAGE, Parsed, parse_names, parse_time
 from nbtext.evaluation.settings import BEST, CurveSettings, FoldSettings, SearchSettings, models_to_compare
 from nbtext.features.formulas import INVERSE_DOCUMENT_FREQUENCIES, NORMS, TERM_FREQUENCIES, WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.settings import UnlabeledSettings
+
+if TYPE_CHECKING:
+    from nbtext.documents.source import Source
+    from nbtext.evaluation.search import Candidate
 
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -170,14 +175,14 @@ MODEL_STAGE = stage(
 SEARCH_STAGE = stage(
     "searching", SearchSettings, "Model",
     Option("--budget", type=Parsed("TIME", parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
-           help="--model best: time after which the search starts no further candidate, such as 5m."),
+           help="--model best: time limit of the search, such as 30s or 5m. No fit is started that would exceed it."),
 )  # fmt: skip
 
 SEARCHED_MODEL = Option(
     "--model", type=click.Choice([AUTO, *EVENT_MODELS, *LINEAR_MODELS, BEST]), metavar="NAME", title="Model",
     default_help=ModelSettings().model,
     help="Model to train. `auto` selects multinomial or complement Naive Bayes, on counts or binary counts, by "
-    "leave-one-out accuracy. `best` also tries other weightings, n-grams and the linear models.",
+    "leave-one-out accuracy. `best` also tries pairs of words, character n-grams and linear models.",
 )  # fmt: skip
 
 SEARCHED_MODEL_STAGE = Stage(MODEL_STAGE.name, ModelSettings, (SEARCHED_MODEL, *MODEL_STAGE.options[1:]))
@@ -211,6 +216,24 @@ CURVE_STAGE = stage(
            help="Sizes of the training set, in documents. Each training set contains the smaller ones."),
     Option("--seeds", type=int, metavar="N", help="Number of random splits."),
 )  # fmt: skip
+
+
+def is_search(model_settings: Deferred[ModelSettings]) -> bool:
+    """Return whether the model is to be searched."""
+    return model_settings.given.get("model") == BEST
+
+
+def list_searched(
+    features: Deferred[FeatureSettings], model_settings: Deferred[ModelSettings], source: Source
+) -> list[Candidate]:
+    """Return the candidates of a model search for the documents of a source."""
+    from nbtext.evaluation.search import list_candidates
+
+    return list_candidates(
+        replace(features.settings(), fields=source.field_names),
+        model_settings.settings(model=AUTO),
+        {*features.given, *model_settings.given},
+    )
 
 
 def refuse_for_matrix() -> None:

@@ -1,11 +1,19 @@
-"""Model search: try event models, weightings and n-grams, and choose the most accurate.
+"""Model search: race candidates, and return the most accurate one, fitted to all documents.
 
-Only training documents are used. All candidates are compared by the same estimate on the same documents: exact
-leave-one-out if every candidate has it, otherwise stratified k-fold cross-validation with the same folds for all.
+A candidate is a feature set, a weighting and a model. The text is read once for words and pairs of words; single words
+are some of the columns. Short texts and texts without spaces are read again, for triples and character n-grams.
+
+Counting models are estimated by leave-one-out on everything. Linear models race on stratified subsets that grow
+(successive halving), estimated by cross-validation; the finalists are fitted to everything. Each fit tells how long the
+next larger one will take: none is started that will not finish within the budget.
+
+Source of successive halving: Jamieson, Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter
+Optimization, 2016.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,140 +21,159 @@ import numpy as np
 
 from nbtext.bayes.class_statistics import count_classes
 from nbtext.bayes.event_models import LINEAR_MODELS
-from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.errors import InputError, number_of
+from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
+from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
 from nbtext.evaluation.cross_validation import cross_validate
-from nbtext.evaluation.evaluator import Evaluator
-from nbtext.features.csr import running_sums
+from nbtext.evaluation.feature_sets import (
+    CHARACTERS,
+    GIVEN,
+    PAIRS,
+    TRIPLES,
+    WORDS,
+    find_promising,
+    list_feature_sets,
+    select_words,
+)
 from nbtext.features.document_counts import number_contents
 from nbtext.features.folds import stratified_folds
 from nbtext.features.formulas import WEIGHTINGS
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model, sample_size
 
-N_FOLDS = 5
+N_FOLDS = 5  # of finalists
+RACE_FOLDS = 3
+RACE_SIZES = (256, 1024, 4096)  # documents; the first size tells only how long fits take
+NEAR = 1.5  # standard errors of a difference; within them, a candidate stays in the race
 SEED = 1
-WORD_PAIRS = (1, 2)
-# (model, weighting) of the candidates
-NAIVE_BAYES = (
-    ("multinomial", "counts"), ("multinomial", "binary"), ("bernoulli", "counts"), ("complement", "counts"),
-    ("complement", "log-tfidf"), ("multinomial", "log-tfidf"),
-)  # fmt: skip
-LINEAR = (("nbsvm", "log-tfidf"), ("logistic", "log-tfidf"))
-OF_CHARACTERS = (("multinomial", "binary"), ("nbsvm", "binary"), ("nbsvm", "log-tfidf"))
-CHARACTER_NGRAMS = (2, 5)
-TF_IDF_NORM = dict(WEIGHTINGS) | {"log-tfidf": ("log", "smooth", "l2")}
+SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
+FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
+SECOND_READING = 4.0  # time of reading n-grams of higher order, in units of the first reading
+MOST_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Settings to try.
-
-    Attributes
-    ----------
-    weighting : str
-        The name of the tf, idf and norm in `features`; "given" if the user chose them.
-    """
+    """Settings to try; `feature_set` and `weighting` are their names, "given" if the user chose them."""
 
     features: FeatureSettings
     model_settings: ModelSettings
+    feature_set: str
     weighting: str
+
+    @property
+    def is_linear(self) -> bool:
+        return self.model_settings.is_linear
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The estimated accuracy and log-loss (in nats) of a candidate for new documents."""
+    """The estimate for new documents of a candidate.
+
+    Attributes
+    ----------
+    accuracy, log_loss : float
+        Log-loss in nats. NaN if no label has two documents, so that none can be left out.
+    n_documents : int
+        Number of documents that the candidate was fitted to: those of the last round that it reached.
+    estimate : str
+        How it was estimated.
+    seconds : float
+        Time of all fits.
+    """
 
     candidate: Candidate
     accuracy: float
     log_loss: float
+    n_documents: int
+    estimate: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The results of a search.
+    """The results of a search, in the order of the candidates.
 
     Attributes
     ----------
-    results : tuple[Result, ...]
-        In the order of the candidates.
-    n_untried : int
-        Candidates for which there was no time.
+    untried : tuple of Candidate
+        Those for which there was no time, or that would need too much memory.
     n_documents : int
-        Documents that the estimates are of.
-    estimate : str
-        How all results were estimated.
+        Documents of the corpus.
+    seconds : float
+        Time of the search.
     """
 
     results: tuple[Result, ...]
-    n_untried: int
+    best: Result
+    untried: tuple[Candidate, ...]
     n_documents: int
-    estimate: str
+    seconds: float
+
+
+class Budget:
+    """The time that a search may take, from the creation of this object on; `clock` returns seconds."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self._seconds, self._clock, self._start = seconds, clock, clock()
 
     @property
-    def best(self) -> Result:
-        """The most accurate result; of equally accurate ones the one with the lowest log-loss."""
-        return max(self.results, key=lambda result: (result.accuracy, -result.log_loss))
+    def elapsed(self) -> float:
+        return self._clock() - self._start
+
+    def allows(self, seconds: float) -> bool:
+        """Return whether work that is predicted to take this long will finish in time."""
+        return self.elapsed + SAFETY * seconds < self._seconds
 
 
 def list_candidates(
-    features: FeatureSettings, model_settings: ModelSettings, *, given: Collection[str], with_linear: bool
+    features: FeatureSettings, model_settings: ModelSettings, given: Collection[str]
 ) -> list[Candidate]:
-    """List the candidates of a search, the fastest first.
+    """List the candidates of a search, counting models and then linear ones, the fastest first: the default model.
 
     Parameters
     ----------
-    features, model_settings : FeatureSettings
+    features, model_settings : FeatureSettings, ModelSettings
         Settings that all candidates share.
-    given : Collection[str]
-        Names of the settings that the user gave; they are kept.
-    with_linear : bool
-        Also try linear models and character n-grams.
+    given : collection of str
+        Names of the settings that the user gave; they are kept. Linear models have no smoothing and no prior: if one is
+        given, they are not tried.
     """
     has_weighting = not {"tf", "idf", "norm", "weighting"}.isdisjoint(given)
-    has_ngrams = (
-        "ngrams" in given
-        or features.analyzer != "word"
-        or features.hash_bits is not None
-        or features.token_pattern is not None
-        or features.vocabulary is not None
-    )  # else words and pairs of words are one counted corpus
+    sets = list_feature_sets(features, given)
 
-    def candidate(ngrams: tuple[int, int], model: str, weighting: str, analyzer: str | None = None) -> Candidate:
-        settings = replace(model_settings, model=model)
-        if model in LINEAR_MODELS:
-            C = AUTO if model_settings.C == ModelSettings().C else model_settings.C
-            settings = replace(settings, smoothing=None, prior=None, C=C)
-        chosen = replace(features, ngrams=ngrams, analyzer=analyzer or features.analyzer)
+    def candidate(name: str, weighting: str, settings: ModelSettings) -> Candidate:
+        name = name if name in sets else GIVEN
         if has_weighting:
-            return Candidate(chosen, settings, "given")
-        tf, idf, norm = TF_IDF_NORM[weighting]
-        return Candidate(replace(chosen, tf=tf, idf=idf, norm=norm), settings, weighting)
+            return Candidate(sets[name], settings, name, GIVEN)
+        tf, idf, norm = WEIGHTINGS[weighting]
+        return Candidate(replace(sets[name], tf=tf, idf=idf, norm=norm), settings, name, weighting)
 
-    ngrams = [features.ngrams] if has_ngrams else [(1, 1), WORD_PAIRS]
-    pairs = [NAIVE_BAYES, LINEAR] if with_linear else [NAIVE_BAYES]
-    listed = [candidate(each, *pair) for group in pairs for each in ngrams for pair in group]
-    if with_linear and not has_ngrams and "analyzer" not in given:
-        listed += [candidate(CHARACTER_NGRAMS, *pair, analyzer="char_wb") for pair in OF_CHARACTERS]
-    return list(dict.fromkeys(listed))
+    found = [candidate(name, "counts", replace(model_settings, model=AUTO)) for name in sets if name != TRIPLES]
+    if (model_settings.smoothing, model_settings.prior, model_settings.class_weight) == (None, None, None):
+        for own_set in sets:
+            for model in LINEAR_MODELS:
+                for name, weighting, C in LINEAR_MODELS[model].searched:
+                    if own_set in (name, GIVEN):
+                        found.append(candidate(name, weighting, replace(model_settings, model=model, C=C)))
+    return list(dict.fromkeys(found))
 
 
-def search_settings(
-    candidates: Sequence[Candidate],
-    count: Callable[[FeatureSettings], CorpusCounts],
-    *,
-    has_time: Callable[[], bool],
-    jobs: int = 1,
-) -> Search:
-    """Estimate the candidates in order while there is time, and at least the first one.
+def search_model(
+    candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget, *, jobs: int = 1
+) -> tuple[TrainedModel, Search]:
+    """Train the most accurate candidate on all documents; return it, and the results of all.
+
+    The first candidate is fitted whatever the budget is. If no candidate is left out for lack of time, the result
+    depends on the documents alone.
 
     Parameters
     ----------
-    count : Callable[[FeatureSettings], CorpusCounts]
-        Counts the corpus (at least a sample of it) with these feature settings.
-    has_time : Callable[[], bool]
-        Whether another candidate may be started.
+    candidates : sequence of Candidate
+        Those of `list_candidates`.
+    count : callable
+        Reads the corpus, and retains the counts of all documents. It is called once for each reading.
     jobs : int
         Number of threads.
 
@@ -155,73 +182,206 @@ def search_settings(
     InputError
         There are fewer documents than folds.
     """
-    corpora = _Corpora(candidates, count)
-    has_leave_one_out = all(sample_size(each.features, each.model_settings) is not None for each in candidates)
-    results: list[Result] = []
-    for candidate in candidates:
-        if results and not has_time():
-            break
-        corpus = corpora.get(candidate.features)
-        result = _leave_one_out(candidate, corpus, jobs) if has_leave_one_out else None
-        has_leave_one_out = result is not None  # None: no label has two documents, whatever the candidate
-        results.append(result or _cross_validate(candidate, corpus, jobs))
-    estimate = "leave-one-out" if has_leave_one_out else f"{N_FOLDS}-fold cross-validation"
-    return Search(tuple(results), len(candidates) - len(results), corpora.n_documents, estimate)
+    corpora = _Corpora(candidates, count, budget)
+    search = _Fitter(budget, jobs)
+    listed = [each for each in candidates if corpora.is_promising(each)]
+    best = None
+    for each in listed:
+        corpus = None if each.is_linear else corpora.get(each)
+        if corpus is not None and (best is None or search.has_time(each, corpus)):
+            best = search.better(best, search.fit(each, corpus))
+    assert best is not None  # the first candidate is a counting model
+    if best.fitted.estimate is not None:  # else there is nothing to choose by
+        finalists = _race([each for each in listed if each.is_linear], corpora, search)
+        linear = None
+        for each in finalists:
+            corpus = corpora.get(each)
+            if corpus is not None and _is_small(corpus, each) and search.has_time(each, corpus):
+                linear = search.better(linear, search.fit(each, corpus))
+        if linear is not None:
+            best = _choose(best, linear, corpora, search)
+    best_candidate = best.candidate
+    counts = _retain(corpora.take(best_candidate), best_candidate)
+    fitted = best.fitted
+    if best_candidate.model_settings != _without_goals(best_candidate.model_settings):
+        fitted = fit_model(counts, best_candidate.features, best_candidate.model_settings, jobs=jobs)
+    results = [search.results[each] for each in listed if each in search.results]
+    untried = [each for each in listed if each not in search.results]
+    found = Search(tuple(results), search.results[best_candidate], tuple(untried), corpora.n_documents, budget.elapsed)
+    return make_trained_model(fitted, counts), found
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A candidate that is fitted to all documents; the accuracy is that of its estimate."""
+
+    candidate: Candidate
+    fitted: FittedModel
+    quality: tuple[float, float]  # accuracy and negative log-loss
 
 
 class _Corpora:
-    """The corpus as each candidate counts it; single words are a choice of columns from words and pairs."""
+    """The corpus, counted for each feature set when a candidate needs it."""
 
-    def __init__(self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts]) -> None:
-        words = [candidate.features.ngrams for candidate in candidates if candidate.features.analyzer == "word"]
-        self._widest = max(words, default=(1, 1))
-        self._count = count
-        self._counted: dict[tuple[str, tuple[int, int]], CorpusCounts] = {}
-        self.n_documents = 0
-
-    def get(self, features: FeatureSettings) -> CorpusCounts:
-        """Return the counted corpus; count it if no earlier candidate needed it."""
-        key = (features.analyzer, features.ngrams)
-        if key not in self._counted:
-            if features.analyzer == "word" and features.ngrams != self._widest:
-                corpus = self.get(replace(features, ngrams=self._widest))
-                assert corpus.vocabulary is not None  # for the types: of hashed features n-grams are not tried
-                spaces = running_sums(corpus.vocabulary.blob == ord(" "))[corpus.vocabulary.offsets]
-                self._counted[key] = corpus.restrict(np.flatnonzero(np.diff(spaces) == 0))
-            else:
-                self._counted[key] = _sample_alone(self._count(features))
-                self.n_documents = len(self._counted[key].sample)
+    def __init__(
+        self, candidates: Sequence[Candidate], count: Callable[[FeatureSettings], CorpusCounts], budget: Budget
+    ) -> None:
+        self._count, self._budget = count, budget
+        self._widest = next((each for each in candidates if each.feature_set == PAIRS), candidates[0])
+        before = budget.elapsed
+        widest = count(self._widest.features)
+        self._seconds = budget.elapsed - before
+        self.n_documents = len(widest.sample)
         if self.n_documents < N_FOLDS:
             found = number_of(self.n_documents, "document")
-            raise InputError(
-                f"a model search needs at least {N_FOLDS} documents; found {found}", hint="name a model with --model"
-            )
-        return self._counted[key]
+            hint = "name a model with --model"
+            raise InputError(f"a model search needs at least {N_FOLDS} documents; found {found}", hint=hint)
+        if widest.is_multilabel:
+            raise InputError("a model search needs documents with one label each; some have several, or none")
+        self._corpora = {self._widest.feature_set: widest}
+        self._more: tuple[str, ...] = ()
+        if self._widest.feature_set == PAIRS:
+            self._more = find_promising(widest, self._widest.features)
+            self._corpora[WORDS] = select_words(widest, candidates[0].features)
+
+    def is_promising(self, candidate: Candidate) -> bool:
+        return candidate.feature_set not in (TRIPLES, CHARACTERS) or candidate.feature_set in self._more
+
+    def get(self, candidate: Candidate) -> CorpusCounts | None:
+        """Return the corpus of a candidate; None if there is no time to read it again."""
+        name = candidate.feature_set
+        if name not in self._corpora and self._budget.allows(SECOND_READING * self._seconds):
+            self._corpora[name] = self._count(candidate.features)
+        return self._corpora.get(name)
+
+    def take(self, candidate: Candidate) -> CorpusCounts:
+        """Return the corpus of a candidate, and free the others."""
+        corpus = self._corpora[candidate.feature_set]
+        self._corpora.clear()
+        return corpus
 
 
-def _sample_alone(corpus: CorpusCounts) -> CorpusCounts:
-    """Reduce a counted corpus to the documents of its sample."""
-    sample = corpus.sample
-    if len(sample) == corpus.statistics.n_documents:
-        return replace(corpus, sample_size=None)
+class _Fitter:
+    """Fits candidates, remembers their results, and predicts from earlier fits how long the next one will take."""
+
+    def __init__(self, budget: Budget, jobs: int) -> None:
+        self._budget, self.jobs = budget, jobs
+        self._rates: dict[Candidate, float] = {}  # seconds of a unit of work
+        self.results: dict[Candidate, Result] = {}
+
+    def has_time(self, candidate: Candidate, corpus: CorpusCounts, n_fits: float = 1.0) -> bool:
+        """Return whether a fit will finish. The first one of a candidate is predicted from those of others."""
+        rate = self._rates.get(candidate)
+        if rate is None:
+            kindred = [rate for each, rate in self._rates.items() if each.is_linear == candidate.is_linear]
+            rate = max(kindred, default=FIRST_RATE)
+        return self._budget.allows(n_fits * rate * _work(candidate, corpus))
+
+    def fit(self, candidate: Candidate, corpus: CorpusCounts, *, folds: int = N_FOLDS) -> _Fit | None:
+        """Fit a candidate to a corpus; None if it cannot be fitted, or only the others can be estimated."""
+        settings = _without_goals(candidate.model_settings)
+        if candidate.is_linear:
+            settings = replace(settings, folds=folds)
+        before = self._budget.elapsed
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                fitted = fit_model(corpus, candidate.features, settings, jobs=self.jobs)
+        except ModelError:
+            if not self.results:
+                raise
+            return None  # such as a subset without any feature that is frequent enough
+        seconds = self._budget.elapsed - before
+        self._rates[candidate] = seconds / _work(candidate, corpus)
+        if fitted.estimate is None and self.results:
+            return None
+        accuracy, log_loss = np.nan, np.nan
+        if fitted.estimate is not None:
+            accuracy, log_loss = fitted.estimate.accuracy, fitted.estimate.log_loss
+        how = f"{folds} folds" if candidate.is_linear else "leave-one-out"
+        earlier = self.results[candidate].seconds if candidate in self.results else 0.0
+        self.results[candidate] = Result(candidate, accuracy, log_loss, len(corpus.sample), how, earlier + seconds)
+        return _Fit(candidate, fitted, (accuracy, -log_loss))
+
+    @staticmethod
+    def better(one: _Fit | None, other: _Fit | None) -> _Fit | None:
+        """Return the more accurate fit; ties are broken by log-loss, then by order."""
+        if one is None or other is None:
+            return one or other
+        return other if other.quality > one.quality else one
+
+
+def _race(racing: list[Candidate], corpora: _Corpora, search: _Fitter) -> list[Candidate]:
+    """Return the linear finalists, the most accurate first. After each round, the better half and near ones stay."""
+    for size in RACE_SIZES:
+        if 2 * size >= corpora.n_documents:
+            break
+        fits = []
+        for each in racing:
+            corpus = corpora.get(each)
+            if corpus is not None and _is_small(corpus, each):
+                part = _take_documents(corpus, size)
+                if search.has_time(each, part):
+                    fits.append(search.fit(each, part, folds=RACE_FOLDS))
+        ranked = sorted((fit for fit in fits if fit is not None), key=lambda fit: fit.quality, reverse=True)
+        if size > RACE_SIZES[0]:
+            most = ranked[0].quality[0] if ranked else 0.0
+            least = most - NEAR * (2 * most * (1 - most) / size) ** 0.5
+            ranked = [fit for k, fit in enumerate(ranked) if 2 * k < len(ranked) or fit.quality[0] >= least]
+        racing = [fit.candidate for fit in ranked]
+    return racing
+
+
+def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) -> _Fit:
+    """Return the more accurate of two finalists.
+
+    Leave-one-out models learn from more documents than those of cross-validation. So a counting model that seems better
+    is estimated by the same number of folds, too.
+    """
+    if linear.quality > counting.quality:
+        return linear
+    candidate = counting.candidate
+    corpus = corpora.get(candidate)
+    if corpus is None or not search.has_time(candidate, corpus, n_fits=N_FOLDS):
+        return counting
+    contents = number_contents(corpus.sample)
+    folds = stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED, contents=contents)
+    settings = _without_goals(candidate.model_settings)
+    n_correct = 0
+    for part in cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs):
+        n_correct += sum(label == true for label, true in zip(part.labels, part.true_labels, strict=True))
+    result = search.results[candidate]
+    search.results[candidate] = replace(result, accuracy=n_correct / len(folds), estimate=f"{N_FOLDS} folds")
+    return counting if n_correct / len(folds) >= linear.quality[0] else linear
+
+
+def _work(candidate: Candidate, corpus: CorpusCounts) -> float:
+    """Return a number to which the time of a fit is about proportional: entries, for linear models times classes."""
+    entries = float(len(corpus.sample.indices) + 1)
+    return entries * max(1, len(corpus.labels)) if candidate.is_linear else entries
+
+
+def _is_small(corpus: CorpusCounts, candidate: Candidate) -> bool:
+    """Return whether the weights of a linear model fit into the memory that the documentation promises."""
+    return corpus.statistics.n_features * len(corpus.labels) <= MOST_WEIGHTS
+
+
+def _without_goals(settings: ModelSettings) -> ModelSettings:
+    """Return the settings of the estimate: calibrated, and without decision offsets."""
+    return replace(settings, calibrate=True, optimize=None, min_recall=(), min_precision=(), confidence=CONFIDENCE)
+
+
+def _take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
+    """Return a stratified subset of the documents, which are in random order, with the features that it has."""
+    by_class = np.argsort(corpus.sample.classes, kind="stable")
+    rows = np.sort(by_class[np.linspace(0, len(by_class) - 1, size).astype(np.int64)])
+    sample = corpus.sample.take(rows)
     statistics = count_classes(sample, corpus.statistics.n_features, len(corpus.labels))
-    alone = replace(corpus, statistics=statistics, sample_size=None)
-    alone = alone.without(np.zeros(len(sample), dtype=np.bool_))  # removes labels without a document
-    return alone.restrict(np.flatnonzero(np.diff(alone.statistics.indptr)))
+    part = replace(corpus, statistics=statistics, sample=sample, sample_size=None)
+    return part.without(np.zeros(len(sample), dtype=np.bool_)).drop_unused_features()
 
 
-def _leave_one_out(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result | None:
-    """Estimate by exact leave-one-out; None if every label has a single document."""
-    estimate = fit_model(corpus, candidate.features, candidate.model_settings, jobs=jobs).estimate
-    return Result(candidate, estimate.accuracy, estimate.log_loss) if estimate is not None else None
-
-
-def _cross_validate(candidate: Candidate, corpus: CorpusCounts, jobs: int) -> Result:
-    """Estimate by stratified cross-validation."""
-    evaluator = Evaluator()
-    folds = stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED, contents=number_contents(corpus.sample))
-    evaluator.add_all(
-        cross_validate(corpus, folds, features=candidate.features, model_settings=candidate.model_settings, jobs=jobs)
-    )
-    evaluation = evaluator.evaluation()
-    return Result(candidate, evaluation.metrics["accuracy"], evaluation.metrics["log_loss"])
+def _retain(corpus: CorpusCounts, candidate: Candidate) -> CorpusCounts:
+    """Return the counts as training with these settings retains them."""
+    size = sample_size(candidate.features, candidate.model_settings)
+    return replace(corpus, sample=corpus.sample.smallest(size), sample_size=size)

@@ -71,6 +71,8 @@ WEIGHTINGS = {  # name: tf, idf, norm
     "counts": ("count", "none", "none"),
     "binary": ("binary", "none", "none"),
     "tfidf": ("count", "smooth", "l2"),
+    "log-tfidf": ("log", "smooth", "l2"),
+    "binary-tfidf": ("binary", "smooth", "l2"),
 }
 
 

@@ -39,11 +39,21 @@ class LinearModel:
 
     problem  makes a Problem of TrainingData, LinearSettings and the number of threads
     options  fields of ModelSettings that only some models take, and it takes
+    searched  candidates of a model search: the names of a feature set and a weighting, and C
     """
 
     problem: Callable[..., Problem]
     options: tuple[str, ...] = ("C",)
+    searched: tuple[tuple[str, str, float], ...] = ()
 
 
-LOGISTIC = LinearModel(problem=LogisticRegression)
-NBSVM = LinearModel(problem=NbSvm, options=("C", "loss", "interpolation", "ratio_smoothing"))
+# C = 3 is better than 1 for character n-grams (0.723 and 0.710 on messages in Thai), and as fast.
+LOGISTIC = LinearModel(problem=LogisticRegression, searched=(("characters", "log-tfidf", 3.0),))
+NBSVM = LinearModel(
+    problem=NbSvm,
+    options=("C", "loss", "interpolation", "ratio_smoothing"),
+    searched=(
+        ("words", "log-tfidf", 1.0), ("pairs", "binary-tfidf", 1.0), ("pairs", "binary", 1.0),
+        ("triples", "binary-tfidf", 1.0), ("characters", "log-tfidf", 1.0),
+    ),
+)  # fmt: skip

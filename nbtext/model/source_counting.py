@@ -75,7 +75,11 @@ class ThreadExecutor:
 
     def count(self, source: Source, task: CountingTask, on_batch: OnBatch | None = None) -> CorpusCounts:
         """See Executor. A user's token pattern is matched in the main thread, where it can time out."""
-        blocks, is_single = peek_blocks(source.blocks())
+        return self.count_blocks(source.blocks(), task, on_batch)
+
+    def count_blocks(self, blocks: Iterator[Block], task: CountingTask, on_batch: OnBatch | None) -> CorpusCounts:
+        """Count blocks; see `count`."""
+        blocks, is_single = peek_blocks(blocks)
         shared, bound = _SharedBlocks(blocks, on_batch), Bound(task.sample_size)
 
         def count_blocks() -> CorpusCounts:
@@ -115,6 +119,13 @@ def count_source(
     if counts.is_multilabel and not allows_several:
         raise InputError("some documents have several labels, or none", hint=ONE_HINT)
     return counts
+
+
+def count_blocks(
+    blocks: Iterator[Block], settings: FeatureSettings, *, jobs: int, sample_size: int | None
+) -> CorpusCounts:
+    """Return the counts of all documents of some blocks, as `count_source` does."""
+    return ThreadExecutor(jobs).count_blocks(blocks, CountingTask(settings, sample_size), None)
 
 
 def peek_blocks(blocks: Iterator[Block]) -> tuple[Iterator[Block], bool]:

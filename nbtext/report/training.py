@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import starmap
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
+from nbtext.evaluation.feature_sets import GIVEN
 from nbtext.model.settings import LARGEST_FALL
 from nbtext.report.records import field_text, format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
@@ -166,18 +168,30 @@ def format_approximation(model: TrainedModel) -> str | None:
     return "; ".join(said).replace("_", " ") + advice
 
 
+def format_choice(search: Search) -> str:
+    """Format the chosen model and its estimate on one line."""
+    best = search.best.candidate
+    model, features = f"{best.model_settings.model} {best.weighting}", best.feature_set
+    return f"trained {model}, {features}: estimated accuracy {search.best.accuracy:.4f} ({search.best.estimate})"
+
+
 def format_search(search: Search, *, screen: Screen = PLAIN) -> str:
     """Format the results as a table for the screen, with a mark at the chosen one."""
-    table = new_table("model", "accuracy", "log-loss", "")
+    table = new_table("model", "features", "accuracy", "estimate", "time", "")
+    table.columns[1].justify = table.columns[3].justify = "left"
     for result in search.results:
-        chosen = "◂" if result is search.best else ""
-        model_settings, features = result.candidate.model_settings, result.candidate.features
-        ngrams = ",".join(map(str, features.ngrams)) + (" characters" if features.analyzer != "word" else "")
-        name = f"{model_settings.model} {result.candidate.weighting} {ngrams}"
-        table.add_row(name, f"{result.accuracy:.4f}", f"{result.log_loss:.4f}", chosen)
+        candidate, (shortest, longest) = result.candidate, result.candidate.features.ngrams
+        is_given = candidate.feature_set == GIVEN
+        part = f" of {result.n_documents:,}" if result.n_documents < search.n_documents else ""
+        table.add_row(
+            f"{candidate.model_settings.model} {candidate.weighting}",
+            f"{candidate.features.analyzer} {shortest},{longest}" if is_given else candidate.feature_set,
+            "–" if isnan(result.accuracy) else f"{result.accuracy:.4f}",
+            f"{result.estimate}{part}", f"{result.seconds:.1f} s", "◂" if result is search.best else "",
+        )  # fmt: skip
     models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
-    untried = f"; no time for {search.n_untried:,} more (--budget)" if search.n_untried else ""
-    return format_screen([f"tried {models} on {documents}{untried}", f"estimated by {search.estimate}", table], screen)
+    untried = f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
+    return format_screen([f"tried {models} on {documents} in {search.seconds:.1f} s{untried}", table], screen)
 
 
 def format_difference(difference: Difference, *, output_format: str, screen: Screen = PLAIN) -> str:

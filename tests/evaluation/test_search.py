@@ -1,133 +1,273 @@
-"""Looking for the most accurate model by the training documents alone."""
+"""Model search by the training documents alone: the candidates, the race, its budget, and the model that it returns."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.event_models import LINEAR_MODELS
+from nbtext.bayes.settings import AUTO, ModelSettings
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError
-from nbtext.evaluation.search import WORD_PAIRS, Result, Search, _Corpora, list_candidates, search_settings
+from nbtext.evaluation.feature_sets import CHARACTERS, GIVEN, PAIRS, TRIPLES, WORDS, find_promising, select_words
+from nbtext.evaluation.search import Budget, Candidate, Search, list_candidates, search_model
 from nbtext.features.settings import FeatureSettings
+from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
-from nbtext.model.fitting import fit_model
+from nbtext.model.fitted_model import TrainedModel
+from nbtext.model.fitting import train_on_counts
 
+MARKS = r"\w+|[^\w\s]"
 TEXTS = [f"{'red' if i % 2 else 'blue'} {'apple pie' if i % 3 else 'berry jam'} number{i % 7}" for i in range(40)]
-LABELS: list[str | None] = ["red" if i % 2 else "blue" for i in range(40)]
-USUAL = FeatureSettings(), ModelSettings()
+LABELS = ["red" if i % 2 else "blue" for i in range(40)]
+COUNT = Callable[[FeatureSettings], CorpusCounts]
 
 
-def counted(features: FeatureSettings, sample_size: int | None = None) -> CorpusCounts:
-    builder = CorpusCounter(features, sample_size=sample_size)
-    builder.add(Batch(list(map(str, range(40))), (TEXTS,), list(LABELS)))
-    return builder.finish()
+def counting(texts: list[str], labels: list[str], readings: list[FeatureSettings] | None = None) -> COUNT:
+    """A function that counts these documents; it lists what it was asked to count."""
+
+    def count(features: FeatureSettings) -> CorpusCounts:
+        if readings is not None:
+            readings.append(features)
+        counter = CorpusCounter(features, sample_size=None)
+        counter.add(Batch(list(map(str, range(len(texts)))), (texts,), list(labels)))
+        return counter.finish()
+
+    return count
 
 
-def found(*, budget: int = 1000, with_linear: bool = False) -> Search:
-    listed = list_candidates(*USUAL, given=(), with_linear=with_linear)
-    trials = iter(range(budget))
-    return search_settings(listed, counted, has_time=lambda: next(trials, None) is not None)
+def usual(*given: str, features: FeatureSettings | None = None, model: ModelSettings | None = None) -> list[Candidate]:
+    return list_candidates(features or FeatureSettings(), model or ModelSettings(), given)
 
 
-def test_cheap_candidates_come_first() -> None:
-    """Words before pairs, counting models before linear ones, parts of words last and only among all."""
-    listed = list_candidates(*USUAL, given=(), with_linear=True)
-    assert [listed[0].model_settings.model, listed[0].features.ngrams] == ["multinomial", (1, 1)]
-    assert listed[-1].features.analyzer == "char_wb"
-    models = [candidate.model_settings.model for candidate in listed]
-    assert not {"nbsvm", "logistic"} & set(models[: models.index("nbsvm")])
-    counting = list_candidates(*USUAL, given=(), with_linear=False)
-    assert [candidate.features.ngrams for candidate in counting] == [(1, 1)] * 6 + [WORD_PAIRS] * 6
+class Clock:
+    """A clock that a search moves: each look at it takes a second."""
+
+    def __init__(self, step: float = 1.0) -> None:
+        self.now, self.step = 0.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def found(texts: list[str], labels: list[str], *, jobs: int = 1) -> tuple[TrainedModel, Search]:
+    return search_model(usual(), counting(texts, labels), Budget(1e9, Clock()), jobs=jobs)
+
+
+def made_corpus(n: int, n_words: int, seed: int = 1) -> tuple[list[str], list[str]]:
+    """Documents of words whose frequencies depend on the label."""
+    random, labels = Random(seed), [f"class {i % 3}" for i in range(n)]
+    vocabulary = [f"word{k}" for k in range(300)]
+    weights = {label: [random.random() ** 4 for _ in vocabulary] for label in set(labels)}
+    return [" ".join(random.choices(vocabulary, weights[label], k=n_words)) for label in labels], labels
+
+
+def test_the_default_model_comes_first_and_all_linear_models_are_there() -> None:
+    """What linear models try stands in their records."""
+    listed = usual()
+    assert (listed[0].features, listed[0].model_settings.model) == (FeatureSettings(), AUTO)
+    assert {each.model_settings.model for each in listed} == {AUTO, *LINEAR_MODELS}
+    assert {each.feature_set for each in listed} == {WORDS, PAIRS, TRIPLES, CHARACTERS}
+    assert len(set(listed)) == len(listed)
 
 
 @pytest.mark.parametrize(
     ("features", "given"),
     [
-        (FeatureSettings(ngrams=(1, 3)), {"ngrams"}),
-        (FeatureSettings(analyzer="char", ngrams=(3, 3)), {"analyzer"}),
-        (FeatureSettings(hash_bits=10), {"hash_bits"}),
-        (FeatureSettings(token_pattern=r"\S+ ?"), {"token_pattern"}),
+        (FeatureSettings(ngrams=(1, 3)), "ngrams"),
+        (FeatureSettings(analyzer="char", ngrams=(3, 3)), "analyzer"),
+        (FeatureSettings(hash_bits=10), "hash_bits"),
+        (FeatureSettings(token_pattern=r"\S+ ?"), "token_pattern"),
+        (FeatureSettings(vocabulary=("apple", "berry")), "vocabulary"),
     ],
 )
-def test_what_is_given_is_kept(features: FeatureSettings, given: set[str]) -> None:
-    """N-grams are tried only where words can be told from pairs, and where the user named none."""
-    listed = list_candidates(features, ModelSettings(smoothing=0.5), given=given, with_linear=False)
-    assert {candidate.features.ngrams for candidate in listed} == {features.ngrams}
-    assert {candidate.model_settings.smoothing for candidate in listed} == {0.5}
-    weighted = list_candidates(FeatureSettings(tf="log"), ModelSettings(), given={"tf"}, with_linear=False)
-    assert {candidate.features.tf for candidate in weighted} == {"log"}
+def test_given_features_are_kept(features: FeatureSettings, given: str) -> None:
+    """Only models and weightings are tried, and the corpus is read once."""
+    listed = usual(given, features=features)
+    assert {each.feature_set for each in listed} == {GIVEN}
+    assert {replace(each.features, tf="count", idf="none", norm="none") for each in listed} == {features}
+    readings: list[FeatureSettings] = []
+    search_model(listed, counting(TEXTS, LABELS, readings), Budget(1e9, Clock()))
+    assert len(readings) == 1
 
 
-def test_words_are_picked_out_of_pairs() -> None:
-    """One reading of the text serves both: the word counts equal those of counting words only."""
-    listed = list_candidates(*USUAL, given=(), with_linear=False)
-    words = _Corpora(listed, counted).get(listed[0].features)
-    alone = counted(FeatureSettings())
-    assert words.vocabulary is not None
+def test_given_settings_are_kept() -> None:
+    """A weighting; and with a smoothing or a prior only the models that have one."""
+    weighted = usual("tf", features=FeatureSettings(tf="log"))
+    assert {each.features.tf for each in weighted} == {"log"}
+    for settings_ in (ModelSettings(smoothing=0.5), ModelSettings(prior="uniform")):
+        assert {each.model_settings.model for each in usual(model=settings_)} == {AUTO}
+    stemmed = usual(features=FeatureSettings(stop_words=("the",)))
+    assert {each.features.token_pattern for each in stemmed} == {None}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    texts=st.lists(st.text("ab é!?漢_ .", max_size=12), min_size=1, max_size=8),
+    fields=st.sampled_from([(), ("body",), ("b", "ab", "a b")]),
+)
+def test_words_are_columns_of_pairs(texts: list[str], fields: tuple[str, ...]) -> None:
+    """Counts, hashes and order are those of reading the texts for words only."""
+    counts = []
+    for features in (
+        FeatureSettings(fields=fields), FeatureSettings(fields=fields, ngrams=(1, 2), token_pattern=MARKS),
+    ):  # fmt: skip
+        counter = CorpusCounter(features, sample_size=None)
+        columns = tuple(texts[::-1] if k % 2 else texts for k in range(max(1, len(fields))))
+        counter.add(Batch(list(map(str, range(len(texts)))), columns, ["a", "b", *["a"] * len(texts)][: len(texts)]))
+        counts.append(counter.finish())
+    alone, pairs = counts
+    words = select_words(pairs, FeatureSettings(fields=fields))
     assert alone.vocabulary is not None
+    assert words.vocabulary is not None
     assert words.vocabulary.terms == alone.vocabulary.terms
     for ours, theirs in zip(words.statistics.entries, alone.statistics.entries, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+    for name in ("indptr", "indices", "counts", "classes", "hashes"):
+        np.testing.assert_array_equal(getattr(words.sample, name), getattr(alone.sample, name))
 
 
-def test_a_sample_stands_for_a_large_corpus() -> None:
-    """Trials look at its documents alone."""
-    listed = list_candidates(*USUAL, given=(), with_linear=False)
-    corpus = _Corpora(listed, lambda features: counted(features, sample_size=12)).get(listed[-1].features)
-    assert corpus.statistics.n_documents == len(corpus.sample) == 12
-    assert (np.diff(corpus.statistics.indptr) > 0).all()
+def test_long_texts_are_read_once() -> None:
+    """And short ones again, for triples and character n-grams."""
+    for n_words, n_readings in ((60, 1), (10, 3)):
+        readings: list[FeatureSettings] = []
+        search_model(usual(), counting(*made_corpus(60, n_words), readings), Budget(1e9, Clock()))
+        assert len(readings) == n_readings
 
 
-def test_all_candidates_are_estimated_alike() -> None:
-    """By the same folds if one of them has no exact leave-one-out; the choice is the same each time."""
-    one, two = found(), found()
-    assert repr(one) == repr(two)
-    assert (one.n_untried, one.estimate) == (0, "5-fold cross-validation")
-    for result in one.results:
-        assert (result.accuracy, -result.log_loss) <= (one.best.accuracy, -one.best.log_loss)
-    assert one.best.accuracy == 1.0
+def test_character_ngrams_win_where_words_are_not_separated() -> None:
+    """Long texts of two made-up words each, among noise, in Thai letters without a space."""
+    random = Random(5)
+    letters = "กขคงจฉชซ"
+    keys = {"a": "กขคง", "b": "จฉชซ"}
+    labels = ["a" if i % 2 else "b" for i in range(120)]
+    texts = [
+        "".join(random.choice([*letters, keys[label]]) for _ in range(30)) + f" {i}" for i, label in enumerate(labels)
+    ]
+    texts = [" ".join([text] * 30) for text in texts]  # so many words that only the script tells
+    pairs = counting(texts, labels)(FeatureSettings(ngrams=(1, 2), token_pattern=MARKS))
+    assert find_promising(pairs, FeatureSettings()) == (CHARACTERS,)
+    trained, search = found(texts, labels)
+    assert search.best.candidate.feature_set == CHARACTERS
+    assert trained.fitted.feature_settings.analyzer == "char_wb"
 
 
-def test_leave_one_out_where_all_have_it() -> None:
-    """Settings of counts alone need no folds."""
-    features = FeatureSettings(tf="binary")
-    listed = list_candidates(features, ModelSettings(), given={"tf"}, with_linear=False)
-    one = search_settings(listed, counted, has_time=lambda: True)
-    assert one.estimate == "leave-one-out"
-    best = fit_model(
-        counted(one.best.candidate.features), one.best.candidate.features, one.best.candidate.model_settings
-    )
-    assert best.estimate is not None
-    assert one.best.accuracy == best.estimate.accuracy
+def test_the_model_is_that_of_training_with_the_chosen_settings() -> None:
+    """The same weights, calibration and retained documents as without a search."""
+    for texts, labels in ((TEXTS, LABELS), made_corpus(200, 40)):
+        trained, search = found(texts, labels)
+        chosen = search.best.candidate
+        counts = counting(texts, labels)(chosen.features)
+        alone = train_on_counts(counts, chosen.features, chosen.model_settings)
+        assert alone.fitted.feature_settings == trained.fitted.feature_settings
+        assert alone.fitted.model_settings == trained.fitted.model_settings
+        np.testing.assert_array_equal(alone.fitted.scorer.deltas, trained.fitted.scorer.deltas)
+        assert repr(alone.fitted.calibration) == repr(trained.fitted.calibration)
+        np.testing.assert_array_equal(counts.sample.hashes, trained.counts.sample.hashes)
 
 
-def test_the_budget_ends_the_search() -> None:
-    """The first candidate is tried in any case; what there was no time for is counted."""
-    assert [len(found(budget=n).results) for n in (0, 3)] == [1, 4]
-    assert found(budget=0).n_untried == 11
+def test_goals_are_met_by_the_winner() -> None:
+    """Decision offsets are fitted to the chosen model only."""
+    candidates = usual(model=ModelSettings(optimize="macro_f1"))
+    texts, labels = made_corpus(120, 5)
+    trained, _ = search_model(candidates, counting(texts, labels[60:] + labels[1:61]), Budget(1e9, Clock()))
+    assert trained.fitted.model_settings.optimize == "macro_f1"
+    assert trained.fitted.estimate is not None
+    assert trained.fitted.estimate.optimized is not None
 
 
-def test_of_equally_accurate_ones_the_one_with_less_loss() -> None:
-    """Accuracy first."""
-    result = Result(list_candidates(*USUAL, given=(), with_linear=False)[0], 0.9, 0.5)
-    better, surer = replace(result, accuracy=0.91, log_loss=2.0), replace(result, log_loss=0.4)
-    assert Search((result, surer), 0, 40, "").best is surer
-    assert Search((result, surer, better), 0, 40, "").best is better
+def test_the_result_does_not_depend_on_threads_or_time() -> None:
+    """The results and the model are the same each time, whatever the fits take."""
+    texts, labels = made_corpus(700, 30)
+    (one, search), (other, again) = found(texts, labels), found(texts, labels, jobs=3)
+    slow, also = search_model(usual(), counting(texts, labels), Budget(1e12, Clock(step=77.0)))
+    for model, results in ((other, again), (slow, also)):
+        np.testing.assert_array_equal(one.fitted.scorer.deltas, model.fitted.scorer.deltas)
+        assert [replace(each, seconds=0) for each in search.results] == [
+            replace(each, seconds=0) for each in results.results
+        ]
 
 
-def test_linear_models_are_tried_with_their_own_penalties() -> None:
-    """Each chosen by folds."""
-    trials = found(with_linear=True).results
-    assert {trial.candidate.model_settings.C for trial in trials if trial.candidate.model_settings.is_linear} == {
-        "auto"
-    }
+def test_the_budget_is_kept() -> None:
+    """Whatever it is: fits that take time in proportion to their size end in time, and the rest is not started.
+
+    The clock moves by the entries of each matrix that is weighted, which is what a fit costs here.
+    """
+    texts, labels = made_corpus(2400, 30)
+    clock = Clock(step=0.0)
+    original = Weighting.weights
+
+    def weights(self: Weighting, *arrays: object) -> object:
+        clock.now += len(arrays[1]) * 1e-3  # type: ignore[arg-type]
+        return original(self, *arrays)  # type: ignore[arg-type]
+
+    everything = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Weighting, "weights", weights)
+        for seconds in (1e9, 0.0, 40.0, 100.0, 300.0, 1000.0):
+            clock.now = 0.0
+            _, search = search_model(usual(), counting(texts, labels), Budget(seconds, clock))
+            if everything is None:
+                everything = search
+                assert not search.untried
+                assert search.seconds > 300
+            else:
+                assert search.seconds <= 1.1 * seconds
+                assert len(search.results) + len(search.untried) == len(everything.results)
+            if seconds < everything.seconds / 2:
+                assert search.untried or min(each.n_documents for each in search.results) < 2400
+        assert len(everything.results) == len(usual())
+
+
+def test_a_budget_of_nothing_trains_the_default_model() -> None:
+    """The text is read once, and nothing else is tried."""
+    readings: list[FeatureSettings] = []
+    trained, search = search_model(usual(), counting(TEXTS, LABELS, readings), Budget(0.0, Clock()))
+    assert [each.candidate for each in search.results] == usual()[:1]
+    assert len(search.untried) > 3
+    assert len(readings) == 1
+    assert trained.fitted.feature_settings.ngrams == (1, 1)
+
+
+def test_wide_linear_models_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their weights would need more memory than the guide promises."""
+    monkeypatch.setattr("nbtext.evaluation.search.MOST_WEIGHTS", 10)
+    _, search = found(TEXTS, LABELS)
+    assert {each.candidate.is_linear for each in search.results} == {False}
+    assert {each.is_linear for each in search.untried} == {True}
+
+
+def test_one_of_each_label() -> None:
+    """Nothing can be left out, so the default model is trained."""
+    texts, labels = ["red", "blue", "green", "black", "white"], list("abcde")
+    trained, search = found(texts, labels)
+    assert trained.fitted.estimate is None
+    assert trained.fitted.feature_settings == FeatureSettings()
+    assert not search.best.candidate.is_linear
 
 
 def test_too_few_documents() -> None:
     """There is nothing to choose by."""
-    listed = list_candidates(*USUAL, given=(), with_linear=False)
     with pytest.raises(InputError, match="needs at least 5 documents; found 3 documents; name a model with --model"):
-        search_settings(listed, lambda features: counted(features, sample_size=3), has_time=lambda: True)
+        found(TEXTS[:3], LABELS[:3])
+
+
+def test_documents_with_several_labels_are_refused() -> None:
+    """A search estimates one label for each document."""
+    batch = Batch(list(map(str, range(40))), (TEXTS,), [None] * 40)
+    batch.label_lists = [("red", "fruit") if i % 2 else ("blue",) for i in range(40)]
+
+    def count(features: FeatureSettings) -> CorpusCounts:
+        counter = CorpusCounter(features, sample_size=None)
+        counter.add(batch)
+        return counter.finish()
+
+    with pytest.raises(InputError, match="needs documents with one label each"):
+        search_model(usual(), count, Budget(1e9, Clock()))

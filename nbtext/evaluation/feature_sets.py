@@ -1,0 +1,89 @@
+"""The feature sets of a model search: words, pairs and triples of words and marks, and character n-grams."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.features.analyzer import MARKS_PATTERN
+from nbtext.features.csr import running_sums
+from nbtext.features.hashing import document_hashes, vocabulary_hashes
+from nbtext.features.settings import FeatureSettings
+from nbtext.model.corpus_counts import CorpusCounts
+
+WORDS, PAIRS, TRIPLES, CHARACTERS, GIVEN = "words", "pairs", "triples", "characters", "given"
+OWN_FEATURES = ("ngrams", "analyzer", "token_pattern", "vocabulary", "hash_bits")  # options that say what a feature is
+SHORT = 48.0  # mean number of words and marks in a document, up to which n-grams of higher order are tried
+UNSPACED = 0.2  # share of the words in scripts without spaces, from which character n-grams are tried
+# Leading bytes, in UTF-8, of the scripts without spaces: Thai, Lao, Tibetan; Myanmar; Khmer; Chinese and Japanese.
+UNSPACED_SCRIPTS = ((0xE0B8, 0xE0BF), (0xE180, 0xE182), (0xE19E, 0xE19F), (0xE2BA, 0xE9BF), (0xF0A0, 0xF0B3))
+
+
+def list_feature_sets(features: FeatureSettings, given: Collection[str]) -> dict[str, FeatureSettings]:
+    """Return the settings of each feature set by name; only `GIVEN` if the user chose what a feature is.
+
+    With stop words or stems, tokens are those of the default pattern, for which lists and stemmers are made.
+    """
+    if not set(OWN_FEATURES).isdisjoint(given):
+        return {GIVEN: features}
+    pattern = None if features.stop_words or features.stem is not None else MARKS_PATTERN
+    sets = {
+        WORDS: features,
+        PAIRS: replace(features, ngrams=(1, 2), token_pattern=pattern),
+        TRIPLES: replace(features, ngrams=(1, 3), token_pattern=pattern),
+    }
+    if pattern is not None:
+        sets[CHARACTERS] = replace(features, analyzer="char_wb", ngrams=(1, 5))
+    return sets
+
+
+def find_promising(pairs: CorpusCounts, features: FeatureSettings) -> tuple[str, ...]:
+    """Return the feature sets that are worth a second reading, from the words and pairs of a corpus.
+
+    Triples and character n-grams need many times the memory of words, and help where a document has few words, or where
+    the words are not separated.
+
+    features : the settings of the words and pairs
+    """
+    starts, n_spaces = _find_first_words(pairs, features.fields)
+    counts = pairs.statistics.feature_sums(pairs.statistics.occurrences) * (n_spaces == 0)
+    if counts.sum() <= SHORT * pairs.statistics.n_documents:
+        return TRIPLES, CHARACTERS
+    blob = np.concatenate((pairs.vocabulary.blob, np.zeros(2, dtype=np.uint8))) if pairs.vocabulary else starts
+    leading = blob[starts].astype(np.int64) << 8 | blob[starts + 1]
+    is_unspaced = np.any([(leading >= first) & (leading <= last) for first, last in UNSPACED_SCRIPTS], axis=0)
+    return (CHARACTERS,) if counts[is_unspaced].sum() >= UNSPACED * counts.sum() else ()
+
+
+def select_words(pairs: CorpusCounts, words: FeatureSettings) -> CorpusCounts:
+    """Return the counts of single words, which are some of the columns of words and pairs.
+
+    They equal the counts of reading the texts with the settings `words`, the hashes of the documents included. The
+    default pattern omits words of one letter, and marks.
+    """
+    starts, n_spaces = _find_first_words(pairs, words.fields)
+    assert pairs.vocabulary is not None  # for the types: see _find_first_words
+    characters = running_sums(pairs.vocabulary.blob & 0xC0 != 0x80)
+    n_characters = characters[pairs.vocabulary.offsets[1:]] - characters[starts]
+    counts = pairs.restrict(np.flatnonzero((n_spaces == 0) & (n_characters > 1)))
+    assert counts.vocabulary is not None
+    hashes = document_hashes(counts.sample, vocabulary_hashes(counts.vocabulary)[counts.sample.indices])
+    return replace(counts, sample=replace(counts.sample, hashes=hashes).smallest(None))
+
+
+def _find_first_words(corpus: CorpusCounts, fields: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the first word of each feature begins, after the name of its field, and how many words follow it."""
+    assert corpus.vocabulary is not None  # for the types: features are hashed only if the user chose them
+    blob, offsets = corpus.vocabulary.blob, corpus.vocabulary.offsets
+    starts = offsets[:-1].copy()
+    for name in sorted(fields, key=len):  # one name may begin another
+        prefix = np.frombuffer(f"{name}:".encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        rows = np.flatnonzero(np.diff(offsets) > len(prefix))
+        windows = blob[offsets[rows][:, None] + np.arange(len(prefix))]
+        rows = rows[(windows == prefix).all(axis=1)]
+        starts[rows] = offsets[rows] + len(prefix)
+    spaces = running_sums(blob == ord(" "))
+    return starts, spaces[offsets[1:]] - spaces[starts]
