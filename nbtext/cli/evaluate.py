@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import AUTO
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from nbtext.documents.source import Source
     from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
     from nbtext.evaluation.evaluator import Evaluation
+    from nbtext.evaluation.multilabel import MultilabelEvaluation
+    from nbtext.evaluation.multilabel_log import SetDiagnosis
     from nbtext.evaluation.predictions_file import PredictionsFile
     from nbtext.evaluation.search import Candidate
     from nbtext.evaluation.settings import FoldSettings, SearchSettings
@@ -105,9 +108,10 @@ def evaluate(
     Evaluate a model (-m), a file of predictions (--predictions), or, by cross-validation, the models that
     `nbtext train` would train with the same options (--folds, --group-field, --order-field).
     """
-    from nbtext.evaluation import error_log
+    from nbtext.evaluation.error_log import select_predictions
     from nbtext.evaluation.evaluator import Evaluator
     from nbtext.model.fitted_model import TrainedModel
+    from nbtext.model.predictor import Predictions
     from nbtext.report.evaluation import format_evaluation
 
     check_report(report)
@@ -116,15 +120,7 @@ def evaluate(
     cross_validation = _CrossValidation(fold_settings, features, model_settings, searching, decisions, run)
     log = _error_log(report, decisions)
 
-    def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
-        if isinstance(subject, TrainedModel):
-            return error_log.predict_by_model(
-                subject.fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch
-            )
-        if subject is not None:
-            return error_log.predict_from_file(subject, source, decisions)
-        return cross_validation.predict(source, on_batch)
-
+    predict = _make_predict(subject, cross_validation, decisions, run)
     trained_on = subject.fitted.input if isinstance(subject, TrainedModel) else None
     if isinstance(subject, TrainedModel):
         warn_of_costs(subject.fitted, decisions, quiet=run.quiet)
@@ -132,11 +128,20 @@ def evaluate(
     evaluator = Evaluator(decisions.cost, with_likelihoods=foreign is not None, targets=targets)
     input_settings = replace(input_settings, split_field=fold_settings.split_field)
     with open_documents(sources, input_settings, run, trained_on=trained_on) as (source, on_batch):
-        predicted = predict(source, on_batch)
-        evaluator.add_all(log.record_all(predicted) if log is not None else (each.predictions for each in predicted))
+        has_sets, predicted = _peek(predict(source, on_batch))
+        if has_sets:
+            sets, diagnosis = _evaluate_sets(predicted, foreign, with_details=report is not None)
+        else:
+            evaluator.add_all(
+                log.record_all(predicted) if log is not None else select_predictions(predicted, Predictions)
+            )
+    if has_sets:
+        _write_sets(sets, diagnosis, sources, report, output, chosen)
+        check_thresholds(sets, thresholds)
+        return
     if foreign is not None:
         with open_documents((foreign,), input_settings, run, trained_on=trained_on) as (source, on_batch):
-            evaluator.add_foreign(each.predictions for each in predict(source, on_batch))
+            evaluator.add_foreign(select_predictions(predict(source, on_batch), Predictions))
     evaluation = evaluator.evaluation()
     if report is not None and log is not None:
         _write_report(report, log, evaluation, subject, sources)
@@ -166,6 +171,34 @@ def _load_subject(
     from nbtext.artifact.model import load_model
 
     return load_model(model_file)
+
+
+def _make_predict(
+    subject: TrainedModel | PredictionsFile | None,
+    cross_validation: _CrossValidation,
+    decisions: DecisionSettings,
+    run: RunSettings,
+) -> Callable[[Source, OnBatch], Iterator[PredictedBatch]]:
+    """Return the function that predicts the documents of a source, or reads their predictions."""
+    from nbtext.evaluation.error_log import predict_by_model, predict_from_file
+    from nbtext.model.fitted_model import TrainedModel
+
+    def predict(source: Source, on_batch: OnBatch) -> Iterator[PredictedBatch]:
+        if isinstance(subject, TrainedModel):
+            return predict_by_model(subject.fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        if subject is not None:
+            return predict_from_file(subject, source, decisions)
+        return cross_validation.predict(source, on_batch)
+
+    return predict
+
+
+def _peek(predicted: Iterator[PredictedBatch]) -> tuple[bool, Iterator[PredictedBatch]]:
+    """Return whether the predictions have several labels for a document, and the same predictions."""
+    from nbtext.model.multilabel_predictions import MultilabelPredictions
+
+    first = list(islice(predicted, 1))
+    return any(isinstance(each.predictions, MultilabelPredictions) for each in first), chain(first, predicted)
 
 
 def _settings_of(
@@ -234,6 +267,54 @@ def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | No
     return ErrorLog(least=decisions.min_probability or 0.0)
 
 
+def _evaluate_sets(
+    predicted: Iterator[PredictedBatch], foreign: str | None, *, with_details: bool
+) -> tuple[MultilabelEvaluation, SetDiagnosis | None]:
+    """Return the evaluation of predictions of several labels, and its details for the page.
+
+    raises  SettingsError: there are foreign documents, which need a likelihood
+    """
+    from nbtext.evaluation.error_log import select_predictions
+    from nbtext.evaluation.multilabel_evaluator import MultilabelEvaluator
+    from nbtext.evaluation.multilabel_log import SetLog
+    from nbtext.model.multilabel_predictions import MultilabelPredictions
+
+    if foreign is not None:
+        what = "a model of several labels has no likelihood of a document"
+        raise SettingsError(what, where="--foreign", hint="leave out --foreign")
+    log, evaluator = SetLog(), MultilabelEvaluator()
+    sets = log.record_all(predicted) if with_details else select_predictions(predicted, MultilabelPredictions)
+    evaluator.add_all(sets)
+    evaluation = evaluator.evaluation()
+    return evaluation, log.diagnose(evaluation) if with_details else None
+
+
+def _write_sets(
+    evaluation: MultilabelEvaluation,
+    diagnosis: SetDiagnosis | None,
+    sources: tuple[str, ...],
+    report: str | None,
+    output: str,
+    output_format: str,
+) -> None:
+    """Write the evaluation of predictions of several labels, and its page if there are details."""
+    from nbtext.report.multilabel_evaluation import format_set_evaluation
+
+    if diagnosis is not None and report is not None:
+        from nbtext.report.multilabel_page import render_set_page
+        from nbtext.report.page.rendering import write_page
+
+        names = ", ".join(sources)
+        write_page(report, render_set_page(diagnosis, subject=names, settings=_page_settings(names)))
+    text = format_set_evaluation(evaluation, output_format=output_format, screen=screen(output))
+    write_result(text, output, output_format)
+
+
+def _page_settings(sources: str) -> dict[str, str]:
+    """Return the options that the page shows, as they were typed."""
+    return {"SOURCE": sources} | {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
+
+
 def _write_report(
     path: str,
     log: ErrorLog,
@@ -252,6 +333,5 @@ def _write_report(
     has_all = subject is None or isinstance(subject, TrainedModel) or subject.has_all_probabilities
     diagnosis = diagnose(log, evaluation, trained, has_all_probabilities=has_all)
     names = ", ".join(sources)
-    settings = {"SOURCE": names} | {name: text for name, text in typed_options().items() if name not in RUN_OPTIONS}
     locate = Locator(trained.fitted.feature_settings) if trained is not None else None
-    write_page(path, render_evaluation_page(diagnosis, subject=names, settings=settings, locate=locate))
+    write_page(path, render_evaluation_page(diagnosis, subject=names, settings=_page_settings(names), locate=locate))

@@ -14,6 +14,7 @@ from nbtext.cli.files import MODEL, MODEL_OUTPUT, OUTPUT, REWRITTEN_MODEL, SOURC
 from nbtext.cluster.settings import ClusterSettings
 from nbtext.documents.formats import FORMAT_NAMES
 from nbtext.documents.settings import InputSettings
+from nbtext.errors import SettingsError
 from nbtext.model.settings import DecaySettings, DecisionSettings
 from nbtext.parallel import available_cpus
 
@@ -25,6 +26,7 @@ else:  # before click 8.5 it takes no parameter
     ParamType = click.ParamType
 
 MAX_JOBS = 4096
+AUTO_THRESHOLD = "auto"
 DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of time
 
 
@@ -85,6 +87,28 @@ def _parse_label_share(text: str) -> tuple[str, float]:
     return label, share
 
 
+def _parse_threshold(text: str) -> tuple[str, float] | float | str:
+    """Return the threshold of a label, or of all labels, or `auto`."""
+    if text == AUTO_THRESHOLD:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return _parse_label_share(text)
+
+
+def _make_decisions(values: Mapping[str, Any]) -> DecisionSettings:
+    """Return the settings of decisions; `--threshold` sets the threshold of all labels, and those of single labels."""
+    given = values.get("threshold", ())
+    pairs = tuple(each for each in given if isinstance(each, tuple))
+    of_all = [each for each in given if not isinstance(each, tuple)]
+    if len(of_all) > 1:
+        hint = "give one P or `auto`; LABEL=P may be repeated"
+        raise SettingsError("the threshold of all labels is given twice", where="threshold", hint=hint)
+    label_threshold = None if not of_all or of_all[0] == AUTO_THRESHOLD else of_all[0]
+    return DecisionSettings(**{**values, "threshold": pairs, "label_threshold": label_threshold})
+
+
 LABEL_SHARE = Parsed("LABEL=P", _parse_label_share)
 DURATION = Parsed("TIME", parse_time(DAYS, "d", "30d, 12h or 4w"))
 
@@ -100,7 +124,14 @@ LABELED_INPUT_STAGE = stage(
     Option("--text-field", type=Parsed("NAME[,NAME…]", parse_names),
            help="Column, JSON key or mail header of the text. Separate several names with commas. For a file without "
            "a header, give the number of the column, counted from 1."),
-    Option("--label-field", metavar="NAME", help="Column, JSON key or mail header of the label."),
+    Option("--label-field", metavar="NAME",
+           help="Column, JSON key or mail header of the label. A list holds several labels of the document."),
+    Option("--label-separator", metavar="TEXT",
+           help="Separator of several labels in a text, such as '|'. Without it, a text is one label."),
+    Option("--label-fields", type=Parsed("NAME,NAME…", parse_names),
+           help="Columns or JSON keys that hold 1 for each label of the document and 0 for the other labels. Their "
+           "names are the labels."),
+    Option("--single-label", is_flag=True, default=None, help="Refuse a document with several labels."),
     Option("--label", metavar="LABEL", help="Label of all documents of SOURCE, whose own labels are ignored."),
     Option("--exclude", metavar="GLOB", multiple=True,
            help="Skip a file or folder of a directory if its name, or its path in the directory, matches a pattern "
@@ -115,7 +146,7 @@ LABELED_INPUT_STAGE = stage(
     Option("--max-document-bytes", type=int, metavar="N",
            help="Maximum size of a document in bytes. Larger documents are rejected."),
 )  # fmt: skip
-INPUT_STAGE = LABELED_INPUT_STAGE.without("label")
+INPUT_STAGE = LABELED_INPUT_STAGE.without("label", "label_separator", "label_fields", "single_label")
 
 
 DECISION_STAGE = stage(
@@ -126,14 +157,20 @@ DECISION_STAGE = stage(
     Option("--cost", type=FileType(parse=_parse_costs),
            help="Predict the label with the lowest expected cost. The columns of FILE are true label, predicted "
            "label and cost. Other pairs cost 0 if the labels are equal, else 1."),
-    Option("--threshold", type=LABEL_SHARE, multiple=True,
+    Option("--threshold", type=Parsed("LABEL=P", _parse_threshold), multiple=True,
            help="Predict LABEL where its probability is at least P, and otherwise the most probable other label; may "
-           "be repeated. Of several labels that reach their thresholds, the most probable one is predicted."),
+           "be repeated. Of several labels that reach their thresholds, the most probable one is predicted. With "
+           "several labels for a document, all of them are, and P alone is the threshold of all labels; `auto` is "
+           "that of the model."),
+    Option("--at-least-one", is_flag=True, default=None,
+           help="With several labels for a document: predict the most probable label if no label reaches its "
+           "threshold."),
     Option("--top-k", type=int, metavar="K",
            help="Add the K most probable labels with their probabilities. In jsonl and json, `scores` holds only "
            "these."),
     Option("--explain", type=int, metavar="N",
            help="Add the N features with the largest contributions to each record. Needs --to jsonl or json."),
+    build=_make_decisions,
 )  # fmt: skip
 
 CLUSTER_STAGE = stage(

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.documents.source import Source
     from nbtext.model.fitted_model import FittedModel
-    from nbtext.model.predictor import Predictions
+    from nbtext.model.multilabel_predictions import AnyPredictions
     from nbtext.model.settings import DecisionSettings
 
 ONE_PASS = "it reads SOURCE twice, which standard input and a pipe do not allow"
@@ -109,7 +109,7 @@ def predict(
     A document that cannot be read, has no token, or has a probability below --min-probability gets a record with an
     empty label and the reason.
     """
-    from nbtext.model.source_prediction import predict_source
+    from nbtext.model.source_prediction import predict_any_source
     from nbtext.report.predictions import write_predictions
 
     if adapt_prior:
@@ -141,10 +141,11 @@ def predict(
             file,
         ),
     ):
-        predictions = predict_source(fitted, rest, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        predictions = predict_any_source(fitted, rest, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         if rank is not None:
             predictions = _rank(predictions)
-        write_predictions(predictions, file, output_format=chosen, decisions=decisions)
+        is_multilabel = fitted.multilabel is not None
+        write_predictions(predictions, file, output_format=chosen, decisions=decisions, is_multilabel=is_multilabel)
 
 
 def _load(model: str) -> FittedModel:
@@ -230,7 +231,7 @@ def _add_columns(
 ) -> None:
     """Write the rows of the sources with the predictions as further columns."""
     from nbtext.documents.rows import Target
-    from nbtext.model.source_prediction import predict_source
+    from nbtext.model.source_prediction import predict_any_source
     from nbtext.report.columns import write_columns
 
     check_output(output)
@@ -239,12 +240,12 @@ def _add_columns(
     run = replace(run, no_progress=run.no_progress or is_watched(output))
     input_settings = replace(input_settings, keeps_rows=True)
     with open_documents(sources, input_settings, run, trained_on=fitted.input) as (source, on_batch):
-        predictions = predict_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
+        predictions = predict_any_source(fitted, source, jobs=run.jobs, decisions=decisions, on_batch=on_batch)
         target = Target(output, lambda: result_file(output, "jsonl"), is_watched(output), columns.table)
         write_columns(predictions, target, columns, decisions)
 
 
-def _rank(predictions: Iterator[Predictions]) -> Iterator[Predictions]:
+def _rank(predictions: Iterator[AnyPredictions]) -> Iterator[AnyPredictions]:
     """Return all predictions as one batch, the most uncertain ones first."""
     from nbtext.model.source_prediction import rank_by_uncertainty
 
@@ -271,12 +272,12 @@ def _open_output(
             yield source, file
         return
     from nbtext.documents.remainder import Remainder
-    from nbtext.model.source_prediction import batch_predictor
+    from nbtext.model.source_prediction import any_batch_predictor
     from nbtext.output import resumable_output
     from nbtext.report.resumption import ResumedRecords, identify_run
 
     with resumable_output(output) as file:
-        predict_batch = batch_predictor(fitted, decisions)
+        predict_batch = any_batch_predictor(fitted, decisions)
         records = ResumedRecords(
             file,
             predict_batch,

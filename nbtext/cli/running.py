@@ -224,9 +224,11 @@ def _read_as_trained(settings: InputSettings, trained_on: ModelInput | None) -> 
         is_separate = settings.separate_fields or trained_on.separate_fields
         fields = trained_on.text_field
         settings = replace(settings, text_field=fields, separate_fields=is_separate, is_text_remembered=True)
-    if "--label-field" not in typed:
-        label = trained_on.label_field
-        settings = replace(settings, label_field=label, is_label_remembered=True)
+    if not typed.keys() & {"--label-field", "--label-fields"}:
+        settings = replace(settings, label_field=trained_on.label_field, is_label_remembered=True)
+        if "--label-separator" not in typed:
+            separator, names = trained_on.label_separator, trained_on.label_fields
+            settings = replace(settings, label_separator=separator, label_fields=names)
     return replace(settings, input_unit=trained_on.unit, fields_of=trained_on.unit)
 
 

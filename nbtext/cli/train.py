@@ -32,8 +32,7 @@ from nbtext.cli.training_options import (
     list_searched,
     refuse_for_matrix,
 )
-from nbtext.documents.batch import ONE_HINT
-from nbtext.errors import InputError, SettingsError
+from nbtext.errors import SettingsError
 from nbtext.model.settings import UnlabeledSettings
 
 if TYPE_CHECKING:
@@ -112,8 +111,6 @@ def train(
             trained = job.refit()
         else:
             trained = job.fit(searching, cluster)
-        if trained.fitted.multilabel is not None:
-            raise InputError("some documents have several labels, or none", hint=ONE_HINT)
         save(trained, target, quiet=run.quiet)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -16,9 +16,12 @@ from nbtext.evaluation.splits import assign_folds
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
+from nbtext.model.fitted_model import FittedModel
 from nbtext.model.fitting import align_to_vocabulary, check_hashing, fit_model, sample_size
+from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
+from nbtext.model.multilabel_predictor import predict_counts
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, apply_decisions
-from nbtext.model.settings import DecisionSettings
+from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.model.source_counting import OnBatch, count_source
 from nbtext.model.source_prediction import MOST_PROBABILITIES
 from nbtext.parallel import parallel_map
@@ -38,11 +41,11 @@ def cross_validate(
     decisions: DecisionSettings = MOST_PROBABLE,
     is_forward: bool = False,
     jobs: int = 1,
-) -> Iterator[Predictions]:
+) -> Iterator[AnyPredictions]:
     """Predict each fold with a model of the other folds.
 
-    Vocabulary, limits, selection, weights, smoothing and calibration come from the other folds alone. The calibration
-    is fitted to at most 4,096 documents; all else is as in training.
+    Vocabulary, selection, weights, smoothing and calibration come from the other folds alone. The calibration is
+    fitted to at most 4,096 documents; all else is as in training.
 
     Parameters
     ----------
@@ -57,21 +60,17 @@ def cross_validate(
 
     Yields
     ------
-    Predictions
+    Predictions, or MultilabelPredictions if the documents have several labels
         Fold by fold, in the order of the documents of a fold.
     """
     everything = align_to_vocabulary(corpus, features)
     size = sample_size(features, model_settings)
-    if (
-        size is not None
-        and model_settings.optimize is None
-        and not model_settings.has_targets
-        and decisions.coverage is None
-    ):
+    needs_all = model_settings.optimize is not None or model_settings.has_targets or decisions.coverage is not None
+    if size is not None and not needs_all:
         size = min(size, N_CALIBRATED)
     has_own_vocabulary = corpus.vocabulary is not None and features.vocabulary is None
 
-    def predict_fold(fold: int) -> Iterator[Predictions]:
+    def predict_fold(fold: int) -> Iterator[AnyPredictions]:
         is_held_out = folds == fold
         training = everything.without(folds >= fold if is_forward else is_held_out, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
@@ -79,12 +78,15 @@ def cross_validate(
             columns = np.flatnonzero(np.diff(training.statistics.indptr))  # features that the training documents have
             training = training.restrict(columns)
             held_out = held_out.restrict(columns, everything.statistics.n_features)
+        if corpus.label_sets is not None:
+            model = fit_model(training, features, model_settings)
+            return predict_label_sets(model, held_out, corpus.label_sets, decisions, training.statistics.n_features)
         return predict_documents(
             training, held_out, corpus.labels, features=features, model_settings=model_settings, decisions=decisions
         )
 
     numbers = iter(np.unique(folds).tolist()[is_forward:])
-    if len(folds) * len(corpus.labels) > MOST_PROBABILITIES or jobs == 1:  # one after the other, to use little memory
+    if len(folds) * len(corpus.labels) > MOST_PROBABILITIES or jobs == 1:  # to use little memory
         yield from chain.from_iterable(map(predict_fold, numbers))
     else:
         yield from chain.from_iterable(parallel_map(lambda fold: list(predict_fold(fold)), numbers, jobs=jobs))
@@ -131,6 +133,25 @@ def predict_documents(
         yield apply_decisions(predictions, model.calibration, decisions)
 
 
+def predict_label_sets(
+    model: FittedModel,
+    held_out: DocumentCounts,
+    label_sets: Sequence[tuple[str, ...]],
+    decisions: DecisionSettings,
+    n_features: int,
+) -> Iterator[MultilabelPredictions]:
+    """Predict documents with a model of several labels.
+
+    held_out    documents over all features that the model was trained on, of which it selected some
+    label_sets  the labels of each class of the documents
+    """
+    if model.columns is not None:
+        held_out = held_out.restrict(model.columns, n_features)
+    for part in held_out.split(max(1, MOST_PROBABILITIES // len(model.labels))):
+        true: list[tuple[str, ...] | None] = [label_sets[k] for k in part.classes]
+        yield predict_counts(model, part, true, decisions)
+
+
 def cross_validate_source(
     source: Source,
     settings: FoldSettings,
@@ -140,12 +161,12 @@ def cross_validate_source(
     decisions: DecisionSettings = MOST_PROBABLE,
     jobs: int = 1,
     on_batch: OnBatch | None = None,
-) -> Iterator[Predictions]:
+) -> Iterator[AnyPredictions]:
     """Read a source once, split its documents into folds, and predict each fold with a model of the others."""
     check_hashing(features, model_settings)
     features = replace(features, fields=source.field_names)
-    corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch)
-    decisions.check(corpus.labels)
+    corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
+    check_decisions(decisions, corpus.labels, is_multilabel=corpus.is_multilabel)
     folds = assign_folds(corpus.sample, settings)
     yield from cross_validate(
         corpus,

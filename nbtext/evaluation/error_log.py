@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from nbtext.errors import SettingsError
 from nbtext.evaluation.label_curves import ThinnedRows
 from nbtext.evaluation.outcomes import LabelNumbers, Outcomes, join_outcomes, measure
 from nbtext.evaluation.reliability import Reliability
+from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
+from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions
-from nbtext.model.settings import DecisionSettings
+from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.model.source_counting import OnBatch
 from nbtext.model.source_prediction import map_batches
 
@@ -36,19 +38,27 @@ N_TOP = 25  # mistakes, and outliers, that are shown with their text
 # characters of each text that are kept
 IN_LISTS, FOR_WORDS, IN_FULL = 160, 16_384, 200_000
 
+Kind = TypeVar("Kind", Predictions, MultilabelPredictions)
 Cell = tuple[str, str | None]  # true label, predicted label
 
 
 class PredictedBatch(NamedTuple):
-    """Predictions of a batch, with what they were made from where it is known.
+    """Predictions of a batch, of one label or of several, with what they were made from where it is known.
 
     columns  The texts, a list for each text field.
     scores   Shape (n_documents, n_classes): the scores before calibration.
     """
 
-    predictions: Predictions
+    predictions: AnyPredictions
     columns: tuple[list[str], ...] | None = None
     scores: Floats | None = None
+
+
+def select_predictions(batches: Iterable[PredictedBatch], kind: type[Kind]) -> Iterator[Kind]:
+    """Yield the predictions of batches, which are all of this kind."""
+    for batch in batches:
+        assert isinstance(batch.predictions, kind)
+        yield batch.predictions
 
 
 def predict_by_model(
@@ -60,7 +70,13 @@ def predict_by_model(
     on_batch: OnBatch | None = None,
 ) -> Iterator[PredictedBatch]:
     """Predict every document of a source with a trained model, in order, as `predict_source` does."""
-    decisions.check(model.labels)
+    check_decisions(decisions, model.labels, is_multilabel=model.multilabel is not None)
+    if model.multilabel is not None:
+        sets = MultilabelPredictor(model)
+        return map_batches(
+            lambda batch: PredictedBatch(sets.predict_batch(batch, decisions), batch.columns), model, source,
+            jobs=jobs, on_batch=on_batch,
+        )  # fmt: skip
     predictor = Predictor(model)
 
     def predict(batch: Batch) -> PredictedBatch:
@@ -83,7 +99,7 @@ def predict_from_file(
     SettingsError
         Prediction sets or thresholds are asked for, which need the model.
     """
-    if decisions.threshold:
+    if decisions.threshold or decisions.label_threshold is not None or decisions.at_least_one:
         hint = "write the file with nbtext predict --threshold, and leave out --threshold here"
         raise SettingsError("labels cannot be changed in a file of predictions", where="threshold", hint=hint)
     if decisions.coverage is not None:
@@ -91,6 +107,9 @@ def predict_from_file(
         raise SettingsError("prediction sets cannot be changed in a file of predictions", where="--coverage", hint=hint)
     decisions = replace(decisions, cost=None)
     for batch in source.batches():
+        if file.is_multilabel:
+            yield PredictedBatch(file.sets_of(batch), batch.columns)
+            continue
         yield PredictedBatch(apply_decisions(file.of(batch), None, decisions), batch.columns)
 
 
@@ -210,11 +229,13 @@ class ErrorLog:
         """Yield the predictions of each batch after it was recorded."""
         for batch in batches:
             self.record(batch)
+            assert isinstance(batch.predictions, Predictions)
             yield batch.predictions
 
     def record(self, batch: PredictedBatch) -> None:
         """Record a batch; InputError if a document has no label."""
         predictions = batch.predictions
+        assert isinstance(predictions, Predictions)
         if len(predictions) == 0:
             return
         outcomes = measure(predictions, self._numbers, least=self._least)
@@ -231,7 +252,7 @@ class ErrorLog:
             uncalibrated = exponentials[np.arange(len(rows)), predictions.label_classes] / exponentials.sum(axis=1)
             self.before_calibration = self.before_calibration or Reliability()
             self.before_calibration.add(uncalibrated, outcomes.is_chosen_right)
-        predictions, columns = batch.predictions, batch.columns
+        columns = batch.columns
         self.has_texts = self.has_texts or columns is not None
         for row, (identity, label, predicted) in enumerate(
             zip(predictions.ids, predictions.true_labels, predictions.labels, strict=True)

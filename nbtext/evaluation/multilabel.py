@@ -5,7 +5,7 @@ Source: Tsoumakas, Katakis, Vlahavas, Mining Multi-label Data, 2010.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 
 import numpy as np
@@ -40,6 +40,17 @@ class MultilabelOutcomes:
 
     def __len__(self) -> int:
         return len(self.n_true)
+
+    @property
+    def is_exact(self) -> NDArray[np.bool_]:
+        """Whether the predicted labels are exactly the true ones."""
+        return np.asarray((self.n_true == self.n_correct) & (self.n_predicted == self.n_correct))
+
+
+def join_set_outcomes(parts: list[MultilabelOutcomes]) -> MultilabelOutcomes:
+    """Concatenate the outcomes of batches."""
+    columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(MultilabelOutcomes)}
+    return MultilabelOutcomes(**{name: np.concatenate(arrays) for name, arrays in columns.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +92,7 @@ def sum_outcomes(outcomes: MultilabelOutcomes, n_labels: int, rows: Integers | s
     ranking = np.where(is_labeled, outcomes.ranking[rows] + outcomes.n_unknown[rows] / max(1, n_labels), 1.0)
     return MultilabelTotals(
         n_labels, len(true), int(is_labeled.sum()), int(true.sum()), int(predicted.sum()), int(correct.sum()),
-        int(((true == correct) & (predicted == correct)).sum()), float(f1.sum()),
+        int(outcomes.is_exact[rows].sum()), float(f1.sum()),
         outcomes.hits[rows].sum(axis=0) / np.array(RANKS), float(ranking.sum()),
     )  # fmt: skip
 
@@ -118,7 +129,7 @@ MULTILABEL_METRICS = {
         ),
         Metric[MultilabelTotals](
             "example_f1", "example F1", lambda totals: totals.example_f1 / totals.n_documents,
-            note="mean F1 of a document's labels", is_compared=True,
+            note="mean F1 of a document's labels",
         ),
         Metric[MultilabelTotals](
             "subset_accuracy", "subset accuracy", lambda totals: totals.n_exact / totals.n_documents,
@@ -133,7 +144,7 @@ MULTILABEL_METRICS = {
         ),
         Metric[MultilabelTotals](
             "label_ranking_average_precision", "label-ranking average precision",
-            lambda totals: totals.ranking / totals.n_documents, is_compared=True,
+            lambda totals: totals.ranking / totals.n_documents,
         ),
         Metric[MultilabelTotals](
             "classwise_calibration_error", "classwise calibration error", lambda totals: totals.calibration,

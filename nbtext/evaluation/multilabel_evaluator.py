@@ -5,6 +5,7 @@ A batch has a dense matrix of probabilities. A few numbers are kept for each lab
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -36,6 +37,7 @@ MOST_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rares
 PAIRS_SHOWN = 50
 
 Sets = list[tuple[str, ...]]
+PairKey = tuple[str, str, str | None]  # the kind of the error, the wrong label, another label; see LabelPair
 
 
 def true_sets(predictions: MultilabelPredictions) -> Sets:
@@ -107,6 +109,16 @@ def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers)
     return np.asarray(np.bincount(rows[order], n_own / ranks[order], n_documents), dtype=np.float64)
 
 
+def list_pairs(true: tuple[str, ...], predicted: tuple[str, ...]) -> list[PairKey]:
+    """Return each wrong label of a document with its other labels; see LabelPair. There is none without an error."""
+    if len(true) == len(predicted) and set(true) == set(predicted):
+        return []
+    added = (label for label in predicted if label not in true)
+    missed = (label for label in true if label not in predicted)
+    pairs = chain(product(("added",), added, true or (None,)), product(("missed",), missed, predicted or (None,)))
+    return list(pairs)
+
+
 class MultilabelEvaluator:
     """Compares predicted label sets with the true ones, batch by batch."""
 
@@ -116,7 +128,7 @@ class MultilabelEvaluator:
         self._n_unknown = self._n_unanswered = 0
         self._counts = np.zeros((3, 0), dtype=np.int64)  # true, predicted and correct, by label number
         self._bins = np.zeros((3, 0, N_BINS))  # documents, those with the label, sum of probabilities
-        self._pairs: Counter[tuple[str, str, str | None]] = Counter()
+        self._pairs: Counter[PairKey] = Counter()
         self._thresholds: dict[str, float] = {}
         self._sets = np.zeros(4, dtype=np.int64)
 
@@ -167,16 +179,8 @@ class MultilabelEvaluator:
             total[classes] += np.bincount(cells, weights, len(classes) * N_BINS).reshape(len(classes), N_BINS)
 
     def _count_pairs(self, true: Sets, predicted: Sets) -> None:
-        """Count each wrong label of a document with the other labels of the document."""
         for own, labels in zip(true, predicted, strict=True):
-            if len(own) == len(labels) and set(own) == set(labels):
-                continue
-            added, missed = (
-                (label for label in labels if label not in own),
-                (each for each in own if each not in labels),
-            )
-            self._pairs.update(product(("added",), added, own or (None,)))
-            self._pairs.update(product(("missed",), missed, labels or (None,)))
+            self._pairs.update(list_pairs(own, labels))
         if len(self._pairs) > MOST_PAIRS:
             self._pairs = Counter(dict(self._pairs.most_common(MOST_PAIRS // 2)))
 
@@ -190,7 +194,8 @@ class MultilabelEvaluator:
         f1 = ratio(2 * n_correct, n_predicted + support)
         totals = self._totals(f1, support)
         columns = (ratio(n_correct, n_predicted), ratio(n_correct, support), f1, support.astype(np.int64))
-        thresholds = [self._thresholds.get(label) for label in labels]
+        found = (self._thresholds.get(label, math.nan) for label in labels)
+        thresholds = [None if math.isnan(threshold) else threshold for threshold in found]
         rows = zip(labels, *(column.tolist() for column in columns), thresholds, strict=True)
         common = sorted(self._pairs.items(), key=lambda pair: (-pair[1], pair[0][:2], pair[0][2] or ""))[:PAIRS_SHOWN]
         return MultilabelEvaluation(

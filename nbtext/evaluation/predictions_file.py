@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TextIO
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from nbtext.documents.batch import Batch
 from nbtext.documents.streams import unreadable
 from nbtext.errors import InputError
+from nbtext.model.multilabel_predictions import MultilabelPredictions
 from nbtext.model.predictor import Predictions
 
 HINT = "write it with nbtext predict --to jsonl (or tsv, csv)"
@@ -28,23 +30,25 @@ class Record:
     label   The predicted label; None: there is none.
     scores  The known probabilities, by label.
     labels  The prediction set, if there is one.
+    several  The predicted labels of a model of several labels for a document; None: of a model of one label.
     """
 
     label: str | None
     scores: dict[str, float]
     labels: tuple[str, ...] | None = None
+    several: tuple[str, ...] | None = None
 
 
 class PredictionsFile:
     """Predictions by the ids of their documents.
 
     JSONL holds the probability of every label. TSV and CSV hold only that of the predicted label: the rest is shared
-    equally by the other labels.
+    equally by the other labels. Several labels for a document are read from JSONL only.
 
     Raises
     ------
     InputError
-        The file cannot be read, or has an id twice; the message names the line.
+        The file cannot be read, has an id twice, or records of both kinds of models; the message names the line.
     """
 
     def __init__(self, path: str) -> None:
@@ -54,6 +58,9 @@ class PredictionsFile:
             if identity in self._records:
                 raise InputError(f"the id {identity} occurs twice", where=f"{path}:{line}")
             self._records[identity] = record
+            if (record.several is None) == self.is_multilabel:
+                what = "the file has records of one label and records of several labels"
+                raise InputError(what, where=f"{path}:{line}", hint=HINT)
         found = {label for record in self._records.values() for label in (record.label, *record.scores)}
         self._classes = tuple(sorted(label for label in found if label is not None))
 
@@ -78,6 +85,28 @@ class PredictionsFile:
             decided=np.array([places.get(label, 0) for label in best], dtype=np.int64),
             label_sets=sets if len(sets) == len(records) else None,
         )
+
+    def sets_of(self, batch: Batch) -> MultilabelPredictions:
+        """Return the predictions of several labels for these documents; InputError if one of them has none.
+
+        A label whose probability is not in the file has the probability 0.
+        """
+        records, n = [self._record(identity) for identity in batch.ids], len(batch)
+        rows = [
+            [record.scores.get(label, 0.0 if record.scores else math.nan) for label in self._classes]
+            for record in records
+        ]
+        sets = [record.labels for record in records if record.labels is not None]
+        return MultilabelPredictions(
+            batch.ids, self._classes, np.array(rows).reshape(n, len(self._classes)), np.ones(n), [None] * n,
+            [None] * n, batch.list_labels(), np.full(len(self._classes), np.nan),
+            [record.several or () for record in records], sets=sets if len(sets) == n else None,
+        )  # fmt: skip
+
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether the predictions are of a model of several labels for a document."""
+        return any(record.several is not None for record in islice(self._records.values(), 1))
 
     @property
     def has_all_probabilities(self) -> bool:
@@ -136,11 +165,22 @@ def _rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
 
 def _from_json(line: str) -> tuple[str, Record]:
     record = json.loads(line)
+    if "probabilities" in record:
+        return _several_from_json(record)
     label = record["label"]
     if not isinstance(record["id"], str) or not isinstance(label, str | None):
         raise TypeError
     labels = tuple(map(str, record["labels"])) if "labels" in record else None
     return record["id"], Record(label, {str(k): _probability(p) for k, p in (record["scores"] or {}).items()}, labels)
+
+
+def _several_from_json(record: dict[str, Any]) -> tuple[str, Record]:
+    labels, shares = tuple(record["labels"]), [_probability(share) for share in record["probabilities"]]
+    label_set = tuple(record["label_set"]) if "label_set" in record else None
+    if not all(isinstance(each, str) for each in (record["id"], *labels, *(label_set or ()))):
+        raise TypeError
+    scores = {str(label): _probability(share) for label, share in (record["scores"] or {}).items()}
+    return record["id"], Record(None, scores | dict(zip(labels, shares, strict=True)), label_set, labels)
 
 
 def _from_tsv(line: str) -> tuple[str, Record]:

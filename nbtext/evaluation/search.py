@@ -41,6 +41,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model, sample_size
+from nbtext.model.predictor import Predictions
 
 N_FOLDS = 5  # of finalists
 RACE_FOLDS = 3
@@ -349,6 +350,7 @@ def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) ->
     settings = _without_goals(candidate.model_settings)
     n_correct = 0
     for part in cross_validate(corpus, folds, features=candidate.features, model_settings=settings, jobs=search.jobs):
+        assert isinstance(part, Predictions)  # a search refuses several labels
         n_correct += sum(label == true for label, true in zip(part.labels, part.true_labels, strict=True))
     result = search.results[candidate]
     search.results[candidate] = replace(result, accuracy=n_correct / len(folds), estimate=f"{N_FOLDS} folds")

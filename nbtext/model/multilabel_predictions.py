@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Rows
-from nbtext.model.predictor import most_probable
+from nbtext.model.predictor import Predictions, most_probable
 
 SEPARATOR = "|"  # of labels in a table, if the labels of the training documents had none
 
@@ -68,6 +68,9 @@ class MultilabelPredictions:
     def most_probable(self, k: int) -> list[list[int]]:
         """Return the k most probable classes of each document, the most probable first; none if it was not read."""
         return most_probable(self.probabilities, k)
+
+
+AnyPredictions = Predictions | MultilabelPredictions
 
 
 def select_labels(

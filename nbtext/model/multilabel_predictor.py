@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from nbtext.bayes.label_selection import MultilabelFit
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError, SettingsError
+from nbtext.features.document_counts import DocumentCounts
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.multilabel_predictions import SEPARATOR, MultilabelPredictions, select_labels
 from nbtext.model.predictor import MOST_PROBABLE, NO_TOKEN, Predictor, Scores
@@ -54,33 +56,65 @@ class MultilabelPredictor:
         reasons: list[str | None] = [None if each else NO_TOKEN for each in has_tokens.tolist()]
         for row, problem in batch.problems.items():
             probabilities[row], reasons[row] = np.nan, str(problem)
-        thresholds = self.fit.thresholds
-        if decisions.label_threshold is not None:
-            thresholds = np.full(len(model.labels), decisions.label_threshold)
-        return MultilabelPredictions(
-            batch.ids, model.labels, probabilities,
-            np.divide(scores.n_known, scores.n_tokens, out=np.zeros(n), where=has_tokens),
-            [None] * n, reasons, batch.list_labels(), thresholds,
-            self._select(probabilities, reasons, thresholds, at_least_one=decisions.at_least_one),
-            separator=model.input.label_separator or SEPARATOR,
-            sets=self._sets(probabilities, decisions.coverage), rows=batch.rows,
-        )  # fmt: skip
+        known = np.divide(scores.n_known, scores.n_tokens, out=np.zeros(n), where=has_tokens)
+        predictions = decide_labels(model, probabilities, decisions, batch.list_labels(), reasons)
+        return replace(predictions, ids=batch.ids, known=known, rows=batch.rows)
 
-    def _select(
-        self, probabilities: Floats, reasons: list[str | None], thresholds: Floats, *, at_least_one: bool
-    ) -> list[tuple[str, ...]]:
-        found = select_labels(probabilities, self.model.labels, thresholds, at_least_one=at_least_one)
-        return [labels if reason is None else () for labels, reason in zip(found, reasons, strict=True)]
 
-    def _sets(self, probabilities: Floats, coverage: float | None) -> list[tuple[str, ...]] | None:
-        """Return the sets that hold a share of the true pairs of a document and a label."""
-        if coverage is None:
-            return None
-        if self.fit.nonconformity is None:
-            what, hint = "the model has no nonconformity scores for prediction sets", "train it on more documents"
-            raise SettingsError(what, where="coverage", hint=hint)
-        least = 1 - self.fit.nonconformity.upper_bound(coverage)
-        return select_labels(probabilities, self.model.labels, np.full(len(self.model.labels), least))
+def predict_counts(
+    model: FittedModel,
+    documents: DocumentCounts,
+    true_labels: list[tuple[str, ...] | None],
+    decisions: DecisionSettings,
+) -> MultilabelPredictions:
+    """Return the predictions for documents over the features of a model; they have no ids.
+
+    true_labels  (n_documents,)
+    """
+    weights = model.weighting.weights(documents.indptr, documents.indices, documents.counts)
+    scores = model.scorer.scores(documents.indptr, documents.indices, weights)
+    lengths = documents.lengths if documents.has_lengths else documents.totals
+    probabilities = fit_of(model).combination.probabilities(split_scores(scores, len(model.labels)), lengths)
+    return decide_labels(model, probabilities, decisions, true_labels, [None] * len(documents))
+
+
+def decide_labels(
+    model: FittedModel,
+    probabilities: Floats,
+    decisions: DecisionSettings,
+    true_labels: list[tuple[str, ...] | None],
+    reasons: list[str | None],
+) -> MultilabelPredictions:
+    """Return the predictions that follow from the probabilities of labels; a document with a reason has no label.
+
+    probabilities  (n_documents, n_labels)
+    """
+    labels, n = model.labels, len(probabilities)
+    thresholds = fit_of(model).thresholds
+    if decisions.label_threshold is not None:
+        thresholds = np.full(len(labels), decisions.label_threshold)
+    if decisions.threshold:
+        given = dict(decisions.threshold)
+        pairs = zip(labels, thresholds.tolist(), strict=True)
+        thresholds = np.array([given.get(label, threshold) for label, threshold in pairs])
+    found = select_labels(probabilities, labels, thresholds, at_least_one=decisions.at_least_one)
+    return MultilabelPredictions(
+        [""] * n, labels, probabilities, np.ones(n), [None] * n, reasons, true_labels, thresholds,
+        [each if reason is None else () for each, reason in zip(found, reasons, strict=True)],
+        separator=model.input.label_separator or SEPARATOR, sets=_select_sets(model, probabilities, decisions.coverage),
+    )  # fmt: skip
+
+
+def _select_sets(model: FittedModel, probabilities: Floats, coverage: float | None) -> list[tuple[str, ...]] | None:
+    """Return the sets that hold a share of the true pairs of a document and a label."""
+    if coverage is None:
+        return None
+    nonconformity = fit_of(model).nonconformity
+    if nonconformity is None:
+        what, hint = "the model has no nonconformity scores for prediction sets", "train it on more documents"
+        raise SettingsError(what, where="coverage", hint=hint)
+    least = 1 - nonconformity.upper_bound(coverage)
+    return select_labels(probabilities, model.labels, np.full(len(model.labels), least))
 
 
 def fit_of(model: FittedModel) -> MultilabelFit:

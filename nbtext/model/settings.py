@@ -188,12 +188,21 @@ class DecisionSettings:
                 raise SettingsError(f"the model has no label {label!r}", where="threshold", hint=hint)
 
 
-def check_multilabel_decisions(decisions: DecisionSettings) -> None:
-    """Raise SettingsError if the decisions choose one label of each document, and the model has several labels."""
-    for name in ("min_probability", "cost", "threshold"):
-        if getattr(decisions, name) not in (None, ()):
-            hint = "use --threshold P, --at-least-one or --coverage"
-            raise SettingsError("it chooses one label, and the model has several for a document", where=name, hint=hint)
+def check_decisions(decisions: DecisionSettings, labels: Iterable[str], *, is_multilabel: bool) -> None:
+    """Raise InputError or SettingsError if the decisions do not fit a model with these labels.
+
+    is_multilabel  whether the model predicts several labels for a document
+    """
+    one, several = ("min_probability", "cost", "explain"), ("label_threshold", "at_least_one")
+    for name in one if is_multilabel else several:
+        if getattr(decisions, name) in (None, False):
+            continue
+        if is_multilabel:
+            what, hint = "it needs a model of one label for a document", "use --threshold, --at-least-one or --coverage"
+            raise SettingsError(what, where=name, hint=hint)
+        what, hint = "the model predicts one label for a document", "use --threshold LABEL=P or --min-probability"
+        raise SettingsError(what, where="threshold" if name == "label_threshold" else name, hint=hint)
+    decisions.check(labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

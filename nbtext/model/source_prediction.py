@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor
-from nbtext.model.settings import DecisionSettings, check_multilabel_decisions
+from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.model.source_counting import OnBatch, check_fields, peek_blocks
 from nbtext.parallel import parallel_map
 
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from nbtext.documents.batch import Block
     from nbtext.documents.source import Source
     from nbtext.model.explanation import Explanation
-    from nbtext.model.multilabel_predictions import MultilabelPredictions
+    from nbtext.model.multilabel_predictions import AnyPredictions
 
 Result = TypeVar("Result")
+SHARED = {"classes", "thresholds", "separator"}  # attributes of predictions that are not columns
 MANY_LABELS = 256  # models with more labels predict smaller batches
 MOST_PROBABILITIES = 1 << 22  # documents times labels of a batch: 32 MiB
 
@@ -59,25 +61,31 @@ def batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable
     return lambda batch: explainer.predict_batch(batch, decisions)
 
 
-def predict_multilabel_source(
+def predict_any_source(
     model: FittedModel,
     source: Source,
     *,
     jobs: int,
     decisions: DecisionSettings = MOST_PROBABLE,
     on_batch: OnBatch | None = None,
-) -> Iterator[MultilabelPredictions]:
-    """Yield the predictions of a model of several labels for all documents of a source; see `predict_source`."""
-    from nbtext.model.multilabel_predictor import MultilabelPredictor
+) -> Iterator[AnyPredictions]:
+    """Yield the predictions of a model of one label or of several for all documents of a source; see predict_source."""
+    predict = any_batch_predictor(model, decisions)
+    yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
 
-    check_multilabel_decisions(decisions)
-    if decisions.explain is None:
-        predict = partial(MultilabelPredictor(model).predict_batch, decisions=decisions)
-    else:
+
+def any_batch_predictor(model: FittedModel, decisions: DecisionSettings) -> Callable[[Batch], AnyPredictions]:
+    """Return the function that predicts a batch with a model of one label or of several."""
+    check_decisions(decisions, model.labels, is_multilabel=model.multilabel is not None)
+    if model.multilabel is None:
+        return batch_predictor(model, decisions)
+    if decisions.explain is not None:
         from nbtext.model.multilabel_explanation import MultilabelExplainer
 
-        predict = partial(MultilabelExplainer(model).predict_batch, decisions=decisions)
-    yield from map_batches(predict, model, source, jobs=jobs, on_batch=on_batch)
+        return partial(MultilabelExplainer(model).predict_batch, decisions=decisions)
+    from nbtext.model.multilabel_predictor import MultilabelPredictor
+
+    return partial(MultilabelPredictor(model).predict_batch, decisions=decisions)
 
 
 def explain_source(
@@ -165,28 +173,31 @@ def _cut_block(block: Block, size: int) -> Iterator[Block]:
         yield ReadBlock(part, 0 if number else block.size)
 
 
-def rank_by_uncertainty(batches: Iterable[Predictions]) -> Predictions | None:
+def rank_by_uncertainty(batches: Iterable[AnyPredictions]) -> AnyPredictions | None:
     """Return all predictions, by decreasing entropy of the labels' probabilities; None if there are no batches.
 
     Ties keep their order. Documents without a known token, and documents that could not be read, come last,
-    because the model cannot learn from them.
+    because the model cannot learn from them. With several labels for a document, the entropies of all labels add up.
 
     Source: uncertainty sampling; Lewis & Gale, A Sequential Algorithm for Training Text Classifiers, 1994.
     """
     parts = list(batches)
     if not parts:
         return None
-    columns = [field.name for field in fields(Predictions) if field.name != "classes"]
-    whole = Predictions(
-        classes=parts[0].classes,
-        **{name: _concatenate([getattr(part, name) for part in parts]) for name in columns},
-    )
-    logs = np.log(np.where(whole.probabilities > 0, whole.probabilities, 1.0))
-    uncertainty = np.where(
-        whole.known > 0, np.asarray(np.nan_to_num(-(whole.probabilities * logs).sum(axis=1), nan=-1.0)), -1.0
-    )
+    columns = [field.name for field in fields(parts[0]) if field.name not in SHARED]
+    whole = replace(parts[0], **{name: _concatenate([getattr(part, name) for part in parts]) for name in columns})
+    entropy = _sum_entropy(whole.probabilities)
+    if not isinstance(whole, Predictions):
+        entropy = entropy + _sum_entropy(1 - whole.probabilities)
+    uncertainty = np.where(whole.known > 0, np.nan_to_num(entropy, nan=-1.0), -1.0)
     order = np.argsort(-uncertainty, kind="stable")
-    return Predictions(classes=whole.classes, **{name: _reorder(getattr(whole, name), order) for name in columns})
+    return replace(whole, **{name: _reorder(getattr(whole, name), order) for name in columns})
+
+
+def _sum_entropy(probabilities: Floats) -> Floats:
+    """Return −Σ p log p of each row, (n_documents, n_labels)."""
+    logs = np.log(np.where(probabilities > 0, probabilities, 1.0))
+    return np.asarray(-(probabilities * logs).sum(axis=1))
 
 
 def _concatenate(parts: list[Any]) -> Any:

@@ -11,7 +11,7 @@ from nbtext.documents.decompression import suffix_compression
 from nbtext.documents.formats import FORMATS, content_suffix
 from nbtext.documents.rows import AddedColumns, Column, Target
 from nbtext.errors import InputError, SettingsError
-from nbtext.model.multilabel_predictions import MultilabelPredictions
+from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.report.predictions import prediction_records, top_columns, top_fields
 from nbtext.report.records import join_labels
 from nbtext.report.settings import (
@@ -26,12 +26,11 @@ from nbtext.report.settings import (
 )
 
 if TYPE_CHECKING:
-    from nbtext.model.predictor import Predictions
     from nbtext.model.settings import DecisionSettings
 
 
 def write_columns(
-    predictions: Iterable[Predictions | MultilabelPredictions],
+    predictions: Iterable[AnyPredictions],
     target: Target,
     settings: ColumnSettings,
     decisions: DecisionSettings,
@@ -75,9 +74,7 @@ def _check_formats(added: Iterator[AddedColumns], first: AddedColumns) -> Iterat
         yield each
 
 
-def _add_columns(
-    batch: Predictions | MultilabelPredictions, settings: ColumnSettings, decisions: DecisionSettings
-) -> AddedColumns:
+def _add_columns(batch: AnyPredictions, settings: ColumnSettings, decisions: DecisionSettings) -> AddedColumns:
     """Return the rows of a batch with the columns that the settings and decisions ask for."""
     assert batch.rows is not None
     top_k, prefix = decisions.top_k, settings.column_prefix

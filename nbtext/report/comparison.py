@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from nbtext.errors import number_of, printable
 from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.comparison import Comparison, PairedTest, Result
-from nbtext.evaluation.metrics import COMPARED
 from nbtext.report.page.rendering import Chart
 from nbtext.report.records import format_json, format_rows
 from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 ABOUT = ("name", "model", "documents", "n_features", "size", "seconds")
 OF_TEST = ("only_first", "only_second", "p_value")
-METRIC_COLUMNS = tuple(metric.name + end for metric in COMPARED for end in ("", "_low", "_high"))
 LEAST_P = 0.001  # a smaller p-value is shown as less than this
 SIGNIFICANCE = 0.05
 MOST_SENTENCES, MOST_PAIRS = 6, 12  # on the page
@@ -40,14 +38,15 @@ def format_comparison(comparison: Comparison, *, output_format: str, screen: Scr
         about = {"documents": comparison.documents, "labels": comparison.labels}
         return format_json(about | {"models": models, "pairs": tests}, output_format=output_format)
     rows = ([*(getattr(each, name) for name in ABOUT), *_figures(each.metrics)] for each in comparison.results)
-    table = format_rows((*ABOUT, *METRIC_COLUMNS), rows, output_format=output_format)
+    metric_columns = tuple(metric.name + end for metric in comparison.metrics for end in ("", "_low", "_high"))
+    table = format_rows((*ABOUT, *metric_columns), rows, output_format=output_format)
     if output_format != "markdown":
         return table
     rows = (
         [test.first, test.second, *_figures(test.differences), *(getattr(test, name) for name in OF_TEST)]
         for test in comparison.tests
     )
-    columns = ("first", "second", *METRIC_COLUMNS, *OF_TEST)
+    columns = ("first", "second", *metric_columns, *OF_TEST)
     return table + "\n" + format_rows(columns, rows, output_format=output_format)
 
 
@@ -56,13 +55,13 @@ def _record(estimates: dict[str, Estimate]) -> dict[str, Any]:
 
 
 def _figures(estimates: dict[str, Estimate]) -> list[float]:
-    return [figure for metric in COMPARED for figure in estimates[metric.name]]
+    return [figure for estimate in estimates.values() for figure in estimate]
 
 
 def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     sizes = f"{number_of(comparison.documents, 'document')}, {number_of(len(comparison.labels), 'label')}"
     yield f"{sizes}; below each figure is its 95 % bootstrap interval"
-    titles = [metric.title for metric in COMPARED]
+    titles = [metric.title for metric in comparison.metrics]
     table = _wrap(new_table("model", *titles, "time, size"))
     for result in comparison.results:
         figures = (f"{e.value:.4f}\n{interval_text(e)}" for e in result.metrics.values())
@@ -119,18 +118,18 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
     content: dict[str, Any] = {
         "subject": subject,
         "comparison": comparison,
-        "metrics": COMPARED,
+        "metrics": comparison.metrics,
         "results": [(each, format_seconds(each.seconds), format_size(each.size)) for each in comparison.results],
         "sentences": list(map(test_sentence, comparison.tests[:MOST_SENTENCES])),
         "n_more_sentences": max(0, len(comparison.tests) - MOST_SENTENCES),
         "interval": interval_text,
-        "loss_charts": [f"model_{metric.name}" for metric in COMPARED if metric.is_loss],
+        "loss_charts": [f"model_{metric.name}" for metric in comparison.metrics if metric.is_loss],
     }
     return render_page("comparison.html", content, charts=list(_charts(comparison)))
 
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
-    results, scores = comparison.results, [metric for metric in COMPARED if not metric.is_loss]
+    results, scores = comparison.results, [metric for metric in comparison.metrics if not metric.is_loss]
 
     def best_by(metric: str, *, is_loss: bool) -> Result:
         return (min if is_loss else max)(results, key=lambda result: result.metrics[metric].value)
@@ -143,7 +142,7 @@ def _charts(comparison: Comparison) -> Iterator[Chart]:
         ("model", "metric", "value", "low", "high"), ("model", "metric", "value", "from", "to"),
         [(printable(each.name), m.title, *each.metrics[m.name]) for each in results for m in scores],
     )  # fmt: skip
-    for metric in COMPARED:
+    for metric in comparison.metrics:
         if metric.is_loss:
             best = best_by(metric.name, is_loss=True)
             yield Chart(
@@ -154,23 +153,26 @@ def _charts(comparison: Comparison) -> Iterator[Chart]:
                 specification="model_loss", metric=metric.title,
             )  # fmt: skip
     tests = comparison.tests
-    accuracies = [test.differences["accuracy"] for test in tests]
+    title = next(metric.title for metric in comparison.metrics if metric.name == comparison.correct)
+    accuracies = [test.differences[comparison.correct] for test in tests]
     n_clear = sum(each.low > 0 or each.high < 0 for each in accuracies)
     words = f"The intervals of {n_clear} of {number_of(len(tests), 'difference')} exclude 0."
     words += f" The first {MOST_PAIRS} are shown." if len(tests) > MOST_PAIRS else ""
     yield Chart(
-        "model_differences", "Differences in accuracy", words,
-        ("pair", "value", "low", "high", "p_value"), ("models", "accuracy", "from", "to", "McNemar's p"),
+        "model_differences", f"Differences in {title}", words,
+        ("pair", "value", "low", "high", "p_value"), ("models", title, "from", "to", "McNemar's p"),
         [
             (f"{printable(test.second)} minus {printable(test.first)}", *each, test.p_value)
             for test, each in list(zip(tests, accuracies, strict=True))[:MOST_PAIRS]
         ],
+        metric=title,
     )  # fmt: skip
     fastest = min(results, key=lambda result: result.seconds)
     yield Chart(
-        "model_costs", "Time, size and accuracy",
+        "model_costs", f"Time, size and {title}",
         f"{printable(fastest.name)} is the fastest: {format_seconds(fastest.seconds)} for "
         f"{number_of(comparison.documents, 'document')}. The area of a point is the size of the model's file.",
-        ("model", "seconds", "size", "accuracy"), ("model", "seconds", "bytes", "accuracy"),
-        [(printable(each.name), each.seconds, each.size or 0, each.metrics["accuracy"].value) for each in results],
+        ("model", "seconds", "size", "accuracy"), ("model", "seconds", "bytes", title),
+        [(printable(r.name), r.seconds, r.size or 0, r.metrics[comparison.correct].value) for r in results],
+        metric=title,
     )  # fmt: skip

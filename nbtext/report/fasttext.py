@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 
 from nbtext.errors import SettingsError
-from nbtext.model.multilabel_predictions import MultilabelPredictions
-from nbtext.model.predictor import Predictions
+from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 
 PREFIX = "__label__"
 DIGITS = 6  # decimals of a probability
@@ -15,7 +14,7 @@ DIGITS = 6  # decimals of a probability
 _blank = re.compile(r"\s")
 
 
-def format_fasttext(batch: Predictions | MultilabelPredictions, top_k: int | None) -> str:
+def format_fasttext(batch: AnyPredictions, top_k: int | None) -> str:
     """Format the predicted labels, as `fasttext predict` prints them; of `top_k` labels, with their probabilities.
 
     Raises
@@ -37,7 +36,7 @@ def format_fasttext(batch: Predictions | MultilabelPredictions, top_k: int | Non
     return "".join(" ".join(f"{PREFIX}{label}" for label in labels) + "\n" for labels in _sets(batch))
 
 
-def _sets(batch: Predictions | MultilabelPredictions) -> Iterable[tuple[str, ...]]:
+def _sets(batch: AnyPredictions) -> Iterable[tuple[str, ...]]:
     if isinstance(batch, MultilabelPredictions):
         return batch.predicted
     return ((label,) if label is not None else () for label in batch.labels)

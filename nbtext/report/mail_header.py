@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from nbtext.errors import SettingsError, printable
-from nbtext.model.multilabel_predictions import MultilabelPredictions
+from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 
 if TYPE_CHECKING:
-    from nbtext.model.predictor import Predictions
+    pass
 
 NAME = "X-Nbtext-Label"
 DIGITS = 6  # decimals of a probability
@@ -17,7 +17,7 @@ SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are not per
 MOST_CHARACTERS = 900  # of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
 
 
-def format_headers(batch: Predictions | MultilabelPredictions) -> str:
+def format_headers(batch: AnyPredictions) -> str:
     """Format each prediction as one header line of printable ASCII.
 
     A label cannot end the line or begin a parameter: other characters than printable ASCII, `%`, `;`, `"` and `\\` are

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbtext.errors import printable
-from nbtext.model.multilabel_predictions import MultilabelPredictions
+from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.report.multilabel_records import format_sets, set_records, set_rows
 from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, format_records, join_labels, write_text
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_predictions(
-    predictions: Iterable[Predictions | MultilabelPredictions],
+    predictions: Iterable[AnyPredictions],
     file: BinaryIO,
     *,
     output_format: str,
@@ -68,9 +68,7 @@ def top_columns(top_k: int | None) -> list[str]:
     return [f"{name}_{place}" for place in range(1, (top_k or 0) + 1) for name in ("label", "probability")]
 
 
-def prediction_records(
-    batch: Predictions | MultilabelPredictions, top_k: int | None = None
-) -> Iterator[dict[str, Any]]:
+def prediction_records(batch: AnyPredictions, top_k: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON output.
 
     `scores` has one probability for each label, or for the `top_k` most probable ones, the most probable first. They
@@ -118,7 +116,7 @@ def _scores(batch: Predictions, top_k: int | None, decimals: int) -> Iterator[di
             yield {batch.classes[k]: round(float(row[k]), decimals) for k in classes}
 
 
-def _rows(batch: Predictions | MultilabelPredictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
+def _rows(batch: AnyPredictions, top_k: int | None) -> Iterator[tuple[str, ...]]:
     """Yield id, label and probability as text, with the prediction set if there is one, and the most probable labels.
 
     Without a label, label and probability are empty.
@@ -138,7 +136,7 @@ def _rows(batch: Predictions | MultilabelPredictions, top_k: int | None) -> Iter
         yield identity, *answer, *labels, *map(field_text, top)
 
 
-def top_fields(batch: Predictions | MultilabelPredictions, top_k: int | None) -> list[list[str | float | None]]:
+def top_fields(batch: AnyPredictions, top_k: int | None) -> list[list[str | float | None]]:
     """Return the values of the columns `top_columns` for each document; None for ranks without a label."""
     if top_k is None:
         return [[]] * len(batch)
@@ -149,7 +147,7 @@ def top_fields(batch: Predictions | MultilabelPredictions, top_k: int | None) ->
     return fields
 
 
-def _table(batch: Predictions | MultilabelPredictions, top_k: int | None) -> str:
+def _table(batch: AnyPredictions, top_k: int | None) -> str:
     """Format lines for a terminal: label, probability, id, and whatever else there is.
 
     That is the prediction set, the most probable labels, and the reason for no label.

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from nbtext import __version__
 from nbtext.documents.batch import Batch
 from nbtext.errors import InputError, NbtextError
-from nbtext.model.predictor import Predictions
+from nbtext.model.multilabel_predictions import AnyPredictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.output import NEW
 from nbtext.report.predictions import write_predictions
@@ -55,7 +55,7 @@ class ResumedRecords:
     def __init__(
         self,
         file: BinaryIO,
-        predict: Callable[[Batch], Predictions],
+        predict: Callable[[Batch], AnyPredictions],
         *,
         output_format: str,
         decisions: DecisionSettings,
@@ -68,7 +68,7 @@ class ResumedRecords:
         ----------
         file : BinaryIO
             Open for reading and writing, at its start.
-        predict : Callable[[Batch], Predictions]
+        predict : Callable[[Batch], AnyPredictions]
             Predicts the documents of a batch, with the options of this run.
         output_format : str
             One with a line for each record and without a header.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from nbtext.bayes.diagnostics import Unlabeled
+    from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.bayes.smoothing import Selection
     from nbtext.evaluation.search import Search
     from nbtext.model.difference import Change, Difference
@@ -32,6 +33,8 @@ FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, b
 def format_training_summary(model: TrainedModel) -> str:
     """Format the sizes of a model, its smoothing, and its estimated accuracy and log-loss for new documents."""
     statistics, fitted = model.counts.statistics, model.fitted
+    if fitted.multilabel is not None:
+        return _format_multilabel_summary(model, fitted.multilabel)
     n_features = fitted.scorer.n_features
     counted = (statistics.n_documents, "document"), (len(model.fitted.labels), "label"), (n_features, "feature")
     name = model.fitted.model_settings.model
@@ -56,6 +59,22 @@ def format_training_summary(model: TrainedModel) -> str:
     if expected.duplicates:
         judge += f", {number_of(expected.duplicates, 'duplicate')}"
     return f"{found}; estimated accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"
+
+
+def _format_multilabel_summary(model: TrainedModel, fit: MultilabelFit) -> str:
+    statistics, n_labels = model.counts.statistics, len(model.fitted.labels)
+    n_documents, n_given = statistics.n_documents, float(statistics.class_documents[1:].sum())
+    found = f"several labels for a document: {number_of(n_documents, 'document')}, {number_of(n_labels, 'label')} "
+    found += f"({n_given / max(1, n_documents):.2f} for a document), "
+    found += number_of(model.fitted.scorer.n_features, "feature")
+    expected = fit.estimate
+    if expected is None:
+        return found
+    judge = "leave-one-out"
+    if expected.documents < n_documents:
+        judge += f" of {number_of(expected.documents, 'document')}"
+    figures = f"micro F1 {expected.micro_f1:.4f}, precision at 1 {expected.precision_at_1:.4f}"
+    return f"{found}; estimated {figures} ({judge})"
 
 
 def format_decisions(model: TrainedModel) -> list[str]:

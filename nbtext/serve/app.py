@@ -234,6 +234,7 @@ def _describe(slot: Any) -> dict[str, Any]:
         "model": fitted.model_settings.model,
         "labels": fitted.labels,
         "fields": fitted.feature_settings.fields or ("text",),
+        "several_labels": fitted.multilabel is not None,
         "n_features": fitted.scorer.n_features,
         "estimated_accuracy": None if estimate is None else estimate.accuracy,
         "loaded_at": slot.current.loaded_at,

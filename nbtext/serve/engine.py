@@ -18,8 +18,10 @@ from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.predictor import Predictions, Predictor
-from nbtext.model.settings import DecisionSettings
+from nbtext.model.multilabel_predictions import AnyPredictions
+from nbtext.model.multilabel_predictor import MultilabelPredictor
+from nbtext.model.predictor import Predictor
+from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
 
 
@@ -41,7 +43,7 @@ class ExplanationSettings:
 class Engine(Protocol):
     """Computes with a model; several threads may share it."""
 
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
+    def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
         """Return the predictions for a batch, with explanations if the decisions ask for them."""
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
@@ -52,12 +54,12 @@ class LocalEngine:
     """Computes in the thread that calls it."""
 
     def __init__(self, fitted: FittedModel) -> None:
-        fitted.check_single("be served")
         self._fitted = fitted
-        self._predictor = Predictor(fitted)
+        self._predictor = Predictor(fitted) if fitted.multilabel is None else MultilabelPredictor(fitted)
 
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
+    def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
         """See Engine."""
+        check_decisions(decisions, self._fitted.labels, is_multilabel=self._fitted.multilabel is not None)
         predictor = self._predictor if decisions.explain is None else self._explainer
         return predictor.predict_batch(batch, decisions)
 
@@ -94,9 +96,9 @@ class ProcessEngine:
         self._fitted = fitted
         self._pool = self._start()
 
-    def predict(self, batch: Batch, decisions: DecisionSettings) -> Predictions:
+    def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
         """See Engine."""
-        found: Predictions = self._call("predict", batch, decisions)
+        found: AnyPredictions = self._call("predict", batch, decisions)
         return found
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:

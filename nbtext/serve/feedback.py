@@ -35,26 +35,29 @@ def feedback_lines(batch: Batch, model: ServedModel, settings: InputSettings, *,
     time = datetime.now(UTC).isoformat(timespec="seconds")
     first, lines = settings.text_field[0], []
     empty = dict.fromkeys(settings.text_field, "")
+    has_several = model.fitted.multilabel is not None
     try:
-        labels = batch.single_labels()
+        lists = batch.list_labels() if has_several else [label and (label,) for label in batch.single_labels()]
     except NbtextError as error:
         raise HTTPException(400, f"document {error}") from None
-    for row, label in enumerate(labels):
+    for row, labels in enumerate(lists):
         where = f"document {row + 1}: " if len(batch) > 1 else ""
         if (problem := batch.problems.get(row)) is not None:
             raise HTTPException(400, f"{where}{problem.what}")
-        if label is None:
+        if labels is None:
             raise HTTPException(400, f"{where}there is no label")
         try:
-            check_label(label)
-            if not new_labels:
-                model.fitted.class_of(label)
+            for label in labels:
+                check_label(label)
+                if not new_labels:
+                    model.fitted.class_of(label)
         except NbtextError as error:
             raise HTTPException(400, f"{where}{in_http_terms(error)}") from None
         texts = [column[row] for column in batch.columns]
         fields = dict(zip(settings.text_field, texts, strict=True)) if settings.separate_fields else {first: texts[0]}
+        given = labels if has_several else labels[0]
         lines.append(
-            dumps({"id": batch.ids[row], **empty, **fields, settings.label_field: label, "time": time}) + b"\n"
+            dumps({"id": batch.ids[row], **empty, **fields, settings.label_field: given, "time": time}) + b"\n"
         )
     return b"".join(lines)
 

@@ -99,7 +99,10 @@ def _update(trained: TrainedModel, data: bytes) -> tuple[TrainedModel, int, int]
     features = trained.fitted.feature_settings
     counter = CorpusCounter(features, sample_size=growth.growth_sample_size(trained))
     batch = parse_lines(LineBlock(data, 1, len(data)), input_settings_of(trained.fitted, MAX_BYTES))
-    unusable = {*batch.problems, *(row for row, label in enumerate(batch.labels) if label is None)}
+    if trained.fitted.multilabel is None:  # a line with several labels is not of this model
+        batch.labels = [labels[0] if labels and len(labels) == 1 else None for labels in batch.list_labels()]
+        batch.label_lists = None
+    unusable = {*batch.problems, *(row for row, labels in enumerate(batch.list_labels()) if labels is None)}
     kept = batch.drop(unusable)
     if not len(kept):
         return trained, 0, len(unusable)

@@ -36,6 +36,8 @@ def describe() -> Schema:
             {"type": "integer", "minimum": 1, "maximum": MAX_TOP},
         ),
         _parameter("explain", "Add the features with the largest contributions.", {"type": "integer", "minimum": 1}),
+        _parameter("threshold", "Several labels: predict those with at least this probability.", PROBABILITY),
+        _parameter("at_least_one", "Several labels: predict the most probable one, at least.", {"type": "boolean"}),
     ]
     explain = [
         model,
@@ -149,7 +151,8 @@ def _object(**properties: Schema) -> Schema:
 def _schemas() -> Schema:
     text, number = {"type": "string"}, {"type": "number"}
     document = _object(id=text, text=text) | {"description": "A model of several text fields has a key for each."}
-    labeled = _object(id=text, text=text, label=text) | {"required": ["label"]}
+    label = {"oneOf": [text, _list_of(text)], "description": "A list, if the model predicts several labels."}
+    labeled = _object(id=text, text=text, label=label) | {"required": ["label"]}
     contribution = _object(feature=text, count={"type": "integer"}, log_odds=number)
     run = {"type": "array", "prefixItems": [text, {"type": "integer", "minimum": -3, "maximum": 3}]}
     return {
@@ -159,6 +162,7 @@ def _schemas() -> Schema:
             id=text, label=NULLABLE_TEXT, probability=NULLABLE_NUMBER, known=PROBABILITY,
             outlier={"type": ["boolean", "null"]}, typicality=NULLABLE_NUMBER,
             scores={"type": ["object", "null"], "additionalProperties": PROBABILITY}, labels=_list_of(text),
+            probabilities=_list_of(PROBABILITY), label_set=_list_of(text),
             explanation=_list_of(_object(feature=text, log_odds=number)), reason=text,
         ),
         "Explanation": _object(
@@ -169,7 +173,8 @@ def _schemas() -> Schema:
             marks=_list_of(run), reason=NULLABLE_TEXT,
         ),
         "Models": _object(models=_list_of(_object(
-            name=text, model=text, labels=_list_of(text), fields=_list_of(text), n_features={"type": "integer"},
+            name=text, model=text, labels=_list_of(text), fields=_list_of(text), several_labels={"type": "boolean"},
+            n_features={"type": "integer"},
             estimated_accuracy=NULLABLE_NUMBER, loaded_at=number, error=NULLABLE_TEXT,
         ))),
         "Stored": _object(stored={"type": "integer"}),

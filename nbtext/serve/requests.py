@@ -37,7 +37,7 @@ class Options:
 
 
 DEFAULT = Options()
-PREDICT = frozenset({"model", "min_probability", "coverage", "explain", "top_k"})
+PREDICT = frozenset({"model", "min_probability", "coverage", "explain", "top_k", "threshold", "at_least_one"})
 EXPLAIN = frozenset({"model", "label", "against", "features", "marks"})
 
 
@@ -62,6 +62,8 @@ def parse_options(query: bytes, known: frozenset[str]) -> Options:
             coverage=_number(values, "coverage"),
             explain=_count(values, "explain", MAX_EXPLAINED),
             top_k=_count(values, "top_k"),
+            label_threshold=_number(values, "threshold"),
+            at_least_one=_flag(values, "at_least_one"),
         )
     except SettingsError as error:
         raise HTTPException(400, str(in_http_terms(error))) from None

@@ -12,6 +12,7 @@ import pytest
 from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.comparison import Comparison, PairedTest, Result
 from nbtext.evaluation.learning_curves import LearningCurves, Point
+from nbtext.evaluation.metrics import COMPARED
 from nbtext.report.comparison import MOST_PAIRS, render_comparison_page
 from nbtext.report.learning_curves import render_learning_curves_page
 from nbtext.report.page.rendering import write_page
@@ -37,7 +38,7 @@ def comparison(*names: str) -> Comparison:
         PairedTest(one, other, estimates(0.01, 0.0, 0.0), 3, 1, 0.625 if k else 1e-9)
         for k, (one, other) in enumerate(combinations(names, 2))
     )
-    return Comparison(84, ("calm", HOSTILE), results, tests)
+    return Comparison(84, ("calm", HOSTILE), results, tests, COMPARED, "accuracy")
 
 
 def learning(*models: str) -> LearningCurves:

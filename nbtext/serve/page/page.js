@@ -85,13 +85,15 @@ async function predict() {
   const body = JSON.stringify(Object.fromEntries(chosen().fields.map((name, place) => [name, texts[place]])));
   const options = { method: "POST", body, signal: mine.signal };
   try {
+    const explain = () => ask("/v1/explain" + query(["features", WORDS], ["marks", "true"]), options);
     const [prediction, explanation] = await Promise.all([
-      ask("/v1/predict" + query(), options), ask("/v1/explain" + query(["features", WORDS], ["marks", "true"]), options),
+      ask("/v1/predict" + query(), options), chosen().several_labels ? null : explain(),
     ]);
     if (mine !== asking) return;
     complain("");
     showPrediction(prediction);
-    showExplanation(explanation);
+    if (explanation === null) element("why").hidden = true;
+    else showExplanation(explanation);
     element("result").hidden = false;
   } catch (error) {
     if (mine === asking && error.name !== "AbortError") complain(error.message);
@@ -112,12 +114,19 @@ function row(name, numbers, share, isAgainst = false) {
   return made;
 }
 
+// The predicted labels with their probabilities: one at most, unless the model predicts several.
+function labelsOf(prediction) {
+  if (prediction.probabilities) return prediction.labels.map((label, place) => [label, prediction.probabilities[place]]);
+  return prediction.label === null ? [] : [[prediction.label, prediction.probability]];
+}
+
 let last = null;
 function showPrediction(prediction) {
   last = prediction;
-  element("summary").textContent = prediction.label === null
-    ? `No label: ${prediction.reason}.`
-    : `${prediction.label}: ${percent.format(prediction.probability)}` + (prediction.outlier ? ", but the text is unlike the training texts" : "");
+  const found = labelsOf(prediction).map(([label, probability]) => `${label}: ${percent.format(probability)}`).join("; ");
+  element("summary").textContent = found === ""
+    ? `No label: ${prediction.reason ?? "no label reaches its threshold"}.`
+    : found + (prediction.outlier ? ", but the text is unlike the training texts" : "");
   const scores = Object.entries(prediction.scores ?? {}).sort((a, b) => b[1] - a[1]);
   const shown = showAll ? scores : scores.slice(0, FEW);
   element("labels").tBodies[0].replaceChildren(...shown.map(([label, score]) => row(label, [percent.format(score)], score)));
@@ -193,7 +202,10 @@ async function labelRows(event) {
       const part = rows.slice(start, start + ROWS);
       const body = JSON.stringify(part.map(record => Object.fromEntries(fields.map((field, place) => [field, record.fields[columns[place]] ?? ""]))));
       const answers = await ask("/v1/predict" + where, { method: "POST", body, signal: controller.signal });
-      answers.forEach((answer, place) => add(part[place], [answer.label ?? "", answer.label === null ? "" : String(answer.probability)]));
+      answers.forEach((answer, place) => {
+        const found = labelsOf(answer);
+        add(part[place], [found.map(([label]) => label).join("|"), found.map(([, probability]) => String(probability)).join("|")]);
+      });
       element("progress").value = start + part.length;
     }
     URL.revokeObjectURL(address);

@@ -1,0 +1,157 @@
+"""The error log of an evaluation of several labels: outcomes of all documents, and examples of errors."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import Floats
+from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
+from nbtext.evaluation.error_log import PredictedBatch
+from nbtext.evaluation.metrics import compute_metrics
+from nbtext.evaluation.multilabel import (
+    MULTILABEL_METRICS,
+    MultilabelEvaluation,
+    MultilabelOutcomes,
+    join_set_outcomes,
+    sum_outcomes,
+)
+from nbtext.evaluation.multilabel_evaluator import PairKey, list_pairs, measure_sets, true_sets
+from nbtext.evaluation.reliability import Reliability, ReliabilityBin
+from nbtext.model.multilabel_predictions import MultilabelPredictions
+
+N_EXAMPLES = 3  # documents of each pair of labels
+N_WORST = 25
+MOST_PAIRS = 1 << 14  # of labels that have examples
+MOST_CHARACTERS = 400  # of the text of an example
+
+
+@dataclass(frozen=True, slots=True)
+class SetExample:
+    """A document with its true and its predicted labels.
+
+    added, missed  Labels that are predicted and not true, and those that are true and not predicted.
+    gap            The largest distance of a label's probability from the truth, which is 0 or 1.
+    text           The beginning of the text; "" if it is not known.
+    """
+
+    id: str
+    correct: tuple[str, ...]
+    added: tuple[str, ...]
+    missed: tuple[str, ...]
+    gap: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetDiagnosis:
+    """An evaluation of several labels with details.
+
+    intervals    Of the metrics that single documents determine, by name.
+    examples     Some documents of each pair of labels.
+    worst        The documents with the largest gap, the largest first.
+    reliability  Bins of all pairs of a document and a label, by probability.
+    """
+
+    evaluation: MultilabelEvaluation
+    intervals: dict[str, Estimate]
+    examples: dict[PairKey, list[SetExample]]
+    worst: tuple[SetExample, ...]
+    reliability: tuple[ReliabilityBin, ...]
+
+
+class SetLog:
+    """Records outcomes of all documents, and examples of some."""
+
+    def __init__(self) -> None:
+        self._parts: list[MultilabelOutcomes] = []
+        self._examples: dict[PairKey, list[SetExample]] = {}
+        self._worst: list[tuple[float, int, SetExample]] = []
+        self._reliability = Reliability()
+        self._n_documents = 0
+
+    def record_all(self, batches: Iterable[PredictedBatch]) -> Iterator[MultilabelPredictions]:
+        """Yield the predictions of each batch after it was recorded."""
+        for batch in batches:
+            self.record(batch)
+            assert isinstance(batch.predictions, MultilabelPredictions)
+            yield batch.predictions
+
+    def record(self, batch: PredictedBatch) -> None:
+        """Record a batch; InputError if a document has no list of labels."""
+        predictions = batch.predictions
+        assert isinstance(predictions, MultilabelPredictions)
+        if len(predictions) == 0:
+            return
+        self._parts.append(measure_sets(predictions))
+        gaps = self._measure_gaps(predictions)
+        for row, (true, predicted) in enumerate(zip(true_sets(predictions), predictions.predicted, strict=True)):
+            pairs = list_pairs(true, predicted)
+            if not pairs or not predictions.ids[row]:  # counts alone have no names
+                continue
+            text = " · ".join(column[row] for column in batch.columns) if batch.columns is not None else ""
+            example = SetExample(
+                predictions.ids[row],
+                tuple(label for label in predicted if label in true),
+                tuple(label for label in predicted if label not in true),
+                tuple(label for label in true if label not in predicted),
+                gaps[row],
+                text[:MOST_CHARACTERS],
+            )
+            self._keep(example, pairs, self._n_documents + row)
+        self._n_documents += len(predictions)
+
+    def _keep(self, example: SetExample, pairs: list[PairKey], place: int) -> None:
+        for pair in pairs:
+            if pair in self._examples or len(self._examples) < MOST_PAIRS:
+                found = self._examples.setdefault(pair, [])
+                found += [example] * (len(found) < N_EXAMPLES)
+        entry = (example.gap, -place, example)
+        if len(self._worst) < N_WORST:
+            heapq.heappush(self._worst, entry)
+        elif entry[:2] > self._worst[0][:2]:
+            heapq.heapreplace(self._worst, entry)
+
+    def _measure_gaps(self, predictions: MultilabelPredictions) -> list[float]:
+        """Return the gap of each document, and count its probabilities; those of an unread document are 0."""
+        places = {label: place for place, label in enumerate(predictions.classes)}
+        is_true = np.zeros(predictions.probabilities.shape, dtype=np.bool_)
+        for row, labels in enumerate(true_sets(predictions)):
+            is_true[row, [places[label] for label in labels if label in places]] = True
+        is_read = ~np.isnan(predictions.probabilities)
+        self._reliability.add(predictions.probabilities[is_read], is_true[is_read])
+        gaps = np.abs(is_true - np.nan_to_num(predictions.probabilities))
+        return [float(gap) for gap in gaps.max(axis=1, initial=0.0)]
+
+    def diagnose(self, evaluation: MultilabelEvaluation, *, seed: int = 1) -> SetDiagnosis:
+        """Collect the details of the evaluation of the same predictions.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of the bootstrap.
+        """
+        shown = {(pair.kind, pair.label, pair.other) for pair in evaluation.label_pairs}
+        return SetDiagnosis(
+            evaluation,
+            compute_set_intervals(join_set_outcomes(self._parts), len(evaluation.labels), seed=seed),
+            {pair: examples for pair, examples in self._examples.items() if pair in shown},
+            tuple(example for *_, example in sorted(self._worst, key=lambda entry: entry[:2], reverse=True)),
+            self._reliability.bins(),
+        )
+
+
+def compute_set_intervals(outcomes: MultilabelOutcomes, n_labels: int, *, seed: int = 1) -> dict[str, Estimate]:
+    """Compute an interval for every metric that single documents determine, by its name."""
+
+    def statistic(documents: NDArray[np.int64]) -> list[float]:
+        return list(compute_metrics(sum_outcomes(outcomes, n_labels, documents), MULTILABEL_METRICS).values())
+
+    values = compute_metrics(sum_outcomes(outcomes, n_labels), MULTILABEL_METRICS)
+    replicates: Floats = resample(len(outcomes), statistic, np.random.default_rng(seed))
+    pairs = zip(values.items(), replicates.T, strict=True)
+    return {name: bias_corrected_interval(value, found) for (name, value), found in pairs}

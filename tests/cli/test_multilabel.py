@@ -1,0 +1,323 @@
+"""Several labels for one document, as a user would use them: input, training, predictions, evaluation, pages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LABELS = ("animals", "cities & towns", "food")
+WORDS = ("cat dog horse cow", "paris rome street bridge", "bread soup cheese rice")
+Documents = list[tuple[str, list[str]]]
+
+
+def documents(n: int, seed: int) -> Documents:
+    """Return texts with the words of their labels: two, one or none of three."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(n):
+        labels = sorted(rng.sample(LABELS, rng.choice((0, 1, 1, 1, 2, 2))))
+        words = [word for label in labels for word in rng.sample(WORDS[LABELS.index(label)].split(), 2)]
+        words += rng.sample(["the", "a", "of", "and", "in", "to", "is", "was"], 4)
+        rng.shuffle(words)
+        found.append((" ".join(words), labels))
+    return found
+
+
+def write_jsonl(path: Path, texts: Documents) -> None:
+    """Write JSON lines with lists of labels."""
+    path.write_text("".join(json.dumps({"text": text, "label": labels}) + "\n" for text, labels in texts))
+
+
+def write_csv(path: Path, texts: Documents) -> None:
+    """Write a table in whose cells labels are separated."""
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "topics"), *((text, " | ".join(labels)) for text, labels in texts)])
+
+
+@pytest.fixture
+def folder(nbtext: Any, tmp_path: Path) -> Path:
+    """A folder with documents in JSON lines and in a table, and a model of each."""
+    for name, n, seed in (("train", 150, 1), ("test", 60, 2)):
+        texts = documents(n, seed)
+        write_jsonl(tmp_path / f"{name}.jsonl", texts)
+        write_csv(tmp_path / f"{name}.csv", texts)
+    done = nbtext("train", "train.jsonl", "-o", "m", cwd=tmp_path)
+    assert done.status == 0, done.err
+    options = ("--label-field", "topics", "--label-separator", "|")
+    assert nbtext("train", "train.csv", *options, "-o", "c", cwd=tmp_path).status == 0
+    return tmp_path
+
+
+def records(nbtext: Any, folder: Path, *arguments: str) -> list[dict[str, Any]]:
+    """Return the records of predict."""
+    done = nbtext("predict", *arguments, "--to", "jsonl", cwd=folder)
+    assert done.status == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_train_says_so(nbtext: Any, folder: Path) -> None:
+    """The summary says that documents have several labels; the model is the same for any number of threads."""
+    done = nbtext("train", "train.jsonl", "-o", "other", "-j", "2", cwd=folder)
+    n_labels = sum(len(labels) for _, labels in documents(150, 1))
+    assert f"several labels for a document: 150 documents, 3 labels ({n_labels / 150:.2f} for a document)" in done.err
+    assert "micro F1" in done.err
+    assert len(done.err.splitlines()) == 1
+    assert (folder / "other").read_bytes() == (folder / "m").read_bytes()
+
+
+def test_all_kinds_of_input(nbtext: Any, folder: Path) -> None:
+    """Lists, a separator and columns of 0 and 1 give the same predictions; each model remembers its input."""
+    columns = "columns.csv"
+    with (folder / columns).open("w", newline="") as file:
+        rows = [(text, *(int(label in labels) for label in LABELS)) for text, labels in documents(150, 1)]
+        csv.writer(file).writerows([("text", *LABELS), *rows])
+    assert nbtext("train", columns, "--label-fields", ",".join(LABELS), "-o", "w", cwd=folder).status == 0
+    first = records(nbtext, folder, "test.jsonl", "-m", "m")
+    for model in ("c", "w"):
+        found = records(nbtext, folder, "test.jsonl", "-m", model)
+        assert [record["scores"] for record in found] == [record["scores"] for record in first]
+    evaluated = [nbtext("evaluate", f"test.{kind}", "-m", model, "--to", "json", cwd=folder).out
+                 for kind, model in (("jsonl", "m"), ("csv", "c"))]  # fmt: skip
+    assert json.loads(evaluated[0]) == json.loads(evaluated[1])
+    assert json.loads(evaluated[0])["micro_f1"] > 0.9
+    assert nbtext("evaluate", columns, "-m", "w", cwd=folder).status == 0
+    assert nbtext("update", "c", "test.csv", "-o", "d", cwd=folder).status == 0
+
+
+def test_fasttext_lines(nbtext: Any, folder: Path) -> None:
+    """Several prefixes on a line are several labels, which one late line shows; with one each, there is one label."""
+    lines = [f"__label__{labels[0].partition(' ')[0]} {text}" for text, labels in documents(150, 1) if len(labels) == 1]
+    (folder / "one.txt").write_text("\n".join(lines) + "\n")
+    (folder / "two.txt").write_text("\n".join([*lines, "__label__food __label__animals soup of the cow"]) + "\n")
+    assert "several" not in nbtext("train", "one.txt", "-o", "one", cwd=folder).err
+    assert "several labels" in nbtext("train", "two.txt", "-o", "two", cwd=folder).err
+    found = nbtext("predict", "-", "-m", "two", "--to", "fasttext", input=b"cheese soup dog horse\n", cwd=folder).out
+    assert set(found.split()) <= {"__label__food", "__label__animals", "__label__cities"}
+    refused = nbtext("train", "two.txt", "--single-label", "-o", "x", cwd=folder)
+    assert refused.status == 1
+    assert (
+        f"two.txt:{len(lines) + 1}: the document has 2 labels: food, animals; leave out --single-label" in refused.err
+    )
+    assert not (folder / "x").exists()
+
+
+def test_commas_are_not_separators(nbtext: Any, folder: Path) -> None:
+    """Without --label-separator, a cell is one label."""
+    (folder / "t.csv").write_text('text,label\ndog cat,"a,b"\nsoup,c\nbread,c\ncow,"a,b"\n')
+    done = nbtext("train", "t.csv", "-o", "x", cwd=folder)
+    assert "4 documents, 2 labels" in done.err
+    assert "several" not in done.err
+
+
+def test_a_missing_label_is_not_an_empty_list(nbtext: Any, folder: Path) -> None:
+    """`[]` is a document without label; a document without the key is an error."""
+    with (folder / "train.jsonl").open("a") as file:
+        file.write('{"text": "no key"}\n')
+    done = nbtext("train", "train.jsonl", "-o", "x", cwd=folder)
+    assert done.status == 1
+    assert "train.jsonl:151: the document has no label; its keys or columns are: text" in done.err
+
+
+def test_predictions(nbtext: Any, folder: Path) -> None:
+    """One record for each document, with the labels above their thresholds, and options that change them."""
+    (folder / "t.txt").write_text("dog cat soup bread\nthe of and\n\nrome\n")
+    command = ("t.txt", "--input-format", "lines", "-m", "m")
+    found = records(nbtext, folder, *command)
+    assert [set(record["labels"]) for record in found] == [{"animals", "food"}, set(), set(), {"cities & towns"}]
+    assert found[2]["reason"] == "the document holds no token"
+    for record in found:
+        assert list(record)[:3] == ["id", "labels", "probabilities"]
+        assert record["probabilities"] == [record["scores"][label] for label in record["labels"]]
+        assert record["probabilities"] == sorted(record["probabilities"], reverse=True)
+    assert records(nbtext, folder, *command, "--threshold", "auto") == found
+    everything = records(nbtext, folder, *command, "--threshold", "0")
+    assert [len(record["labels"]) for record in everything] == [3, 3, 0, 3]
+    assert not any(record["labels"] for record in records(nbtext, folder, *command, "--threshold", "1"))
+    one = records(nbtext, folder, *command, "--threshold", "1", "--threshold", "food=0")
+    assert [record["labels"] for record in one] == [["food"], ["food"], [], ["food"]]
+    least = records(nbtext, folder, *command, "--threshold", "1", "--at-least-one")
+    assert [len(record["labels"]) for record in least] == [1, 1, 0, 1]
+    top = records(nbtext, folder, *command, "--top-k", "2")
+    assert [len(record["scores"]) for record in top] == [2] * 4
+    sets = records(nbtext, folder, *command, "--coverage", "0.9")
+    assert {"animals", "food"} <= set(sets[0]["label_set"])
+
+
+def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
+    """TSV and CSV join labels by the separator of training; CSV without a document still has the header."""
+    (folder / "t.txt").write_text("dog cat soup bread\n")
+    command = ("predict", "t.txt", "--input-format", "lines")
+    row = nbtext(*command, "-m", "c", cwd=folder).out.rstrip("\n").split("\t")
+    assert set(row[1].split("|")) == {"animals", "food"}
+    assert len(row[2].split("|")) == 2
+    (folder / "empty.txt").write_text("")
+    empty = nbtext("predict", "empty.txt", "--input-format", "lines", "-m", "c", "--to", "csv", cwd=folder)
+    assert empty.out == "id,labels,probabilities\n"
+    refused = nbtext(*command, "-m", "m", "--to", "fasttext", cwd=folder)
+    assert "the label 'cities & towns' holds a space" in refused.err
+    assert refused.status == 2
+    header = nbtext(*command, "-m", "m", "--to", "header", cwd=folder)
+    assert "a mail header has one label" in header.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--min-probability", "0.5"), "--min-probability: it needs a model of one label"),
+        (("--explain", "3", "--to", "jsonl"), "--explain: it needs a model of one label"),
+        (("--threshold", "0.5", "--threshold", "auto"), "the threshold of all labels is given twice"),
+        (("--threshold", "foot=0.5"), "the model has no label 'foot'"),
+    ],
+)
+def test_options_of_one_label(nbtext: Any, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    """Options that choose one label are refused."""
+    done = nbtext("predict", "test.jsonl", "-m", "m", *arguments, cwd=folder)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+
+
+@pytest.mark.parametrize("arguments", [("--threshold", "0.5"), ("--at-least-one",)])
+def test_options_of_several_labels(nbtext: Any, model: str, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Options of several labels are refused by a model of one label."""
+    (tmp_path / "t.txt").write_text("bins\n")
+    done = nbtext("predict", "t.txt", "-m", model, *arguments, cwd=tmp_path)
+    assert done.status == 2
+    assert f"{arguments[0]}: the model predicts one label for a document" in done.err
+
+
+def test_interrupted_runs_resume(nbtext: Any, folder: Path) -> None:
+    """`--resume` continues a file, and checks its records."""
+    whole = nbtext("predict", "test.jsonl", "-m", "m", "--to", "jsonl", cwd=folder).out
+    (folder / "out.jsonl").write_text("".join(whole.splitlines(keepends=True)[:7]))
+    done = nbtext("predict", "test.jsonl", "-m", "m", "-o", "out.jsonl", "--resume", cwd=folder)
+    assert done.status == 0, done.err
+    assert (folder / "out.jsonl").read_text() == whole
+
+
+def test_added_columns(nbtext: Any, folder: Path) -> None:
+    """Lists in JSON, texts with the separator in CSV."""
+    done = nbtext("predict", "test.jsonl", "-m", "m", "--add-columns", cwd=folder)
+    rows = list(map(json.loads, done.out.splitlines()))
+    found = records(nbtext, folder, "test.jsonl", "-m", "m")
+    assert [row["labels"] for row in rows] == [record["labels"] for record in found]
+    assert [row["probabilities"] for row in rows] == [record["probabilities"] for record in found]
+    table = nbtext("predict", "test.csv", "-m", "c", "--add-columns", cwd=folder).out
+    cells = [row["labels"] for row in csv.DictReader(io.StringIO(table))]
+    assert cells == ["|".join(record["labels"]) for record in found]
+    refused = nbtext("predict", "test.csv", "-m", "c", "--add-columns", "--columns", "label", cwd=folder)
+    assert "predicts several labels for a document: no 'label'" in refused.err
+
+
+def test_parquet(nbtext: Any, folder: Path) -> None:
+    """A column of lists is read, and lists are added."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    texts = documents(60, 2)
+    pq.write_table(
+        pa.table({"text": [t for t, _ in texts], "label": [labels for _, labels in texts]}), folder / "t.parquet"
+    )
+    one, other = (
+        nbtext("evaluate", name, "-m", "m", "--to", "json", cwd=folder).out for name in ("t.parquet", "test.jsonl")
+    )
+    assert one == other
+    assert nbtext("predict", "t.parquet", "-m", "m", "--add-columns", "-o", "o.parquet", cwd=folder).status == 0
+    added = pq.read_table(folder / "o.parquet").column("labels").to_pylist()
+    assert added == [record["labels"] for record in records(nbtext, folder, "test.jsonl", "-m", "m")]
+
+
+def test_evaluate(nbtext: Any, folder: Path) -> None:
+    """All metrics, thresholds for scripts, folds; the label of a hostile file name or label is escaped."""
+    done = nbtext(
+        "evaluate", "test.jsonl", "-m", "m", "--to", "json", "--fail-under", "micro_f1=0.8,f1:food=0.5", cwd=folder
+    )
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    for name in ("micro_f1", "macro_f1", "example_f1", "subset_accuracy", "precision_at_1", "precision_at_3",
+                 "precision_at_5", "label_ranking_average_precision", "classwise_calibration_error"):  # fmt: skip
+        assert 0 <= found[name] <= 1
+    assert [score["label"] for score in found["per_label"]] == list(LABELS)
+    failed = nbtext("evaluate", "test.jsonl", "-m", "m", "--fail-under", "micro_f1=1,subset_accuracy=1", cwd=folder)
+    assert (failed.status, "micro_f1 is 0." in failed.err) == (3, True)
+    folds = nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", cwd=folder)
+    assert json.loads(folds.out)["documents"] == 150
+    assert json.loads(folds.out)["micro_f1"] > 0.9
+    assert nbtext("evaluate", "train.jsonl", "--folds", "5", "--to", "json", "-j", "2", cwd=folder).out == folds.out
+    foreign = nbtext("evaluate", "test.jsonl", "-m", "m", "--foreign", "train.jsonl", cwd=folder)
+    assert "--foreign: a model of several labels has no likelihood" in foreign.err
+
+
+def test_a_file_of_predictions(nbtext: Any, folder: Path) -> None:
+    """The records of predict give the evaluation of the model, except for its thresholds."""
+    assert nbtext("predict", "test.jsonl", "-m", "m", "--coverage", "0.9", "-o", "p.jsonl", cwd=folder).status == 0
+    found = nbtext("evaluate", "test.jsonl", "--predictions", "p.jsonl", "--to", "json", cwd=folder)
+    assert found.status == 0, found.err
+    model = json.loads(nbtext("evaluate", "test.jsonl", "-m", "m", "--coverage", "0.9", "--to", "json", cwd=folder).out)
+    for name, value in json.loads(found.out).items():
+        if isinstance(value, float):
+            assert value == pytest.approx(model[name], abs=1e-5), name
+    assert json.loads(found.out)["per_label"][0]["threshold"] is None
+    refused = nbtext("evaluate", "test.jsonl", "--predictions", "p.jsonl", "--threshold", "0.5", cwd=folder)
+    assert "labels cannot be changed in a file of predictions" in refused.err
+
+
+def test_compare(nbtext: Any, folder: Path) -> None:
+    """Models of several labels are compared by micro F1, and by the documents with exactly the right labels."""
+    options = ("--label-field", "topics", "--label-separator", "|")
+    (folder / "half.csv").write_text("".join((folder / "train.csv").read_text().splitlines(keepends=True)[:40]))
+    assert nbtext("train", "half.csv", *options, "-o", "h", cwd=folder).status == 0
+    done = nbtext("compare", "test.csv", "-m", "h", "-m", "c", "--to", "json", "--report", "p.html", cwd=folder)
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    expected = json.loads(nbtext("evaluate", "test.csv", "-m", "h", "--to", "json", cwd=folder).out)
+    for name in ("micro_f1", "subset_accuracy", "precision_at_1"):
+        assert found["models"][0][name]["value"] == pytest.approx(expected[name])
+    assert found["models"][0]["model"] == "several labels"
+    assert found["labels"] == list(LABELS)
+    assert "Differences in subset accuracy" in (folder / "p.html").read_text()
+    (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
+    assert nbtext("train", "one.csv", "-o", "one", cwd=folder).status == 0
+    mixed = nbtext("compare", "test.csv", "-m", "one", "-m", "c", cwd=folder)
+    assert "some models predict one label for a document, others several" in mixed.err
+
+
+def test_a_model_of_one_label_refuses_lists(nbtext: Any, folder: Path) -> None:
+    """Nothing is dropped silently: the document with several labels is named."""
+    (folder / "one.csv").write_text("text,label\ndog cat,a\nsoup,c\nbread,c\ncow,a\n")
+    assert nbtext("train", "one.csv", "-o", "one", cwd=folder).status == 0
+    for command in (("evaluate", "test.jsonl", "-m", "one"), ("vectorize", "test.jsonl", "-o", "x.npz")):
+        done = nbtext(*command, cwd=folder)
+        assert done.status == 1
+        assert "the document has" in done.err
+        assert "test.jsonl:" in done.err
+    assert nbtext("predict", "test.jsonl", "-m", "one", cwd=folder).status == 0
+
+
+def test_the_page_escapes_labels(nbtext: Any, tmp_path: Path) -> None:
+    """A label is text on the page and on the terminal, never markup or a control sequence."""
+    pytest.importorskip("vl_convert")
+    bad = "<script>alert(1)</script>\x1b[31m"
+    texts = [(text, [bad if label == "food" else label for label in labels]) for text, labels in documents(80, 3)]
+    write_jsonl(tmp_path / "t.jsonl", texts)
+    assert nbtext("train", "t.jsonl", "-o", "m", cwd=tmp_path).status == 0
+    texts = [
+        (f"{text} <b>", [*labels, bad] if k % 3 == 0 else labels) for k, (text, labels) in enumerate(documents(80, 4))
+    ]
+    write_jsonl(tmp_path / "t.jsonl", [(text, list(dict.fromkeys(labels))) for text, labels in texts])
+    done = nbtext("evaluate", "t.jsonl", "-m", "m", "--to", "table", "--report", "p.html", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert "\x1b" not in done.out
+    page = (tmp_path / "p.html").read_text()
+    assert "<script>alert" not in page
+    assert "\x1b" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    for title in ("Labels added or missed", "Reliability of the probabilities", "Documents with the largest errors"):
+        assert title in page
+    folds = nbtext("evaluate", "t.jsonl", "--folds", "3", "--report", "q.html", cwd=tmp_path)
+    assert folds.status == 0, folds.err
+    assert "cross-validation keeps documents as counts only" in (tmp_path / "q.html").read_text()

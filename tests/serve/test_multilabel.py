@@ -1,0 +1,80 @@
+"""A service of a model that predicts several labels for a document."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORDS = {"animals": "cat dog horse cow", "food": "bread soup cheese rice", "cities": "paris rome oslo bern"}
+
+
+@pytest.fixture(scope="module")
+def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of texts with two labels, one or none."""
+    folder = tmp_path_factory.mktemp("topics")
+    sets = [[], ["animals"], ["food"], ["cities"], ["animals", "food"], ["cities", "food"]]
+    lines = []
+    for place in range(120):
+        labels = sets[place % len(sets)]
+        words = [WORDS[label].split()[(place + k) % 4] for label in labels for k in range(2)]
+        text = " ".join([*words, "the", "a", ["of", "in", "to"][place % 3]])
+        lines.append(json.dumps({"text": text, "label": labels}) + "\n")
+    (folder / "t.jsonl").write_text("".join(lines))
+    command = [sys.executable, "-m", "nbtext", "train", "t.jsonl", "-q", "--keep-sample", "200", "-o", "topics.joblib"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "topics.joblib"
+
+
+def test_predictions(start: Callable[..., Any], topics: Path) -> None:
+    """Lists of labels and probabilities, in JSON, an array and JSON lines; options of several labels."""
+    service = start("-m", topics)
+    texts = ["the cat dog and the soup bread", "of the a", ""]
+    found = service.post("/v1/predict", texts).value
+    assert [set(each["labels"]) for each in found] == [{"animals", "food"}, set(), set()]
+    assert found[0]["probabilities"] == [found[0]["scores"][label] for label in found[0]["labels"]]
+    assert found[2]["reason"] == "the document holds no token"
+    assert service.post("/v1/predict", {"text": texts[0]}).value["labels"] == found[0]["labels"]
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    streamed = service.ask("POST", "/v1/predict", lines.encode(), content_type="application/jsonl").body
+    assert [json.loads(line)["labels"] for line in streamed.splitlines()] == [each["labels"] for each in found]
+    assert len(service.post("/v1/predict?threshold=0", texts).value[0]["labels"]) == 3
+    assert len(service.post("/v1/predict?threshold=1&at_least_one=true", texts).value[1]["labels"]) == 1
+    refused = service.post("/v1/predict?min_probability=0.5", texts)
+    assert (refused.status, "needs a model of one label" in refused.value["error"]) == (400, True)
+    assert service.post("/v1/explain", texts).status in (200, 400)
+    (described,) = service.ask("GET", "/v1/models").value["models"]
+    assert described["several_labels"] is True
+    assert described["labels"] == ["animals", "cities", "food"]
+
+
+def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> None:
+    """A model of one label refuses them."""
+    service = start("-m", model)
+    for option in ("threshold=0.5", "at_least_one=true"):
+        answer = service.post(f"/v1/predict?{option}", {"text": "the bins"})
+        assert (answer.status, "predicts one label for a document" in answer.value["error"]) == (400, True)
+
+
+def test_feedback_is_learned(start: Callable[..., Any], topics: Path, tmp_path: Path) -> None:
+    """Feedback has lists of labels, which the model learns; an empty list is a document without label."""
+    model = tmp_path / "topics.joblib"
+    model.write_bytes(topics.read_bytes())
+    service = start("-m", model, "--feedback-dir", tmp_path / "new", "--learn")
+    sent = [{"text": "the wolf", "label": ["animals"]}, {"text": "wolf soup", "label": ["food", "animals"]}]
+    sent += [{"text": "nothing", "label": []}, {"text": "rome", "label": "cities"}]
+    assert service.post("/v1/models/topics/feedback", sent).value == {"stored": 4}
+    stored = [json.loads(line) for line in (tmp_path / "new" / "topics.jsonl").read_text().splitlines()]
+    assert [each["label"] for each in stored] == [["animals"], ["food", "animals"], [], ["cities"]]
+    refused = service.post("/v1/models/topics/feedback", {"text": "x", "label": ["animals", "plants"]})
+    assert (refused.status, "no label 'plants'" in refused.value["error"]) == (400, True)
+    end = time.monotonic() + 60
+    while service.post("/v1/predict", {"text": "wolf"}).value["known"] == 0:
+        assert time.monotonic() < end, "it was not learned in time"
+        time.sleep(0.1)
