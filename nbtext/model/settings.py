@@ -193,7 +193,7 @@ def check_decisions(decisions: DecisionSettings, labels: Iterable[str], *, is_mu
 
     is_multilabel  whether the model predicts several labels for a document
     """
-    one, several = ("min_probability", "cost", "explain"), ("label_threshold", "at_least_one")
+    one, several = ("min_probability", "cost"), ("label_threshold", "at_least_one")
     for name in one if is_multilabel else several:
         if getattr(decisions, name) in (None, False):
             continue

@@ -18,6 +18,7 @@ from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer
 from nbtext.model.fitted_model import FittedModel
+from nbtext.model.multilabel_explanation import MultilabelExplainer
 from nbtext.model.multilabel_predictions import AnyPredictions
 from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.predictor import Predictor
@@ -60,8 +61,10 @@ class LocalEngine:
     def predict(self, batch: Batch, decisions: DecisionSettings) -> AnyPredictions:
         """See Engine."""
         check_decisions(decisions, self._fitted.labels, is_multilabel=self._fitted.multilabel is not None)
-        predictor = self._predictor if decisions.explain is None else self._explainer
-        return predictor.predict_batch(batch, decisions)
+        if decisions.explain is None:
+            return self._predictor.predict_batch(batch, decisions)
+        explainer = self._explainer if self._fitted.multilabel is None else self._set_explainer
+        return explainer.predict_batch(batch, decisions)
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
         """See Engine."""
@@ -79,6 +82,10 @@ class LocalEngine:
     @cached_property
     def _explainer(self) -> Explainer:
         return Explainer(self._fitted)
+
+    @cached_property
+    def _set_explainer(self) -> MultilabelExplainer:
+        return MultilabelExplainer(self._fitted)
 
     @cached_property
     def _locator(self) -> Locator:

@@ -145,6 +145,8 @@ def test_predictions(nbtext: Any, folder: Path) -> None:
     assert [len(record["labels"]) for record in least] == [1, 1, 0, 1]
     top = records(nbtext, folder, *command, "--top-k", "2")
     assert [len(record["scores"]) for record in top] == [2] * 4
+    explained = records(nbtext, folder, *command, "--explain", "2")
+    assert len(explained[0]["explanation"]) == 2
     sets = records(nbtext, folder, *command, "--coverage", "0.9")
     assert {"animals", "food"} <= set(sets[0]["label_set"])
 
@@ -170,7 +172,6 @@ def test_tables_and_fasttext(nbtext: Any, folder: Path) -> None:
     ("arguments", "message"),
     [
         (("--min-probability", "0.5"), "--min-probability: it needs a model of one label"),
-        (("--explain", "3", "--to", "jsonl"), "--explain: it needs a model of one label"),
         (("--threshold", "0.5", "--threshold", "auto"), "the threshold of all labels is given twice"),
         (("--threshold", "foot=0.5"), "the model has no label 'foot'"),
     ],

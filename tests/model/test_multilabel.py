@@ -29,7 +29,7 @@ from nbtext.model.inspection import inspect
 from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.settings import DecisionSettings
 from nbtext.model.source_counting import count_source
-from nbtext.model.source_prediction import predict_multilabel_source
+from nbtext.model.source_prediction import predict_any_source
 from nbtext.parallel import available_cpus
 from nbtext.report.inspection import format_inspection
 from nbtext.report.training import format_approximation
@@ -338,7 +338,7 @@ def test_reuters(tmp_path: Path) -> None:
         model = train_on_source(source, FeatureSettings(), ModelSettings(optimize=optimize), jobs=available_cpus())
         loaded = load_model(_saved(model, tmp_path))
         source = open_source([str(REUTERS / "test.jsonl")], LABELED)
-        batches = list(predict_multilabel_source(loaded.fitted, source, jobs=available_cpus()))
+        batches = list(predict_any_source(loaded.fitted, source, jobs=available_cpus()))
         labels = model.fitted.labels
         p = np.concatenate([batch.probabilities for batch in batches])
         true = np.array([[k in (own or ()) for k in labels] for batch in batches for own in batch.true_labels])

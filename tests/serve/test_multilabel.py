@@ -48,7 +48,8 @@ def test_predictions(start: Callable[..., Any], topics: Path) -> None:
     assert len(service.post("/v1/predict?threshold=1&at_least_one=true", texts).value[1]["labels"]) == 1
     refused = service.post("/v1/predict?min_probability=0.5", texts)
     assert (refused.status, "needs a model of one label" in refused.value["error"]) == (400, True)
-    assert service.post("/v1/explain", texts).status in (200, 400)
+    assert len(service.post("/v1/predict?explain=2", texts).value[0]["explanation"]) == 2
+    assert "a model of several labels cannot" in service.post("/v1/explain", texts).value["error"]
     (described,) = service.ask("GET", "/v1/models").value["models"]
     assert described["several_labels"] is True
     assert described["labels"] == ["animals", "cities", "food"]
