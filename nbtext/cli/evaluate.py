@@ -132,9 +132,8 @@ def evaluate(
         if has_sets:
             sets, diagnosis = _evaluate_sets(predicted, foreign, with_details=report is not None)
         else:
-            evaluator.add_all(
-                log.record_all(predicted) if log is not None else select_predictions(predicted, Predictions)
-            )
+            found = log.record_all(predicted) if log is not None else select_predictions(predicted, Predictions)
+            evaluator.add_all(found)
     if has_sets:
         _write_sets(sets, diagnosis, sources, report, output, chosen)
         check_thresholds(sets, thresholds)
