@@ -112,7 +112,7 @@ def test_bad_bodies(service: Running, body: bytes, headers: dict[str, str], stat
     ("query", "status", "message"),
     [
         ("model=unknown", 404, "there is no model 'unknown'; there are letters"),
-        ("modle=letters", 400, "there is no option 'modle'; there are coverage, explain, "),
+        ("modle=letters", 400, "there is no option 'modle'; there are at_least_one, coverage, explain, "),
         ("min_probability=x", 400, "min_probability is 'x', expected a number"),
         ("min_probability=nan", 400, "min_probability: "),
         ("coverage=2", 400, "coverage: 2 is not above 0 and below 1"),
