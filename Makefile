@@ -4,23 +4,24 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 CODE    = nbtext tests corpora .github
-PROGRAM = tests/cli tests/torture
+PYTEST  = $(BIN)/python -m pytest -q
+# pytest-xdist: as many processes as there are processors
+PARALLEL = -n logical --dist worksteal
 
-.PHONY: demo test test-library test-program check format lint types plain docs dist release lowest man site bench bench-all fuzz torture corpora clean
+.PHONY: demo test quick check format lint types plain docs dist release lowest man site bench bench-all fuzz torture corpora clean
 
 demo: $(VENV)/.nbtext
 	$(BIN)/nbtext train corpora/letters/train -o $(VENV)/letters.joblib
 	$(BIN)/nbtext evaluate corpora/letters/test -m $(VENV)/letters.joblib --to table
 	echo "The bins in our street were not emptied again this week." | $(BIN)/nbtext predict - -m $(VENV)/letters.joblib
 
-# Two halves, which `make -j2` runs in parallel. They use the compiled kernel if it is installed; CI requires it.
-test: test-library test-program
+# They use the compiled kernel if it is installed; CI requires it.
+test: $(VENV)/.dev
+	$(PYTEST) $(PARALLEL)
 
-test-library: $(VENV)/.dev
-	$(BIN)/python -m pytest -q $(addprefix --ignore=,$(PROGRAM))
-
-test-program: $(VENV)/.dev
-	$(BIN)/python -m pytest -q $(PROGRAM)
+# The core and the main job, for every save.
+quick: $(VENV)/.dev
+	$(PYTEST) $(PARALLEL) tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py
 
 check: format lint types test plain docs release lowest
 
@@ -38,10 +39,10 @@ PLAIN = tests/bayes tests/model tests/cli/test_main_job.py
 LONG = tests/model/test_growth.py tests/model/test_explanation.py
 
 plain: $(VENV)/.dev
-	NBTEXT_KERNEL=off $(BIN)/python -m pytest -q $(PLAIN) $(addprefix --ignore=,$(LONG))
+	NBTEXT_KERNEL=off $(PYTEST) $(PARALLEL) $(PLAIN) $(addprefix --ignore=,$(LONG))
 
 docs: $(VENV)/.dev
-	$(BIN)/python -m pytest -q --doctest-modules nbtext
+	$(PYTEST) --doctest-modules nbtext
 
 # A source archive, a wheel with the kernel, and a wheel without it (built without a compiler).
 dist: $(VENV)/.dev
