@@ -127,7 +127,7 @@ def test_the_parameter_stays_auto(tmp_path: Path) -> None:
         ),
         ({"calibrate": False, "optimize": "macro_f1"}, 3, {"multinomial", "complement"}, {"count", "binary"}),
     ],
-    ids=str,
+    ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
 )
 def test_what_is_tried(options: dict[str, Any], labels: int, models: set[str], binary: set[str]) -> None:
     """Complement from three labels on, binary counts where plain counts are asked for; other settings are kept."""
