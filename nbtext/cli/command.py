@@ -164,8 +164,8 @@ class Command(click.Command):
                     "--force",
                     is_flag=True,
                     title="Running",
-                    help="Allow a model to overwrite a file that is not a model, and another output to overwrite a "
-                    "model.",
+                    help="Overwrite a file of another kind. Without --force, a model never replaces a file that is "
+                    "not a model, and another output never replaces a model.",
                 )
             )
         parameters += [

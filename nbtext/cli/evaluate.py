@@ -82,7 +82,7 @@ MODELS = SEARCHED_MODEL_STAGE.without("keep_sample")
     deferred=(FEATURE_STAGE, MODELS),
     common="-m --folds --predictions --fail-under --report -o --to --text-field --label-field --model",
     example="nbtext evaluate letters/test -m letters.joblib --fail-under accuracy=0.8",
-    notes="Memory does not grow with SOURCE if -m is given. Cross-validation keeps the counts of all "
+    notes="Memory does not grow with SOURCE if -m is given without --report. Cross-validation keeps the counts of all "
     "documents in memory; with --model best also their texts. --report adds about 600 bytes per document, and the "
     "names of at most 10,000 documents.",
 )  # fmt: skip

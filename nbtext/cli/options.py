@@ -127,11 +127,11 @@ LABELED_INPUT_STAGE = stage(
     Option("--label-field", metavar="NAME",
            help="Column, JSON key or mail header of the label. A list holds several labels of the document."),
     Option("--label-separator", metavar="TEXT",
-           help="Separator of several labels in a text, such as '|'. Without it, a text is one label."),
+           help="Separator between labels in the label field, such as '|'. By default, the whole field is one label."),
     Option("--label-fields", type=Parsed("NAME,NAME…", parse_names),
            help="Columns or JSON keys that hold 1 for each label of the document and 0 for the other labels. Their "
            "names are the labels."),
-    Option("--single-label", is_flag=True, default=None, help="Refuse a document with several labels."),
+    Option("--single-label", is_flag=True, default=None, help="Stop with an error at a document with several labels."),
     Option("--label", metavar="LABEL", help="Label of all documents of SOURCE, whose own labels are ignored."),
     Option("--exclude", metavar="GLOB", multiple=True,
            help="Skip a file or folder of a directory if its name, or its path in the directory, matches a pattern "
@@ -153,15 +153,16 @@ DECISION_STAGE = stage(
     "decisions", DecisionSettings, "Predictions",
     Option("--min-probability", type=float, metavar="P", help="Predict no label if its probability is below P."),
     Option("--coverage", type=float, metavar="P",
-           help="Predict the smallest set of labels that contains the true one with probability P, such as 0.95."),
+           help="Predict the smallest set of labels that contains the true one with probability P, such as 0.95. With "
+           "several labels for a document, it contains a share P of the true labels."),
     Option("--cost", type=FileType(parse=_parse_costs),
            help="Predict the label with the lowest expected cost. The columns of FILE are true label, predicted "
            "label and cost. Other pairs cost 0 if the labels are equal, else 1."),
     Option("--threshold", type=Parsed("LABEL=P", _parse_threshold), multiple=True,
            help="Predict LABEL where its probability is at least P, and otherwise the most probable other label; may "
-           "be repeated. Of several labels that reach their thresholds, the most probable one is predicted. With "
-           "several labels for a document, all of them are, and P alone is the threshold of all labels; `auto` is "
-           "that of the model."),
+           "be repeated. Of several labels that reach their thresholds, the most probable one is predicted. If the "
+           "model gives a document several labels, it predicts every label that reaches its threshold; P alone is the "
+           "threshold of all labels, and `auto` is the threshold stored in the model."),
     Option("--at-least-one", is_flag=True, default=None,
            help="With several labels for a document: predict the most probable label if no label reaches its "
            "threshold."),

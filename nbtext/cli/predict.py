@@ -70,9 +70,9 @@ COLUMN_STAGE = stage(
     *result_options(PREDICTION_FORMATS),
     Option("--resume", is_flag=True,
            help="Write each record as soon as it is predicted, and continue the file of an interrupted run (tsv or "
-           "jsonl). Its records are first verified: they must come from the same model, documents and options. Until "
-           "the run ends, a hidden file beside it holds its checksum; if that file is missing, its records are "
-           "predicted again and compared."),
+           "jsonl). The records in the file must come from the same model, documents and options. They are verified "
+           "by checksums in a hidden file next to the output, which is deleted when the run ends; if it is missing, "
+           "the records are predicted again and compared."),
     Option("--rank", type=click.Choice(["uncertainty"]), metavar="NAME",
            help="Order of the records. `uncertainty` puts the documents with the highest entropy of the predicted "
            "probabilities first, for active learning. Memory holds all predictions."),

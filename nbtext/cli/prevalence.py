@@ -36,8 +36,9 @@ def prevalence(
 ) -> None:
     """Estimate the share of each label among unlabeled documents.
 
-    Counted predictions are biased towards the shares in training. This estimate corrects them by the errors that the
-    model makes on left-out training documents (PACC), with a 95 % interval. The labels of SOURCE are ignored.
+    The number of predictions of each label is biased towards the shares in training. This command corrects it by the
+    leave-one-out errors of the model on its training documents (probabilistic adjusted classify and count, PACC), and
+    prints a 95 % interval. The labels of SOURCE are ignored.
     """
     from nbtext.artifact.model import load_model
     from nbtext.model.prevalence import check_prevalence, estimate_prevalence

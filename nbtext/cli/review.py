@@ -59,11 +59,11 @@ def review(
 
     There is one record for each finding, most certain first: label_error (another label is more probable, given all
     other documents), conflicting_duplicates (equal documents with different labels), duplicate, near_duplicate, leak
-    (also in --against), outlier, and not_text (empty, encoded data, or a table). Only labels of documents with exactly
-    one label are judged.
+    (also in --against), outlier (improbable for every label), and not_text (empty, unreadable, encoded data such as
+    base64, or a table of numbers). Only labels of documents with exactly one label are judged.
 
-    --apply writes a corrected copy of SOURCE. Each line of its file names a document by its id (and by file and line,
-    if ids repeat) and a decision: keep, remove, or relabel with the new label.
+    --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id of a document (also
+    its file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label.
     """
     from nbtext.model.review import review_corpus
     from nbtext.model.review_reading import ReviewReader

@@ -61,21 +61,23 @@ def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
     SEARCHED_MODEL_STAGE,
     SEARCH_STAGE,
     Option("--unlabeled", type=SOURCE, multiple=True, title="Unlabeled documents",
-           help="Documents to train on without their labels; may be repeated. Needs --em or --marginals."),
+           help="Documents to train on without their labels; may be repeated. Needs --em, --marginals "
+           "or --keywords."),
     UNLABELED_STAGE,
     Option("--exclude-ids", type=INPUT, title="Input",
            help="File with the ids of documents that are left out, one per line."),
     Option("--keywords", type=FileType(parse=_parse_keywords), title="Unlabeled documents",
            help="Words and phrases of each label, instead of labeled documents: TOML such as spam = [\"free\", \"prize "
-           "money\"], or CSV with a label and its words on each line. SOURCE holds unlabeled documents; with "
-           "--unlabeled, SOURCE holds labeled documents, which join them. --em is optional."),
+           "money\"], or CSV with a label and its words on each line. SOURCE is the unlabeled documents. "
+           "With --unlabeled, that is the unlabeled documents, and SOURCE is labeled documents. --em may be added."),
     CLUSTER_STAGE,
     *RUN_PARTS,
     deferred=(SEARCHED_MODEL_STAGE, FEATURE_STAGE),
     common="-o --input-format --text-field --label-field --ngrams --stop-words --weighting --model --smoothing",
     example="nbtext train letters/train -o letters.joblib",
-    notes="Memory grows with the vocabulary and the labels, but not with the corpus. With TF-IDF weights, and for "
-    "categorical, gaussian and linear models, it grows with the corpus, too. --em needs 20 bytes for each distinct "
+    notes="Memory for Naive Bayes on counts depends on the number of features and labels, not on the number of "
+    "documents. It also grows with the number of documents for TF-IDF weights, --keywords, and categorical, gaussian "
+    "and linear models. --em needs 20 bytes for each distinct "
     "word of each unlabeled document.",
 )  # fmt: skip
 def train(

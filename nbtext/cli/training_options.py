@@ -99,7 +99,8 @@ def _build_features(values: Mapping[str, Any]) -> FeatureSettings:
 FEATURE_STAGE = stage(
     "features", FeatureSettings, "Features",
     Option("--weighting", type=click.Choice(list(WEIGHTINGS)), metavar="NAME", default_help="counts",
-           help="Weighting scheme. It sets --tf, --idf and --norm."),
+           help="Weighting scheme, which sets --tf, --idf and --norm. The three kinds of tfidf differ in --tf "
+           "(count, log, binary), with --idf smooth and --norm l2."),
     Option("--analyzer", type=click.Choice(["word", "char", "char_wb"]), metavar="NAME",
            help="Unit of features. `char_wb` forms character n-grams within words only."),
     Option("--ngrams", type=Parsed("N,N", _parse_ngrams),
@@ -139,8 +140,8 @@ MODEL_STAGE = stage(
     Option("--model", type=click.Choice([AUTO, *EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
     Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
            help="Naive Bayes: additive smoothing, the pseudo-count of each feature in each class. `auto` selects it "
-           "by leave-one-out; 0 is not a smoothing. gaussian: this proportion of the largest variance is added to all "
-           "variances; `auto` is 1e-9."),
+           "by leave-one-out; 0 is maximum likelihood. gaussian: this proportion of the largest variance is added "
+           "to all variances; `auto` is 1e-9."),
     Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
            default_help="empirical; uniform for complement",
            help="Naive Bayes: class prior. N,N… is one weight for each label, in sorted order of the labels."),
