@@ -36,7 +36,8 @@ MAX_HEAD_BYTES = 65_536
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048  # connections that wait to be accepted
 SPARE_FILES = 64  # descriptors for other things than connections
-MALLOPT = {-8: 1, -1: 65_536}  # glibc: M_ARENA_MAX, M_TRIM_THRESHOLD in bytes
+# glibc: M_ARENA_MAX; M_MMAP_THRESHOLD and M_TRIM_THRESHOLD in bytes, which glibc raises while modules are imported
+MALLOPT = {-8: 1, -3: 131_072, -1: 65_536}
 SWITCH_SECONDS = 0.001  # after which a thread lets another one run; five times as often as by default
 
 
