@@ -29,6 +29,7 @@ JOBS = {
 MODELS = {
     "the default": "the default (auto)",
     "the default, single words": "the default (auto)",
+    "`--model best`": "--model best",
     "`--model multinomial`": "multinomial",
     "`--model multinomial`, single words": "multinomial",
     "`--model nbsvm --tf log --idf smooth --norm l2 --ngrams 1,2`": "nbsvm, log TF-IDF, pairs",
