@@ -21,7 +21,8 @@ test: $(VENV)/.dev
 
 # The core and the main job, for every save.
 quick: $(VENV)/.dev
-	$(PYTEST) $(PARALLEL) tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py
+	$(PYTEST) $(PARALLEL) tests/test_house.py tests/bayes tests/features tests/model tests/cli/test_main_job.py \
+		$(addprefix --ignore=,$(LONG) tests/model/test_multilabel.py tests/features/test_vectorizer.py)
 
 check: format lint types test plain docs release lowest
 
