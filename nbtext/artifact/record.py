@@ -28,7 +28,7 @@ from nbtext.documents.settings import ModelInput
 
 Record = dict[str, Any]
 SEVERAL_LABELS = ("label_separator", "label_fields")  # keys of the input, which only some models have
-LEAST_PRIOR = 1e-300  # of a class, so that its logarithm is finite
+MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 SUM_TOLERANCE = 1e-6  # of probabilities
 
 
@@ -122,7 +122,7 @@ def _read_mean_posteriors(record: Record, n_classes: int) -> MeanPosteriors | No
     prior = audit.read_floats(record, f"{key}.prior", n_classes)
     audit.check_within(f"{key}.means", means, 0, 1)
     audit.check_within(f"{key}.spreads", spreads, 0, 1)
-    audit.check_within(f"{key}.prior", prior, LEAST_PRIOR, 1)
+    audit.check_within(f"{key}.prior", prior, MIN_PRIOR, 1)
     for name, sums in (("means", means.sum(axis=1)), ("prior", prior.sum())):
         if (np.abs(sums - 1) > SUM_TOLERANCE).any():
             raise audit.invalid_value(f"{key}.{name}", "should be probabilities that add up to 1")

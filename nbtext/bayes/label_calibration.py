@@ -32,7 +32,7 @@ TOLERANCE = 1e-6  # of the loss, relative
 PRIOR_MEANS = {"log_weight": 1.0, "exponent": 0.85, "intercept": -2.0}
 PRIOR_DEVIATIONS = {"log_weight": 2.0, "exponent": 0.5, "intercept": 10.0}
 BIAS_DEVIATION = 1.0
-LEAST_F1 = 0.1  # of a label with its own threshold
+MIN_F1 = 0.1  # of a label with its own threshold
 LARGEST = 700.0  # log-odds, so that no exponential overflows
 
 
@@ -270,7 +270,7 @@ def fit_thresholds(cells: Cells, probabilities: Floats, *, by_label: bool) -> Th
         values[k], f1 = _best_threshold(
             probabilities[own], cells.positives[own], cells.documents[own], is_lowest=True, floor=floor
         )
-        if f1 < LEAST_F1:
+        if f1 < MIN_F1:
             fallback.append(k)
             values[k] = max(probabilities[own].max(initial=0.0), floor) or 1.0
     return measure(cells, probabilities, values, tuple(fallback))

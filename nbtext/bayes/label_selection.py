@@ -22,7 +22,7 @@ from nbtext.bayes.scorer import Floats
 
 DEFAULT = Smoothing(1e4, 0.1)  # if no document can be left out; the search starts here
 DEFAULT_THRESHOLD = 0.5
-LEAST, MOST = Smoothing(1.0, 1e-3), Smoothing(1e8, 1e2)  # the limits of the search
+MINIMUM, MAXIMUM = Smoothing(1.0, 1e-3), Smoothing(1e8, 1e2)  # the limits of the search
 STEPS = (10.0, 10**0.5)  # factors; each is taken around the best value of the step before
 SEARCH_SIZE = 512  # documents that the search scores; fewer with more than 2048 labels
 SEARCH_SCORES = 1 << 20
@@ -113,7 +113,7 @@ def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
                 while True:
                     value = _round(getattr(best, name) * each)
                     proposal = best._replace(**{name: value})
-                    if not getattr(LEAST, name) <= value <= getattr(MOST, name) or loss(proposal) >= loss(best):
+                    if not getattr(MINIMUM, name) <= value <= getattr(MAXIMUM, name) or loss(proposal) >= loss(best):
                         break
                     best = proposal
         return best

@@ -36,7 +36,7 @@ SIGNIFICANT = 2.0  # standard deviations of a difference
 COMPARED = (10**-1.5, 10**-0.5, 10**0.5)  # smoothings that they are compared with
 CALIBRATION_SIZE = 4096  # documents that the selected one is calibrated with
 LOW_TEMPERATURE = 4.0  # the second search for label noise starts at the found temperature divided by this
-LEAST_NOISE = 0.001
+MIN_NOISE = 0.001
 SEARCH_SIZE = 1024  # documents that the search scores; more of them hardly move the minimum of the log-loss
 
 
@@ -224,17 +224,17 @@ def select_smoothing(
 
 
 def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling]:
-    """Return the smoothing and the calibration with the least log-loss, also if many labels are noise.
+    """Return the smoothing and the calibration with the lowest log-loss, also if many labels are wrong.
 
-    Wrong labels can be explained by a high temperature or by noise, which are two minima of the log-loss. The second
-    one is searched from a low temperature, with all errors taken for noise.
+    A high temperature and a high label-noise rate can both explain wrong labels: the log-loss has a minimum for each.
+    The search for the second one starts at a low temperature, and at the error rate as the label-noise rate.
     """
     smoothing, near = _search(corpus)
     (scores,) = corpus.scores(smoothing)
     known, classes = corpus.ignore_hapaxes(scores, smoothing), corpus.documents.classes
     n_classes = known.shape[1]
     wrong = float((known.argmax(axis=1) != classes).mean()) * n_classes / max(1, n_classes - 1)
-    noisy = replace(near, a=near.a / LOW_TEMPERATURE, noise=min(max(wrong, LEAST_NOISE), 1 - LEAST_NOISE))
+    noisy = replace(near, a=near.a / LOW_TEMPERATURE, noise=min(max(wrong, MIN_NOISE), 1 - MIN_NOISE))
     found = [_calibrate(corpus, known, start) for start in (near, noisy)]
 
     def log_loss(calibration: TemperatureScaling) -> float:

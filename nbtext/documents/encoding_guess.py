@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 SAMPLE_BYTES = 1 << 16  # of a file
 MOST_FILES = 20
-LEAST_SHARE = 0.45  # of the non-ASCII characters that are among the frequent ones of a language
+MIN_SHARE = 0.45  # of the non-ASCII characters that are among the frequent ones of a language
 LATIN = 0.15  # share of non-ASCII characters below which text is written in Latin letters
 # Encodings, and characters that are frequent in their languages. Text that is decoded by a wrong one has others.
 FREQUENT = {
@@ -62,7 +62,7 @@ def find_fitting(sample: bytes) -> str | None:
     for codecs in (EAST_ASIAN, () if is_latin else tuple(FREQUENT)):
         shares = {codec: round(_frequent_share(sample, codec), 1) for codec in codecs}
         best = max(shares, key=lambda codec: shares[codec], default=None)
-        if best is not None and shares[best] >= LEAST_SHARE:
+        if best is not None and shares[best] >= MIN_SHARE:
             return best
     return "cp1252" if is_latin else None
 

@@ -25,7 +25,7 @@ MAIL_HEADERS = frozenset(
     b"bcc cc content-type date delivered-to dkim-signature envelope-to from in-reply-to list-id message-id "
     b"mime-version received reply-to return-path sender subject to x-original-to".split()
 )
-LEAST_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
+MIN_HEADERS = 2  # of these names, if nothing else tells that a stream is a mail
 TEXT_SUFFIX = ".txt"
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 INPUT_UNITS = ("file", "line", "row", "mail")  # what one document is
@@ -183,7 +183,7 @@ def content_suffix(path: str) -> str:
     return os.path.splitext(suffix_compression(path)[0])[1].lower()
 
 
-def begins_as_mail(start: bytes, least: int = LEAST_HEADERS) -> bool:
+def begins_as_mail(start: bytes, least: int = MIN_HEADERS) -> bool:
     """Return whether a text begins with the headers of a mail, at least so many of them with a usual name."""
     n_usual = 0
     lines = start.split(b"\n")
@@ -241,7 +241,7 @@ def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None)
         raise kind.refuse(path)
     start = text.encode("utf-8", "surrogatepass")
     found = next((record for record in named or _records if record.begins(start)), FORMATS["lines"])
-    if found.name == "lines" and not named and begins_as_mail(start, 1 if unit == "mail" else LEAST_HEADERS):
+    if found.name == "lines" and not named and begins_as_mail(start, 1 if unit == "mail" else MIN_HEADERS):
         found = FORMATS["eml"]
     return FORMATS["files"] if found.unit == "mail" and unit == "file" else found
 

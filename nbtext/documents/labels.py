@@ -71,7 +71,7 @@ def collect_labels(labels: Iterable[str], settings: InputSettings) -> Label:
 
 
 def read_indicators(names: Sequence[str], values: Sequence[str | None], settings: InputSettings) -> Label:
-    """Return the names of the columns that hold 1 or true; None if there is no value.
+    """Return the names of the columns that hold 1 or true, or None if every column is empty.
 
     Raises
     ------

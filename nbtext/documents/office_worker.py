@@ -25,7 +25,7 @@ ENCRYPTED, WITHOUT_TEXT, BROKEN, OTHER_OFFICE = b"e", b"i", b"b", b"o"
 
 
 class _Failure(Exception):
-    """There is no text, for a reason that `office.FAILURES` describes."""
+    """The text of a document cannot be extracted. `office.FAILURES` describes the reasons."""
 
 
 def main() -> None:

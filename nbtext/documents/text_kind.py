@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 EXAMINED = 1 << 18  # characters of a document that are examined
-LEAST = 200  # characters that a document needs to be taken for data or a table
+MIN_CHARACTERS = 200  # characters that a document needs to be taken for data or a table
 LONG_RUN = 40  # characters without a space; words are shorter, and addresses are few
-LEAST_LETTERS = 0.25  # share of letters in a long run of encoded data; a drawn line has none
+MIN_LETTERS = 0.25  # share of letters in a long run of encoded data; a drawn line has none
 MOST_ENCODED = 0.5  # share of the characters in long runs of ASCII
 MOST_SYMBOLS = 0.6  # share of digits and punctuation among the characters that are not spaces
 MOST_INVALID = 0.1  # share of control characters and replacement characters
@@ -29,7 +29,7 @@ def describe_non_text(text: str) -> str | None:
     n_spaces, _, n_controls, n_symbols = np.bincount(kinds, minlength=4).tolist()
     if n_controls + examined.count("\ufffd") > MOST_INVALID * len(examined):
         return "binary data"
-    if len(examined) < LEAST:
+    if len(examined) < MIN_CHARACTERS:
         return None
     ends = np.concatenate(([-1], np.flatnonzero(kinds == 0), [len(data)]))
     lengths = np.diff(ends) - 1
@@ -37,7 +37,7 @@ def describe_non_text(text: str) -> str | None:
         np.diff(np.concatenate(([0], np.cumsum(is_kind)))[np.minimum(ends + 1, len(data))])
         for is_kind in (data >= 128, kinds == 1)
     )
-    is_long = (lengths >= LONG_RUN) & (n_wide == 0) & (n_letters >= LEAST_LETTERS * lengths)
+    is_long = (lengths >= LONG_RUN) & (n_wide == 0) & (n_letters >= MIN_LETTERS * lengths)
     if lengths[is_long].sum() > MOST_ENCODED * len(data):
         return "encoded data"
     if n_symbols > MOST_SYMBOLS * (len(data) - n_spaces):

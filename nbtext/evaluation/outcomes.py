@@ -13,7 +13,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import missing_label
 from nbtext.model.predictor import Predictions
 
-LEAST_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
+MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
 UNANSWERED = -1  # the predicted label of a document without one
 
 
@@ -57,7 +57,7 @@ class Outcomes:
     @property
     def log_losses(self) -> Floats:
         """The log-loss of each document, in nats."""
-        return np.asarray(-np.log(np.maximum(self.of_true, LEAST_PROBABILITY)))
+        return np.asarray(-np.log(np.maximum(self.of_true, MIN_PROBABILITY)))
 
 
 class LabelNumbers:

@@ -104,7 +104,7 @@ class FittedModel:
     multilabel: MultilabelFit | None = None
 
     def check_single(self, what: str) -> None:
-        """Raise ModelError if documents can have several labels; `what` says what such a model cannot do or be."""
+        """Raise ModelError if documents can have several labels; `what` is what such a model cannot do."""
         if self.multilabel is not None:
             raise ModelError(f"a model of several labels cannot {what}", hint="train on documents with one label each")
 

@@ -20,10 +20,10 @@ from nbtext.model.settings import FINDINGS
 LABEL_ERROR, CONFLICTING, DUPLICATE, NEAR_DUPLICATE, LEAK, OUTLIER, NOT_TEXT = FINDINGS
 FLAGGED = 0.5  # a label with a lower probability is reported as an error
 DIGITS = 6  # of a certainty; findings are sorted by it
-LEAST_CONFUSED = 2.0  # expected documents of a pair of labels that is reported
-LEAST_SHARE = 0.02  # of the documents of a label
+MIN_CONFUSED = 2.0  # expected documents of a pair of labels that is reported
+MIN_SHARE = 0.02  # of the documents of a label
 MOST_CONFUSED = 5  # pairs of labels that are reported
-LEAST_DOCUMENTS = 100  # with fewer documents, there is no 1 % quantile, so no outlier
+MIN_DOCUMENTS = 100  # with fewer documents, there is no 1 % quantile, so no outlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _find_confused(labels: Sequence[str], noise: LabelNoise) -> Iterator[Confuse
     """Yield the pairs of labels of which one is often given to documents of the other one."""
     given = noise.confusions.sum(axis=0)
     wrong = noise.confusions * (1 - np.eye(len(noise.confusions)))
-    is_reported = (wrong >= LEAST_CONFUSED) & (wrong >= LEAST_SHARE * given)
+    is_reported = (wrong >= MIN_CONFUSED) & (wrong >= MIN_SHARE * given)
     true, label = np.nonzero(is_reported)
     for place in np.argsort(-wrong[true, label], kind="stable")[:MOST_CONFUSED].tolist():
         t, g = int(true[place]), int(label[place])
@@ -201,7 +201,7 @@ def _find_outliers(corpus: ReviewedCorpus, noise: LabelNoise, rows: NDArray[np.i
     """Yield documents whose likelihood per token is below the 1 % quantile."""
     is_finite = np.isfinite(noise.log_likelihoods)
     likelihoods = noise.log_likelihoods[is_finite]
-    if len(likelihoods) < LEAST_DOCUMENTS:
+    if len(likelihoods) < MIN_DOCUMENTS:
         return
     distribution = Quantiles.of(likelihoods)
     assert distribution is not None  # there are likelihoods

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ABOUT = ("name", "model", "documents", "n_features", "size", "seconds")
 OF_TEST = ("only_first", "only_second", "p_value")
-LEAST_P = 0.001  # a smaller p-value is shown as less than this
+MIN_P = 0.001  # a smaller p-value is shown as less than this
 SIGNIFICANCE = 0.05
 MOST_SENTENCES, MOST_PAIRS = 6, 12  # on the page
 
@@ -92,7 +92,7 @@ def test_sentence(test: PairedTest) -> str:
     first, second = printable(test.first), printable(test.second)
     alone = number_of(test.only_second, "document")
     counts = f"{second} alone is correct on {alone}, and {first} alone on {test.only_first:,}"
-    p_value = f"p = {test.p_value:.2g}" if test.p_value >= LEAST_P else f"p < {LEAST_P}"
+    p_value = f"p = {test.p_value:.2g}" if test.p_value >= MIN_P else f"p < {MIN_P}"
     if test.p_value >= SIGNIFICANCE:
         return f"{counts}: the difference is not significant (McNemar's test, {p_value})."
     better = second if test.only_second > test.only_first else first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nbtext.bayes.label_calibration import LEAST_F1
+from nbtext.bayes.label_calibration import MIN_F1
 from nbtext.errors import number_of, printable
 from nbtext.model.inspection import (
     ConfusionView,
@@ -136,7 +136,7 @@ def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, s
     fallback = [each.label for each in inspection.decisions if each.is_fallback]
     if fallback:
         shown = ", ".join(fallback[:MOST_NAMES]) + (", …" if len(fallback) > MOST_NAMES else "")
-        yield "fallback", f"{number_of(len(fallback), 'label')} with a leave-one-out F1 below {LEAST_F1}: {shown}"
+        yield "fallback", f"{number_of(len(fallback), 'label')} with a leave-one-out F1 below {MIN_F1}: {shown}"
 
 
 def _matrix_summary(inspection: MatrixInspection) -> Iterator[tuple[str, str]]:
