@@ -34,28 +34,38 @@ class MultilabelExplainer:
         self._explainer = Explainer(model)
 
     def explain_batch(self, batch: Batch, *, label: str | None = None) -> list[Explanation]:
-        """Return an explanation of each predicted label of each document, in order.
+        """Return the explanations of all documents in one list; see `explain_documents`."""
+        return [each for explanations in self.explain_documents(batch, label=label) for each in explanations]
+
+    def explain_documents(
+        self, batch: Batch, *, label: str | None = None, most: int | None = None
+    ) -> list[list[Explanation]]:
+        """Return an explanation of each predicted label of each document, the most probable label first.
+
+        A document that could not be predicted has one explanation, without a label and with the reason.
 
         Parameters
         ----------
         label
             The label to explain; None: the predicted ones, or the most probable one if none is predicted.
+        most
+            Number of labels of a document that are explained; None: all.
         """
         chosen = None if label is None else self.model.class_of(label)
         scores = self._predictor.score_batch(batch)
         predictions = self._predictor.predict_batch(batch, scores=scores)
         rows, texts = self._explainer.count(batch.columns), list(zip(*batch.columns, strict=True))
         places = {name: k for k, name in enumerate(self.model.labels)}
-        found = []
+        found: list[list[Explanation]] = []
         for row, labels in enumerate(predictions.predicted):
             reason, known = predictions.reasons[row], float(predictions.known[row])
             explanation = Explanation(predictions.ids[row], known=known, reason=reason, texts=texts[row])
             if reason is not None:
-                found.append(explanation)
+                found.append([explanation])
                 continue
-            classes = [chosen] if chosen is not None else [places[name] for name in labels]
+            classes = [chosen] if chosen is not None else [places[name] for name in labels[:most]]
             classes = classes or [int(predictions.probabilities[row].argmax())]
-            found += [self._explain_label(explanation, row, k, scores, predictions, rows) for k in classes]
+            found.append([self._explain_label(explanation, row, k, scores, predictions, rows) for k in classes])
         return found
 
     def predict_batch(self, batch: Batch, decisions: DecisionSettings = MOST_PROBABLE) -> MultilabelPredictions:

@@ -16,14 +16,16 @@ from typing import Any, Protocol
 from nbtext.documents.batch import Batch
 from nbtext.features.analyzer import has_own_pattern
 from nbtext.features.occurrences import Locator
-from nbtext.model.explanation import Explainer
+from nbtext.model.explanation import Explainer, Explanation
 from nbtext.model.fitted_model import FittedModel
-from nbtext.model.multilabel_explanation import MultilabelExplainer
+from nbtext.model.multilabel_explanation import MultilabelExplainer, refuse_against
 from nbtext.model.multilabel_predictions import AnyPredictions
 from nbtext.model.multilabel_predictor import MultilabelPredictor
 from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
+
+MOST_EXPLAINED = 20  # predicted labels of a document, each with the text: an answer is a multiple of its request
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +70,25 @@ class LocalEngine:
 
     def explain(self, batch: Batch, settings: ExplanationSettings) -> list[dict[str, Any]]:
         """See Engine."""
-        records = []
-        for each in self._explainer.explain_batch(batch, label=settings.label, against=settings.against):
-            record = explanation_record(each, settings.features)
-            if settings.marks:
-                runs: list[Run] = []
-                for text, weights in zip(each.texts, part_weights(each, self._locator), strict=True):
-                    runs += [Run("\n", 0)] * bool(runs) + highlight(text, weights)
-                record["marks"] = runs
-            records.append(record)
-        return records
+        if self._fitted.multilabel is None:
+            explanations = self._explainer.explain_batch(batch, label=settings.label, against=settings.against)
+            return [self._record(each, settings) for each in explanations]
+        refuse_against(settings.against)
+        found = self._set_explainer.explain_documents(batch, label=settings.label, most=MOST_EXPLAINED)
+        return [
+            {"id": each[0].id, "explanations": [self._record(one, settings) for one in each if one.label is not None]}
+            | ({} if each[0].reason is None else {"reason": each[0].reason})
+            for each in found
+        ]
+
+    def _record(self, explanation: Explanation, settings: ExplanationSettings) -> dict[str, Any]:
+        record = explanation_record(explanation, settings.features)
+        if settings.marks:
+            runs: list[Run] = []
+            for text, weights in zip(explanation.texts, part_weights(explanation, self._locator), strict=True):
+                runs += [Run("\n", 0)] * bool(runs) + highlight(text, weights)
+            record["marks"] = runs
+        return record
 
     @cached_property
     def _explainer(self) -> Explainer:

@@ -62,7 +62,8 @@ def describe() -> Schema:
             },
             "/v1/explain": {
                 "post": _operation(
-                    "Explain predictions.", explain, _documents(streamed=False), _either("Explanation", streamed=False)
+                    "Explain predictions.", explain, _documents(streamed=False),
+                    _either("Explanation", "Explanations", streamed=False),
                 )
             },
             "/v1/models": {
@@ -134,8 +135,8 @@ def _labeled() -> Schema:
     return {JSON: {"schema": {"oneOf": [document, _list_of(document)]}}, JSONL: {"schema": document}}
 
 
-def _either(name: str, *, streamed: bool = True) -> Schema:
-    one = _reference(name)
+def _either(*names: str, streamed: bool = True) -> Schema:
+    one = _reference(names[0]) if len(names) == 1 else {"anyOf": [_reference(name) for name in names]}
     kinds: Schema = {JSON: {"schema": {"oneOf": [one, _list_of(one)]}}}
     return kinds | ({JSONL: {"schema": one}} if streamed else {})
 
@@ -172,6 +173,10 @@ def _schemas() -> Schema:
             other_contributions=number, temperature=number, noise_rate=number, known=PROBABILITY,
             marks=_list_of(run), reason=NULLABLE_TEXT,
         ),
+        "Explanations": _object(id=text, explanations=_list_of(_reference("Explanation")), reason=text) | {
+            "required": ["explanations"],
+            "description": "Of a model that predicts several labels: each predicted label by its words.",
+        },
         "Models": _object(models=_list_of(_object(
             name=text, model=text, labels=_list_of(text), fields=_list_of(text), several_labels={"type": "boolean"},
             n_features={"type": "integer"},

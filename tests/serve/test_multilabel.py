@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openapi_schema_validator import OAS31Validator
 
+from nbtext.serve.openapi import describe
+from nbtext.text_classifier import TextClassifier
+
+DOCUMENT = describe()
 WORDS = {"animals": "cat dog horse cow", "food": "bread soup cheese rice", "cities": "paris rome oslo bern"}
 
 
@@ -49,10 +54,51 @@ def test_predictions(start: Callable[..., Any], topics: Path) -> None:
     refused = service.post("/v1/predict?min_probability=0.5", texts)
     assert (refused.status, "needs a model of one label" in refused.value["error"]) == (400, True)
     assert len(service.post("/v1/predict?explain=2", texts).value[0]["explanation"]) == 2
-    assert "a model of several labels cannot" in service.post("/v1/explain", texts).value["error"]
     (described,) = service.ask("GET", "/v1/models").value["models"]
     assert described["several_labels"] is True
     assert described["labels"] == ["animals", "cities", "food"]
+
+
+def test_explanations(start: Callable[..., Any], topics: Path) -> None:
+    """Each predicted label by its words, as the command explains it; the terms add up to the log-odds."""
+    service = start("-m", topics)
+    texts = ["the cat dog and the soup bread", "of the a", ""]
+    predicted = service.post("/v1/predict", texts).value
+    found = service.post("/v1/explain?marks=true", texts).value
+    schema = DOCUMENT["components"]["schemas"]
+    for each in found:
+        answer = schema["Explanations"] | {"components": DOCUMENT["components"], "additionalProperties": False}
+        OAS31Validator(answer).validate(each)
+        for one in each["explanations"]:
+            OAS31Validator(schema["Explanation"] | {"additionalProperties": False}).validate(one)
+            total = sum(word["log_odds"] for word in one["contributions"]) + sum(one["terms"].values())
+            assert abs(total - one["log_odds"]) < 1e-9
+            assert one["probability"] == pytest.approx(predicted[int(each["id"]) - 1]["scores"][one["label"]], abs=1e-6)
+    assert [one["label"] for one in found[0]["explanations"]] == predicted[0]["labels"]
+    assert "".join(text for text, _ in found[0]["explanations"][0]["marks"]) == texts[0]
+    assert (len(found[1]["explanations"]), "reason" in found[1]) == (1, False)
+    assert found[2] == {"id": "3", "explanations": [], "reason": "the document holds no token"}
+    (folder := topics.parent / "explained").mkdir(exist_ok=True)
+    (folder / "one.jsonl").write_text(json.dumps({"id": "1", "text": texts[0]}) + "\n")
+    command = [sys.executable, "-m", "nbtext", "explain", folder / "one.jsonl", "-m", topics, "--to", "jsonl"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    one = service.post("/v1/explain", {"text": texts[0]}).value
+    assert [json.loads(line) for line in lines] == one["explanations"]
+    (chosen,) = service.post("/v1/explain?label=cities&features=1", {"text": texts[0]}).value["explanations"]
+    assert (chosen["label"], len(chosen["contributions"])) == ("cities", 1)
+    refused = service.post("/v1/explain?against=food", {"text": texts[0]})
+    assert (refused.status, "explains each label alone" in refused.value["error"]) == (400, True)
+
+
+def test_most_labels_of_a_document_that_are_explained(start: Callable[..., Any], tmp_path: Path) -> None:
+    """An answer repeats the text for each label, so their number has a limit; another label can be asked for."""
+    labels = [f"l{number:02}" for number in range(30)]
+    texts = [f"all every {' '.join(labels)}"] * 20 + [f"none {label}" for label in labels]
+    TextClassifier().fit(texts, [labels] * 20 + [[]] * 30).save(tmp_path / "many.joblib")
+    service = start("-m", tmp_path / "many.joblib")
+    assert len(service.post("/v1/predict", {"text": texts[0]}).value["labels"]) == 30
+    assert len(service.post("/v1/explain", {"text": texts[0]}).value["explanations"]) == 20
+    assert len(service.post("/v1/explain?label=l29", {"text": texts[0]}).value["explanations"]) == 1
 
 
 def test_options_of_several_labels(start: Callable[..., Any], model: Path) -> None:

@@ -193,6 +193,35 @@ def test_hostile_texts_and_labels(visit: Any, start: Start, tmp_path: Path) -> N
     assert page.locator("#model").is_visible()
 
 
+def test_words_of_each_of_several_labels(visit: Any, start: Start, tmp_path: Path) -> None:
+    """Each predicted label has its own words; the choice of a label stays while the text changes."""
+    words = {"fruit": "apple pear plum", "car": "wheel engine road", HOSTILE: "script alert boat"}
+    lists = [[one, other] if one != other else [one] for one in words for other in words] * 6 + [[]] * 12
+    texts = [" ".join(words[label] for label in labels) + " and the other" for labels in lists]
+    TextClassifier().fit(texts, lists).save(tmp_path / "topics.joblib")
+    page = visit(start("-m", tmp_path / "topics.joblib"))
+    type_text(page, "apple pear wheel engine the")
+    predicted = page.locator("#summary").inner_text()
+    assert "fruit: " in predicted and "car: " in predicted
+    options = page.locator("#why-label option").all_inner_texts()
+    assert sorted(options) == ["car", "fruit"]
+    assert serious(page) == []
+    for label, own, other in (("car", "wheel", "apple"), ("fruit", "apple", "wheel")):
+        page.locator("#why-label").select_option(label)
+        assert page.locator("#why-text").inner_text().startswith(f"Words for {label}, and (underlined) against it.")
+        assert own in page.locator("#marked mark[class^=for]").all_inner_texts()
+        assert other not in page.locator("#marked mark[class^=for]").all_inner_texts()
+        assert page.locator("#words tbody th").first.inner_text() in words[label].split()
+    type_text(page, "apple pear wheel engine plum the")
+    assert page.locator("#why-label").evaluate("select => select.selectedOptions[0].textContent") == "fruit"
+    type_text(page, f"script alert boat {HOSTILE}")
+    assert page.locator("#why-text").inner_text().startswith(f"Words for {HOSTILE}, and")
+    assert page.locator("#why-choice").is_hidden()
+    page.locator("textarea").fill("!")
+    page.get_by_text("No label: the document").wait_for()
+    assert page.locator("#why").is_hidden()
+
+
 def test_a_token(visit: Any, start: Start, model: Path, tmp_path: Path) -> None:
     """The page asks for it; a wrong one is refused, and it is kept nowhere."""
     (tmp_path / "tokens").write_text("correct-horse\n")

@@ -85,15 +85,14 @@ async function predict() {
   const body = JSON.stringify(Object.fromEntries(chosen().fields.map((name, place) => [name, texts[place]])));
   const options = { method: "POST", body, signal: mine.signal };
   try {
-    const explain = () => ask("/v1/explain" + query(["features", WORDS], ["marks", "true"]), options);
-    const [prediction, explanation] = await Promise.all([
-      ask("/v1/predict" + query(), options), chosen().several_labels ? null : explain(),
+    const [prediction, answer] = await Promise.all([
+      ask("/v1/predict" + query(), options),
+      ask("/v1/explain" + query(["features", WORDS], ["marks", "true"]), options),
     ]);
     if (mine !== asking) return;
     complain("");
     showPrediction(prediction);
-    if (explanation === null) element("why").hidden = true;
-    else showExplanation(explanation);
+    showExplanations(answer.explanations ?? [answer]);
     element("result").hidden = false;
   } catch (error) {
     if (mine === asking && error.name !== "AbortError") complain(error.message);
@@ -134,11 +133,34 @@ function showPrediction(prediction) {
   element("all-labels").textContent = showAll ? "Show fewer labels" : `Show all ${scores.length} labels`;
 }
 
+// The explanations of a text: of its label, or of each of several labels, of which one is shown.
+let explanations = [];
+function showExplanations(found) {
+  const before = explanations[element("why-label").selectedIndex]?.label;
+  explanations = found.filter(each => each.label !== null);
+  element("why").hidden = explanations.length === 0;
+  if (explanations.length === 0) {
+    element("marked").replaceChildren();
+    return;
+  }
+  element("why-label").replaceChildren(...explanations.map(each => make("option", each.label)));
+  element("why-label").selectedIndex = Math.max(0, explanations.findIndex(each => each.label === before));
+  element("why-choice").hidden = explanations.length < 2;
+  showExplanation(explanations[element("why-label").selectedIndex]);
+}
+
+function describe(explanation) {
+  const known = `${percent.format(explanation.known)} of the words are known.`;
+  const others = explanation.terms.other_labels;
+  if (others === undefined)
+    return explanation.against === null ? "" : `Words for ${explanation.label}, and (underlined) for ${explanation.against} instead. ${known}`;
+  const rest = others === 0 ? "" : ` Other labels add ${others.toFixed(2)} to the log-odds.`;
+  return `Words for ${explanation.label}, and (underlined) against it.${rest} ${known}`;
+}
+
 function showExplanation(explanation) {
   const words = explanation.contributions;
-  element("why").hidden = explanation.label === null;
-  element("why-text").textContent = explanation.against === null
-    ? "" : `Words for ${explanation.label}, and (underlined) for ${explanation.against} instead. ${percent.format(explanation.known)} of the words are known.`;
+  element("why-text").textContent = describe(explanation);
   element("marked").replaceChildren(...(explanation.marks ?? []).map(([text, level]) =>
     level === 0 ? document.createTextNode(text) : make("mark", text, { class: `${level > 0 ? "for" : "against"}-${Math.abs(level)}` })));
   const largest = Math.max(...words.map(word => Math.abs(word.log_odds)), 1e-9);
@@ -228,6 +250,7 @@ element("token-form").addEventListener("submit", event => {
   begin();
 });
 element("model").addEventListener("change", chooseModel);
+element("why-label").addEventListener("change", event => showExplanation(explanations[event.target.selectedIndex]));
 element("all-labels").addEventListener("click", () => { showAll = !showAll; showPrediction(last); });
 element("file").addEventListener("change", event => openFile(event.target.files[0]));
 element("table-form").addEventListener("submit", labelRows);
