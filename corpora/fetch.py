@@ -35,7 +35,7 @@ STORE = Path(__file__).resolve().parents[1] / ".corpora"
 CHECKSUMS = "checksums.toml"
 MEGABYTE = 1_000_000
 LONGEST_UNPACKED = 1_000 * MEGABYTE
-MOST_MEMBERS = 200_000
+MAX_MEMBERS = 200_000
 TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 16
 BROKEN_ARCHIVE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError)
@@ -242,7 +242,7 @@ class UnpackingBudget:
 
     def __init__(self, archive: str) -> None:
         self.archive = archive
-        self.n_members = MOST_MEMBERS
+        self.n_members = MAX_MEMBERS
         self.n_bytes = LONGEST_UNPACKED
 
     def spend(self, name: str, size: int) -> None:

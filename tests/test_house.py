@@ -53,12 +53,14 @@ FORBIDDEN = {  # words that this code does not use, and the terms that it uses
     r"presences?": "binary counts",
     r"strangers?": "untrusted",
     r"patience": "timeout",
-    r"haste|mend": "plain verbs",
+    r"haste|mend|climb(s|ed)?": "plain verbs",
+    r"stor(y|ies)": "documents, explanation",
     r"behaviour|colours?|(normal|optim|recogn|initial)is(e|ed|es|ing)": "US spelling",
 }
 RIDDLE = re.compile(
     r"\b(is|are) no (?!longer|more|less|larger|smaller|further|better|worse)|\b(that|which|what|it) (is|are) none\b"
 )
+LIMIT = re.compile(r"\b(MOST|LEAST|FEWEST)_(?!PROBABLE\b)")
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 400, 60
 
 
@@ -231,6 +233,11 @@ def test_words_of_the_glossary_are_used() -> None:
         paths += [path for top in tops for path in sorted(top.rglob(f"*.{suffix}")) if path != Path(__file__)]
     words = re.compile(rf"(?<![a-z])(?:{'|'.join(FORBIDDEN)})(?![a-z])", re.IGNORECASE)
     assert find_words(words, paths) == []
+
+
+def test_limits_begin_with_max_or_min() -> None:
+    """Constants are `MAX_PAIRS`, not `MOST_PAIRS`; `MOST_PROBABLE` is not a limit."""
+    assert [line for line in find_words(LIMIT, list_code(".py", ".pyx", ".pxd")) if "test_house.py" not in line] == []
 
 
 def test_sentences_say_what_a_thing_is_not() -> None:

@@ -82,19 +82,21 @@ def _find(record: dict[str, Any], key: str) -> Any:
     return value
 
 
-def read_number(record: dict[str, Any], key: str, *, least: float = -MAX_NUMBER, most: float = MAX_NUMBER) -> float:
-    """Return the number at `key`, from `least` to `most`."""
+def read_number(
+    record: dict[str, Any], key: str, *, minimum: float = -MAX_NUMBER, maximum: float = MAX_NUMBER
+) -> float:
+    """Return the number at `key`, from `minimum` to `maximum`."""
     value = read_value(record, key, float)
-    if not least <= value <= most:
-        raise invalid_value(key, f"should be from {least:g} to {most:g}, and is {value:g}")
+    if not minimum <= value <= maximum:
+        raise invalid_value(key, f"should be from {minimum:g} to {maximum:g}, and is {value:g}")
     return value
 
 
-def read_integer(record: dict[str, Any], key: str, *, least: int = 0, most: int = (1 << 63) - 1) -> int:
-    """Return the integer at `key`, from `least` to `most`."""
+def read_integer(record: dict[str, Any], key: str, *, minimum: int = 0, maximum: int = (1 << 63) - 1) -> int:
+    """Return the integer at `key`, from `minimum` to `maximum`."""
     value = read_value(record, key, int)
-    if not least <= value <= most:
-        raise invalid_value(key, f"should be from {least:,} to {most:,}, and is {value:,}")
+    if not minimum <= value <= maximum:
+        raise invalid_value(key, f"should be from {minimum:,} to {maximum:,}, and is {value:,}")
     return value
 
 
@@ -148,11 +150,11 @@ def _format_shape(shape: tuple[int | None, ...]) -> str:
     return " × ".join("any" if length is None else f"{length:,}" for length in shape) or "of one number"
 
 
-def check_within(key: str, numbers: NDArray[Any], least: float, most: float) -> None:
-    """Raise ArtifactError unless each number is from `least` to `most`."""
-    if numbers.size and not (least <= numbers.min() and numbers.max() <= most):
+def check_within(key: str, numbers: NDArray[Any], minimum: float, maximum: float) -> None:
+    """Raise ArtifactError unless each number is from `minimum` to `maximum`."""
+    if numbers.size and not (minimum <= numbers.min() and numbers.max() <= maximum):
         raise invalid_value(
-            key, f"should be from {least:g} to {most:g}, and is from {numbers.min():g} to {numbers.max():g}"
+            key, f"should be from {minimum:g} to {maximum:g}, and is from {numbers.min():g} to {numbers.max():g}"
         )
 
 

@@ -26,7 +26,7 @@ from nbtext.artifact.record import (
 )
 from nbtext.artifact.sample import read_sample, write_sample
 from nbtext.artifact.storage import FORMAT, VERSION, load, name_errors, save
-from nbtext.bayes.class_statistics import MOST_COUNTED, ClassStatistics, log_prior
+from nbtext.bayes.class_statistics import MAX_COUNTED, ClassStatistics, log_prior
 from nbtext.bayes.diagnostics import Unlabeled
 from nbtext.bayes.label_sets import ALL_DOCUMENTS
 from nbtext.bayes.scorer import LinearScorer
@@ -338,7 +338,7 @@ def _read_weighting(record: Record, n_features: int) -> Weighting:
         tf,
         audit.read_choice(record, "weighting.norm", NORMS),
         audit.read_floats(record, "weighting.idf", n_features) if has_idf else None,
-        {name: audit.read_number(record, f"weighting.parameters.{name}", least=0, most=1e100) for name in names},
+        {name: audit.read_number(record, f"weighting.parameters.{name}", minimum=0, maximum=1e100) for name in names},
     )
 
 
@@ -360,8 +360,8 @@ def _read_corpus_counts(
     ):
         if len(found) != expected:
             raise audit.invalid_value(key, f"should be {expected:,} numbers, and is {len(found):,}")
-        if found.sum(dtype=np.float64) > MOST_COUNTED:
-            raise audit.invalid_value(key, f"should be {MOST_COUNTED:,} together at most")
+        if found.sum(dtype=np.float64) > MAX_COUNTED:
+            raise audit.invalid_value(key, f"should be {MAX_COUNTED:,} together at most")
     if (documents <= 0).any():
         raise audit.invalid_value("statistics.documents", "should be more than 0")
     if (documents > class_documents[classes] * ROUNDING).any():

@@ -42,7 +42,7 @@ def read_multilabel(record: Record, n_labels: int) -> MultilabelFit:
     """Return the fit of the record."""
     found = audit.read_section(record, "multilabel", KEYS)
     has_contrast = audit.read_optional(record, "multilabel.alpha", float) is not None
-    limits = {"least": SMALLEST, "most": LARGEST}
+    limits = {"minimum": SMALLEST, "maximum": LARGEST}
     alpha = audit.read_number(record, "multilabel.alpha", **limits) if has_contrast else None
     weights = audit.read_floats(record, "multilabel.weights", 1 + has_contrast)
     audit.check_within("multilabel.weights", weights, SMALLEST, LARGEST)
@@ -58,7 +58,7 @@ def read_multilabel(record: Record, n_labels: int) -> MultilabelFit:
         Smoothing(audit.read_number(record, "multilabel.mu", **limits), alpha),
         Combination(
             tuple(weights.tolist()),
-            audit.read_number(record, "multilabel.exponent", least=-10, most=10),
+            audit.read_number(record, "multilabel.exponent", minimum=-10, maximum=10),
             audit.read_number(record, "multilabel.intercept"),
             audit.read_floats(record, "multilabel.biases", n_labels),
         ),
@@ -74,7 +74,9 @@ def _read_estimate(record: Record, n_labels: int) -> MultilabelEstimate:
     audit.read_section(record, key, ESTIMATE)
     label_f1 = audit.read_floats(record, f"{key}.label_f1", n_labels)
     audit.check_within(f"{key}.label_f1", label_f1, 0, 1)
-    micro, macro, precision = (audit.read_number(record, f"{key}.{name}", least=0, most=1) for name in ESTIMATE[1:4])
-    log_loss = audit.read_number(record, f"{key}.log_loss", least=0)
+    micro, macro, precision = (
+        audit.read_number(record, f"{key}.{name}", minimum=0, maximum=1) for name in ESTIMATE[1:4]
+    )
+    log_loss = audit.read_number(record, f"{key}.log_loss", minimum=0)
     n_documents = audit.read_integer(record, f"{key}.documents")
     return MultilabelEstimate(n_documents, micro, macro, precision, log_loss, label_f1)

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from nbtext.artifact import audit
 from nbtext.bayes.calibration import LARGEST, Calibration, TemperatureScaling
 from nbtext.bayes.diagnostics import (
+    MAX_PAIRS,
     METHODS,
-    MOST_PAIRS,
     Confusion,
     Hyperparameters,
     LeaveOneOutEstimate,
     Proportion,
     Unlabeled,
 )
-from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles
+from nbtext.bayes.prediction_sets import MAX_POINTS, Quantiles
 from nbtext.bayes.prevalence import MeanPosteriors
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
@@ -37,9 +37,9 @@ def read_hyperparameters(record: Record) -> Hyperparameters:
     audit.read_section(record, "hyperparameters", tuple(field.name for field in fields(Hyperparameters)))
     C = None
     if audit.read_optional(record, "hyperparameters.C", float) is not None:
-        C = audit.read_number(record, "hyperparameters.C", least=0)
+        C = audit.read_number(record, "hyperparameters.C", minimum=0)
     is_converged = audit.read_value(record, "hyperparameters.is_converged", bool)
-    return Hyperparameters(audit.read_number(record, "hyperparameters.smoothing", least=0), C, is_converged)
+    return Hyperparameters(audit.read_number(record, "hyperparameters.smoothing", minimum=0), C, is_converged)
 
 
 def write_input(known: ModelInput) -> Record:
@@ -75,16 +75,16 @@ def read_calibration(record: Record, n_classes: int) -> Calibration:
     temperature = threshold = None
     if audit.read_optional(record, "calibration.temperature", dict) is not None:
         audit.read_section(record, "calibration.temperature", ("a", "b", "noise"))
-        noise = audit.read_number(record, "calibration.temperature.noise", least=0, most=1 / (1 + exp(-LARGEST)))
+        noise = audit.read_number(record, "calibration.temperature.noise", minimum=0, maximum=1 / (1 + exp(-LARGEST)))
         if 0 < noise < exp(-LARGEST) / 2:
             raise audit.invalid_value(
                 "calibration.temperature.noise", f"should be 0 or at least {exp(-LARGEST) / 2:g}, and is {noise:g}"
             )
         temperature = TemperatureScaling(
             audit.read_number(
-                record, "calibration.temperature.a", least=1e-100, most=1e100
+                record, "calibration.temperature.a", minimum=1e-100, maximum=1e100
             ),  # has the unit of the scores
-            audit.read_number(record, "calibration.temperature.b", least=-LARGEST, most=LARGEST),
+            audit.read_number(record, "calibration.temperature.b", minimum=-LARGEST, maximum=LARGEST),
             noise,
         )
     if audit.read_optional(record, "calibration.outlier_threshold", float) is not None:
@@ -138,16 +138,16 @@ def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
     pairs = audit.read_value(record, "estimate.confused", tuple)
     confused = tuple(_read_confusion(pair, n_classes) for pair in pairs)
     are_distinct = len({(pair.first, pair.second) for pair in confused}) == len(confused)
-    if not are_distinct or len(confused) > MOST_PAIRS or sum(pair.together for pair in confused) > documents:
+    if not are_distinct or len(confused) > MAX_PAIRS or sum(pair.together for pair in confused) > documents:
         raise audit.invalid_value("estimate.confused", "should be a few pairs of labels, of the documents left out")
     return LeaveOneOutEstimate(
         documents,
-        audit.read_number(record, "estimate.accuracy", least=0, most=1),
-        audit.read_number(record, "estimate.log_loss", least=0),
+        audit.read_number(record, "estimate.accuracy", minimum=0, maximum=1),
+        audit.read_number(record, "estimate.log_loss", minimum=0),
         confused,
         audit.read_integer(record, "estimate.duplicates"),
         audit.read_integer(record, "estimate.unjudged"),
-        audit.read_integer(record, "estimate.held_out", most=documents),
+        audit.read_integer(record, "estimate.held_out", maximum=documents),
         _read_optimized(record),
         tuple(_read_proportion(each, documents) for each in audit.read_value(record, "estimate.targets", tuple)),
     )
@@ -159,22 +159,22 @@ def _read_optimized(record: Record) -> tuple[float, float] | None:
     found = record["estimate"]["optimized"]
     if len(found) != 2:
         raise audit.invalid_value("estimate.optimized", "should be the metric before and after")
-    before, after = (audit.read_number({"optimized": each}, "optimized", least=0) for each in found)
+    before, after = (audit.read_number({"optimized": each}, "optimized", minimum=0) for each in found)
     return before, after
 
 
 def _read_proportion(found: Any, documents: int) -> Proportion:
     record = {"targets": found}
     audit.read_section(record, "targets", ("correct", "documents"))
-    n = audit.read_integer(record, "targets.documents", most=documents)
-    return Proportion(audit.read_integer(record, "targets.correct", most=n), n)
+    n = audit.read_integer(record, "targets.documents", maximum=documents)
+    return Proportion(audit.read_integer(record, "targets.correct", maximum=n), n)
 
 
 def _read_confusion(pair: Any, n_classes: int) -> Confusion:
     record = {"confused": pair}
     audit.read_section(record, "confused", tuple(field.name for field in fields(Confusion)))
-    first = audit.read_integer(record, "confused.first", most=n_classes - 2)
-    second = audit.read_integer(record, "confused.second", least=first + 1, most=n_classes - 1)
+    first = audit.read_integer(record, "confused.first", maximum=n_classes - 2)
+    second = audit.read_integer(record, "confused.second", minimum=first + 1, maximum=n_classes - 1)
     ways = (audit.read_integer(record, f"confused.{way}") for way in ("first_as_second", "second_as_first"))
     return Confusion(first, second, *ways)
 
@@ -189,7 +189,7 @@ def read_quantiles(record: Record, key: str) -> Quantiles | None:
         return None
     audit.read_section(record, key, ("points", "numbers"))
     points, numbers = audit.read_floats(record, f"{key}.points"), audit.read_integer(record, f"{key}.numbers")
-    if len(points) != min(numbers, MOST_POINTS) or numbers < 1 or (np.diff(points) < 0).any():
+    if len(points) != min(numbers, MAX_POINTS) or numbers < 1 or (np.diff(points) < 0).any():
         raise audit.invalid_value(f"{key}.points", "should be ascending numbers, one for each or a thousand and one")
     return Quantiles(points, numbers)
 
@@ -223,8 +223,8 @@ def read_unlabeled(record: Record, n_classes: int) -> Unlabeled | None:
         raise audit.invalid_value("unlabeled.log_prior", "should be logarithms of probabilities that add up to 1")
     return Unlabeled(
         audit.read_choice(record, "unlabeled.method", METHODS),
-        audit.read_integer(record, "unlabeled.documents", least=1),
-        audit.read_number(record, "unlabeled.weight", least=0, most=1),
+        audit.read_integer(record, "unlabeled.documents", minimum=1),
+        audit.read_number(record, "unlabeled.weight", minimum=0, maximum=1),
         tuple(log_prior.tolist()),
         tuple(audit.read_floats(record, "unlabeled.log_likelihoods", None).tolist()),
     )

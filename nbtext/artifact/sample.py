@@ -69,7 +69,7 @@ def read_sample(record: Record, counts: CorpusCounts) -> CorpusCounts:
         raise audit.invalid_value("sample", "should hold documents that the statistics count") from None
     below = ALL_HASHES
     if record["sample"]["below"] is not None:
-        below = audit.read_integer(record, "sample.below", most=ALL_HASHES - 1)
+        below = audit.read_integer(record, "sample.below", maximum=ALL_HASHES - 1)
     return replace(counts, sample=sample, below=below)
 
 

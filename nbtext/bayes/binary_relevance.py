@@ -37,8 +37,8 @@ from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts, number_contents
 
 HALF = 0.5  # document that is added to those of a label, and of the rest, so that no prior is 0
-MOST_CELLS = 1 << 21  # documents times labels that are scored at once
-MOST_ENTRIES = 1 << 18  # pairs of a document's feature and a label that has it, at once
+MAX_CELLS = 1 << 21  # documents times labels that are scored at once
+MAX_ENTRIES = 1 << 18  # pairs of a document's feature and a label that has it, at once
 TABLE_SIZE = 1 << 16  # counts whose logarithms are in a table
 NO_CONTRAST = 0.0  # the score B if there is only one label
 
@@ -228,10 +228,10 @@ class RelevanceLeaveOneOut:
     def blocks(self) -> Iterator[LeftOutBlock]:
         """Yield the contents in blocks whose scores fit into memory."""
         sizes = running_sums(np.diff(self.labels.indptr)[self.distinct.indices])[self.distinct.indptr]
-        most, start, n = max(1, MOST_CELLS // self.labels.n_classes), 0, len(self.copies)
+        maximum, start, n = max(1, MAX_CELLS // self.labels.n_classes), 0, len(self.copies)
         while start < n:
-            stop = int(np.searchsorted(sizes, sizes[start] + MOST_ENTRIES, side="right")) - 1
-            stop = min(max(stop, start + 1), start + most, n)
+            stop = int(np.searchsorted(sizes, sizes[start] + MAX_ENTRIES, side="right")) - 1
+            stop = min(max(stop, start + 1), start + maximum, n)
             yield LeftOutBlock.of(self, start, stop)
             start = stop
 
@@ -328,9 +328,9 @@ class LeftOutBlock:
         labels = self.corpus.labels
         T_k = labels.class_occurrences - self.own * self.lengths[:, None]
         n_k = labels.class_documents - self.own
-        most = int(self.label_left.max(initial=0))
-        if most < TABLE_SIZE:  # a table of logarithms is faster
-            gains = np.log(np.arange(most + 1) / alpha + 1.0)[self.label_left]
+        maximum = int(self.label_left.max(initial=0))
+        if maximum < TABLE_SIZE:  # a table of logarithms is faster
+            gains = np.log(np.arange(maximum + 1) / alpha + 1.0)[self.label_left]
         else:
             gains = np.log(self.label_left / alpha + 1.0)
         default = np.log(alpha) - np.log(T_k + alpha * labels.n_features)

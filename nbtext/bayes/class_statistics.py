@@ -17,7 +17,7 @@ from nbtext.features.kernel import choose_version
 
 combine_entries = choose_version(plain.combine_entries, "nbtext.bayes._statistics")
 
-MOST_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflows
+MAX_COUNTED = 2**62  # occurrences of a corpus, so that no sum of int64 overflows
 NEVER_LEARNED = "the model was not trained on some of these documents: their counts exceed those of the model"
 LEARNED_HINT = "give only documents that the model was trained on, with the same labels"
 MIN_DECAYED = 1e-300  # the smallest value to which a count decays
@@ -233,8 +233,8 @@ def _combine(a: ClassStatistics, b: ClassStatistics, *, sign: int) -> ClassStati
     """Return a + sign × b, entry by entry, without entries that become 0."""
     if (a.n_features, a.n_classes, a.has_totals) != (b.n_features, b.n_classes, b.has_totals):
         raise ValueError("the statistics have different shapes: align them first")
-    if sign > 0 and _total(a) + _total(b) > MOST_COUNTED:
-        raise ModelError(f"the sum of the counts is above {MOST_COUNTED:,}, the largest that is supported")
+    if sign > 0 and _total(a) + _total(b) > MAX_COUNTED:
+        raise ModelError(f"the sum of the counts is above {MAX_COUNTED:,}, the largest that is supported")
     class_documents = a.class_documents + sign * b.class_documents
     # the kernel supports whole numbers of documents only
     combine = plain.combine_entries if a.is_decayed or b.is_decayed else combine_entries

@@ -15,7 +15,7 @@ from nbtext.bayes.scorer import log_posterior as normalized
 PARTS = 5  # folds of the documents; each evaluates the offsets that are fitted to the others
 ROUNDS = 5  # at most, over all classes
 MIN_DOCUMENTS = 5  # of a class whose offset is fitted
-MOST_WORK = 2**33  # documents times squared classes; if there are more, the first documents are used
+MAX_WORK = 2**33  # documents times squared classes; if there are more, the first documents are used
 PRIOR_DEVIATION = 1.0  # of an offset that is fitted by log-loss
 
 
@@ -73,7 +73,7 @@ def _maximize(metric: StepMetric, log_posterior: Floats, classes: NDArray[Any]) 
     offsets that were fitted to the others. If the metric improves, the result is the mean of these offsets.
     """
     n_classes = log_posterior.shape[1]
-    used = slice(max(PARTS, MOST_WORK // n_classes**2))
+    used = slice(max(PARTS, MAX_WORK // n_classes**2))
     log_posterior, classes = log_posterior[used], classes[used]
     parts = np.arange(len(classes)) % PARTS
     offsets = np.zeros((PARTS, n_classes))

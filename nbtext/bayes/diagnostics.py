@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_PAIRS = 20  # pairs of confused labels that are kept
+MAX_PAIRS = 20  # pairs of confused labels that are kept
 METHODS = ("em", "marginals")  # of training on unlabeled documents
 
 
@@ -116,7 +116,7 @@ class Unlabeled:
 
 
 def count_confusions(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Confusion, ...]:
-    """Return the MOST_PAIRS pairs of classes that are confused most often, in either direction; ties by class number.
+    """Return the MAX_PAIRS pairs of classes that are confused most often, in either direction; ties by class number.
 
     classes    (n_documents,), the true classes
     predicted  (n_documents,), the predicted classes
@@ -128,7 +128,7 @@ def count_confusions(classes: NDArray[Any], predicted: NDArray[Any]) -> tuple[Co
     pairs, places = np.unique(first * width + second, return_inverse=True)
     together = np.bincount(places, minlength=len(pairs))
     one_way = np.bincount(places, weights=true == first, minlength=len(pairs)).astype(np.int64)
-    order = np.argsort(-together, kind="stable")[:MOST_PAIRS].tolist()
+    order = np.argsort(-together, kind="stable")[:MAX_PAIRS].tolist()
     return tuple(
         Confusion(int(pairs[j] // width), int(pairs[j] % width), int(one_way[j]), int(together[j] - one_way[j]))
         for j in order

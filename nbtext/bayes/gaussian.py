@@ -20,7 +20,7 @@ MIN_FLOOR = 1e-14  # replaces a smoothing of 0
 UNIT_BITS = 33  # significant bits of a large 1 / 2ε: its products with counts are exact, its relative error 1e-10
 LARGE = 1e6  # times the inverse of the largest variance
 NEGLIGIBLE = 1e-16  # a variance below this share of ε is 0
-MOST_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
+MAX_WEIGHTS = 1 << 26  # of squares: 3 GB while they are sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def compute_moments(statistics: ClassStatistics, documents: DocumentCounts, *, n
     raises      ModelError: there are too many features, or too many labels for them
     """
     check_columns(statistics.n_features, Powers())
-    if statistics.n_features * statistics.n_classes > MOST_WEIGHTS:
+    if statistics.n_features * statistics.n_classes > MAX_WEIGHTS:
         raise ModelError(
             f"a gaussian model of {statistics.n_classes:,} labels and {statistics.n_features:,} features is too large",
             hint="it has a weight for each pair of them; use --min-df, --max-features, or another model",

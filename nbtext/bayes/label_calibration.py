@@ -26,8 +26,8 @@ from nbtext.bayes.binary_relevance import LeftOutBlock, RelevanceLeaveOneOut, Re
 from nbtext.bayes.scorer import Floats
 from nbtext.features.csr import run_starts
 
-MOST_KEPT = 64  # labels of a document that are kept besides its own: those with the highest score A
-MOST_STEPS = 60
+MAX_KEPT = 64  # labels of a document that are kept besides its own: those with the highest score A
+MAX_STEPS = 60
 TOLERANCE = 1e-6  # of the loss, relative
 PRIOR_MEANS = {"log_weight": 1.0, "exponent": 0.85, "intercept": -2.0}
 PRIOR_DEVIATIONS = {"log_weight": 2.0, "exponent": 0.5, "intercept": 10.0}
@@ -87,7 +87,7 @@ def _dot(a: Floats, b: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Leave-one-out scores of pairs of a content and a label: all labels of the content, and the next MOST_KEPT.
+    """Leave-one-out scores of pairs of a content and a label: all labels of the content, and the next MAX_KEPT.
 
     contents    (n_cells,), ascending
     labels      (n_cells,)
@@ -137,19 +137,19 @@ def collect_cells(
 
 
 def _kept(scores: Floats, is_own: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows and labels of the pairs to keep: the own labels, and the MOST_KEPT with the highest scores."""
+    """Return the rows and labels of the pairs to keep: the own labels, and the MAX_KEPT with the highest scores."""
     n_labels = scores.shape[1]
-    if n_labels <= MOST_KEPT:
+    if n_labels <= MAX_KEPT:
         is_kept = np.ones(scores.shape, dtype=bool)
     else:
-        least = np.partition(scores, n_labels - MOST_KEPT, axis=1)[:, n_labels - MOST_KEPT]
-        is_kept = (scores >= least[:, None]) | is_own
+        lowest = np.partition(scores, n_labels - MAX_KEPT, axis=1)[:, n_labels - MAX_KEPT]
+        is_kept = (scores >= lowest[:, None]) | is_own
     rows, labels = np.nonzero(is_kept)
     return rows, labels
 
 
 def fit_combination(cells: Cells, start: Combination | None = None) -> tuple[Combination, float]:
-    """Return the parameters with the least logistic loss on the cells, and the loss per document.
+    """Return the parameters with the lowest logistic loss on the cells, and the loss per document.
 
     start  parameters from which the search starts, fitted to some of the documents
 
@@ -159,7 +159,7 @@ def fit_combination(cells: Cells, start: Combination | None = None) -> tuple[Com
     solver = _Solver(cells)
     state = solver.evaluate(*solver.start(start))
     damping = 1e-3
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         step = solver.step(state, damping)
         proposal = solver.evaluate(state.common + step[0], state.biases + step[1])
         if not proposal.loss < state.loss:
@@ -281,7 +281,7 @@ def _highest_dropped(cells: Cells, probabilities: Floats) -> float:
 
     0 if all pairs are kept.
     """
-    if cells.n_labels <= MOST_KEPT or len(probabilities) == 0:
+    if cells.n_labels <= MAX_KEPT or len(probabilities) == 0:
         return 0.0
     is_other = cells.positives == 0  # labels of the document are kept, however improbable they are
     order = np.lexsort((probabilities[is_other], cells.contents[is_other]))

@@ -26,8 +26,8 @@ MINIMUM, MAXIMUM = Smoothing(1.0, 1e-3), Smoothing(1e8, 1e2)  # the limits of th
 STEPS = (10.0, 10**0.5)  # factors; each is taken around the best value of the step before
 SEARCH_SIZE = 512  # documents that the search scores; fewer with more than 2048 labels
 SEARCH_SCORES = 1 << 20
-MOST_PREPARED = 1 << 22  # entries that are prepared once for all smoothings: 128 MB
-MOST_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
+MAX_PREPARED = 1 << 22  # entries that are prepared once for all smoothings: 128 MB
+MAX_SCORES = 1 << 26  # documents times labels: with more than 4096 labels, fewer documents are left out
 MACRO_F1 = "macro_f1"
 
 
@@ -72,13 +72,13 @@ class MultilabelFit:
 
 
 def select_multilabel(corpus: RelevanceLeaveOneOut, *, optimize: str | None) -> MultilabelFit:
-    """Return the fit with the least leave-one-out loss, with thresholds that maximize a metric.
+    """Return the fit with the lowest leave-one-out loss, with thresholds that maximize a metric.
 
     corpus    documents in the order of their hashes
     optimize  `macro_f1`; None: micro-F1
     """
     n_labels = corpus.labels.n_classes
-    corpus = corpus.first(MOST_SCORES // max(1, n_labels))
+    corpus = corpus.first(MAX_SCORES // max(1, n_labels))
     if len(corpus.copies) < 2 or n_labels == 0:
         prior = Combination((1.0,), 1.0, 0.0, np.zeros(n_labels))
         return MultilabelFit(without_contrast(DEFAULT), prior, np.full(n_labels, DEFAULT_THRESHOLD))
@@ -92,11 +92,11 @@ def without_contrast(smoothing: Smoothing) -> Smoothing:
 
 
 def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
-    """Return the smoothing with the least loss, and its parameters.
+    """Return the smoothing with the lowest loss, and its parameters.
 
     It is that of A alone, or that of A and B together if there are several labels.
     """
-    blocks = list(corpus.blocks()) if corpus.n_entries <= MOST_PREPARED else None
+    blocks = list(corpus.blocks()) if corpus.n_entries <= MAX_PREPARED else None
 
     @cache
     def fit(smoothing: Smoothing) -> tuple[Combination, float]:
@@ -105,8 +105,8 @@ def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
     def loss(smoothing: Smoothing) -> float:
         return fit(smoothing)[1]
 
-    def climb(start: Smoothing, name: str) -> Smoothing:
-        """Return the smoothing with the least loss on the path of decreasing loss from a start."""
+    def descend(start: Smoothing, name: str) -> Smoothing:
+        """Return the smoothing with the lowest loss on the path of decreasing loss from a start."""
         best = start
         for factor in STEPS:
             for each in (1 / factor, factor):
@@ -118,9 +118,9 @@ def _search(corpus: RelevanceLeaveOneOut) -> tuple[Smoothing, Combination]:
                     best = proposal
         return best
 
-    found = [climb(without_contrast(DEFAULT), "mu")]
+    found = [descend(without_contrast(DEFAULT), "mu")]
     if corpus.labels.n_classes > 1:
-        found.append(climb(climb(DEFAULT, "alpha"), "mu"))
+        found.append(descend(descend(DEFAULT, "alpha"), "mu"))
     best = min(found, key=loss)
     return best, fit(best)[0]
 

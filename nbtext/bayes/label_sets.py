@@ -18,7 +18,7 @@ from nbtext.features.csr import entries_of, run_starts, running_sums
 from nbtext.features.document_counts import DocumentCounts
 
 ALL_DOCUMENTS = ""  # the name of class 0: it precedes every label in sorted order
-MOST_AT_ONCE = 1 << 22  # entries that are expanded at once
+MAX_AT_ONCE = 1 << 22  # entries that are expanded at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def sum_over_sets(counts: ClassStatistics, sets: LabelSets, n_classes: int) -> C
     widths = running_sums(np.diff(indptr)[counts.classes])[counts.indptr]
     parts, start = [], 0
     while start < counts.n_features:
-        stop = int(np.searchsorted(widths, widths[start] + MOST_AT_ONCE, side="right")) - 1
+        stop = int(np.searchsorted(widths, widths[start] + MAX_AT_ONCE, side="right")) - 1
         stop = min(max(stop, start + 1), counts.n_features)
         parts.append(_sum_features(counts, complete, n_classes, start, stop))
         start = stop

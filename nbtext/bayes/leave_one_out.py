@@ -283,9 +283,9 @@ def count_hapaxes(
         return hapaxes
     contents = number_contents(documents)
     copies = np.bincount(contents)[contents]
-    most = copies[np.diff(documents.indptr) > 0].max(initial=0)
+    maximum = copies[np.diff(documents.indptr) > 0].max(initial=0)
     frequencies = statistics.document_frequencies
-    entries = np.flatnonzero((frequencies <= most)[documents.indices])
+    entries = np.flatnonzero((frequencies <= maximum)[documents.indices])
     owners = np.repeat(np.arange(len(documents)), np.diff(np.searchsorted(entries, documents.indptr)))
     is_hapax = frequencies[documents.indices[entries]] == copies[owners]
     entries, owners = entries[is_hapax], owners[is_hapax]

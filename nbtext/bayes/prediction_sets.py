@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
 
-MOST_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
+MAX_POINTS = 1001  # the minimum, the maximum, and 999 quantiles between them
 MIN_PROBABILITY = 1e-300  # so that its logarithm is finite
 MAX_NONCONFORMITY = 2.0  # of a label that the model does not know; all other scores are at most 1
 
@@ -33,7 +33,7 @@ class Quantiles:
         if len(numbers) == 0:
             return None
         ascending = np.sort(numbers.astype(np.float64))
-        ranks = np.linspace(0, len(numbers) - 1, min(len(numbers), MOST_POINTS))
+        ranks = np.linspace(0, len(numbers) - 1, min(len(numbers), MAX_POINTS))
         return cls(np.interp(ranks, np.arange(len(numbers)), ascending), len(numbers))
 
     def upper_bound(self, share: float) -> float:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from nbtext.bayes.decision_offsets import fit_prior_adjustment
 from nbtext.bayes.scorer import Floats
 
-MOST_CLASSES = 512  # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
+MAX_CLASSES = 512  # with more, the mean posteriors would take more than 2 MiB, and hardly any class has documents
 RESAMPLES = 500
 CONFIDENCE = 0.95
 RIDGE = 1e-12  # makes the least squares strictly convex, also if two classes have the same mean posteriors
 TOLERANCE = 1e-12
-MOST_EXCHANGES = 3  # exchanges of all infeasible variables without progress, before they are exchanged one by one
+MAX_EXCHANGES = 3  # exchanges of all infeasible variables without progress, before they are exchanged one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ def fit_mean_posteriors(log_posterior: Floats, classes: NDArray[Any]) -> MeanPos
     classes        (n_documents,), the true classes
     """
     n_classes = log_posterior.shape[1]
-    if not 2 <= n_classes <= MOST_CLASSES:
+    if not 2 <= n_classes <= MAX_CLASSES:
         return None
     documents = np.bincount(classes, minlength=n_classes)
     posteriors = np.exp(log_posterior)[np.argsort(classes, kind="stable")]
@@ -69,9 +69,9 @@ def fit_mean_posteriors(log_posterior: Floats, classes: NDArray[Any]) -> MeanPos
         own = posteriors[bounds[k] : bounds[k + 1]]
         mean = own.mean(axis=0)
         means[k] = mean / mean.sum()
-        most = 1 - float(means[k] @ means[k])  # the variance if each posterior is 0 or 1
-        if most > 0:
-            spreads[k] = np.clip(((own - mean) ** 2).sum() / len(own) / most, 0.0, 1.0)
+        maximum = 1 - float(means[k] @ means[k])  # the variance if each posterior is 0 or 1
+        if maximum > 0:
+            spreads[k] = np.clip(((own - mean) ** 2).sum() / len(own) / maximum, 0.0, 1.0)
     shares = (documents + 0.5) / (documents.sum() + 0.5 * n_classes)
     # with these offsets the posteriors are calibrated for the shares of the left-out documents
     offsets = fit_prior_adjustment(log_posterior, classes, start=np.zeros(n_classes))
@@ -139,7 +139,7 @@ def solve_on_simplex(columns: Floats, target: Floats, *, start: Floats | None = 
     n = columns.shape[1]
     gram, product = columns.T @ columns + RIDGE * np.eye(n), columns.T @ target
     is_free = np.ones(n, dtype=bool) if start is None else start > 0
-    fewest, left = n + 1, MOST_EXCHANGES
+    fewest, left = n + 1, MAX_EXCHANGES
     while True:
         free = np.flatnonzero(is_free)
         solved = np.linalg.solve(gram[np.ix_(free, free)], np.stack((product[free], np.ones(len(free))), axis=1))
@@ -152,7 +152,7 @@ def solve_on_simplex(columns: Floats, target: Floats, *, start: Floats | None = 
             x = np.maximum(x, 0.0)
             return np.asarray(x / x.sum())
         if n_wrong < fewest:
-            fewest, left = n_wrong, MOST_EXCHANGES
+            fewest, left = n_wrong, MAX_EXCHANGES
         elif left > 0:
             left -= 1
         else:

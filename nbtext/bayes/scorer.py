@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # indptr, indices, values
 ALL = slice(None)
 CLIP = 1e-14  # without smoothing, probabilities stay within [CLIP, 1 - CLIP], so that each has a finite logarithm
-MOST_COLUMNS = 2**31 - 1  # that int32 can number
+MAX_COLUMNS = 2**31 - 1  # that int32 can number
 
 
 class Derivation(Protocol):
@@ -182,9 +182,9 @@ def derive(documents: DocumentCounts, derivation: Derivation) -> DocumentCounts:
 
 def check_columns(n_features: int, derivation: Derivation) -> None:
     """Raise ModelError if there are more derived columns than int32 can number."""
-    if n_features * derivation.width > MOST_COLUMNS:
+    if n_features * derivation.width > MAX_COLUMNS:
         raise ModelError(
-            f"{n_features:,} features need more than {MOST_COLUMNS:,} columns",
+            f"{n_features:,} features need more than {MAX_COLUMNS:,} columns",
             hint="use fewer --hash-bits, or --min-df and --max-features",
         )
 

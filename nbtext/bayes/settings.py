@@ -19,8 +19,8 @@ OF_SOME_MODELS = (  # fields of ModelSettings that a model takes if its record n
     "C", "smoothing", "prior", "loss", "interpolation", "ratio_smoothing", "values", "normalize_weights",
 )  # fmt: skip
 SELECTABLE_MODELS = ("multinomial", "complement")  # by the model `auto`
-MOST_VALUES = 1000  # of a feature, 0 included
-MOST_KEPT = 2**62  # documents of a retained sample
+MAX_VALUES = 1000  # of a feature, 0 included
+MAX_KEPT = 2**62  # documents of a retained sample
 SMALLEST, LARGEST = 1e-100, 1e100  # of smoothing and priors, so that their ratios and sums are finite
 SMALLEST_C, LARGEST_C = 1e-20, 1e20  # outside this range, weights lose precision
 DECISION_METRICS = ("accuracy", "macro_f1")  # that decision offsets optimize; see `decision_offsets.STEP_METRICS`
@@ -57,7 +57,7 @@ class LinearSettings:
 class ModelSettings(LinearSettings):
     """The settings of a model: its event model, smoothing and prior, its calibration and its decision offsets.
 
-    min_recall, min_precision  labels with their least recall or precision on new documents
+    min_recall, min_precision  labels with their minimum recall or precision on new documents
     confidence                 the confidence in each of these targets
     """
 
@@ -89,10 +89,10 @@ class ModelSettings(LinearSettings):
             _require(is_sound, self.smoothing, f"0, or a number from {SMALLEST:g} to {LARGEST:g}", "smoothing")
         if isinstance(self.prior, str):
             _require(self.prior in PRIORS, self.prior, f"{', '.join(PRIORS)} or a number for each label", "prior")
-        if not 2 <= self.values <= MOST_VALUES:
-            raise SettingsError(f"{self.values} is not from 2 to {MOST_VALUES}", where="values")
-        is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MOST_KEPT
-        _require(is_sound, self.keep_sample, f"a number from 1 to {MOST_KEPT:,}", "keep_sample")
+        if not 2 <= self.values <= MAX_VALUES:
+            raise SettingsError(f"{self.values} is not from 2 to {MAX_VALUES}", where="values")
+        is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MAX_KEPT
+        _require(is_sound, self.keep_sample, f"a number from 1 to {MAX_KEPT:,}", "keep_sample")
         self._check_class_weight()
         self._check_targets()
 
@@ -112,8 +112,8 @@ class ModelSettings(LinearSettings):
     def _check_targets(self) -> None:
         for name in ("min_recall", "min_precision"):
             targets = getattr(self, name)
-            for label, least in targets:
-                _require(0 < least < 1, f"{label}={least:g}", "a number between 0 and 1", name)
+            for label, minimum in targets:
+                _require(0 < minimum < 1, f"{label}={minimum:g}", "a number between 0 and 1", name)
             if len({label for label, _ in targets}) < len(targets):
                 raise SettingsError("a label has two targets", where=name, hint="keep one of them")
         _require(0 < self.confidence < 1, self.confidence, "a number between 0 and 1", "confidence")

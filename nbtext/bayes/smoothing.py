@@ -28,7 +28,7 @@ LAPLACE = 1.0  # if no document can be left out to select a smoothing
 # on new documents (20 Newsgroups by date: accuracy 0.804 at 10^-2, 0.801 at 10^-3, 0.791 at 10^-6).
 DECADES = (-2, 1)
 REFINEMENTS = (1.0, 0.5, 0.25)  # steps in decades; each is taken around the best value of the step before
-MOST_SCORES = 1 << 24  # documents times labels: with more than 512 labels, leave-one-out scores fewer documents
+MAX_SCORES = 1 << 24  # documents times labels: with more than 512 labels, leave-one-out scores fewer documents
 NO_GOALS = Goals()
 RACE_SIZE = 512  # documents that all event models are compared on
 COMPARISON_SIZE = 2048  # documents that those are compared on which are not clearly less accurate
@@ -143,8 +143,8 @@ def compare_event_models(corpora: Sequence[LeaveOneOut], smoothing: float | None
     """
     if len(corpora) == 1:
         return 0
-    most = max(1, MOST_SCORES // max(1, corpora[0].statistics.n_classes))
-    size = min(COMPARISON_SIZE, most)
+    maximum = max(1, MAX_SCORES // max(1, corpora[0].statistics.n_classes))
+    size = min(COMPARISON_SIZE, maximum)
     judged = [corpus.complete().first(size).drop_single_documents() for corpus in corpora]
     if any(len(corpus.documents) == 0 for corpus in judged):
         return 0
@@ -193,15 +193,15 @@ def select_smoothing(
     goals: Goals = NO_GOALS,
     size: int | None = None,
 ) -> Selection:
-    """Return the smoothing with the least calibrated log-loss (or the given one), its calibration and estimate.
+    """Return the smoothing with the lowest calibrated log-loss (or the given one), its calibration and estimate.
 
     Without calibration, log-loss depends more on overconfidence than on the order of the labels, and would select too
     much smoothing. About `size` documents are used at most.
     """
     smoothing = corpus.model.smoothing if smoothing is None else smoothing
     n_classes = corpus.statistics.n_classes
-    most = max(1, MOST_SCORES // max(1, n_classes))
-    corpus = corpus.complete().first(most if size is None else min(most, size))
+    maximum = max(1, MAX_SCORES // max(1, n_classes))
+    corpus = corpus.complete().first(maximum if size is None else min(maximum, size))
     judged = corpus.drop_single_documents()
     if len(judged.documents) == 0 or n_classes < 2:
         refuse_targets(goals.targets)
@@ -245,7 +245,7 @@ def calibrate_with_noise(corpus: LeaveOneOut) -> tuple[float, TemperatureScaling
 
 
 def _search(judged: LeaveOneOut) -> tuple[float, TemperatureScaling]:
-    """Return the smoothing with the least calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
+    """Return the smoothing with the lowest calibrated log-loss on about SEARCH_SIZE documents, and that calibration."""
     searched = judged.first(SEARCH_SIZE)
     losses: dict[float, tuple[float, TemperatureScaling]] = {}
     near: TemperatureScaling | None = None

@@ -33,14 +33,14 @@ class Target:
     metric       `recall` or `precision`
     label        the name of the label, for messages
     number       the class of the label
-    least        the recall or precision to reach, above 0 and below 1
+    minimum      the recall or precision to reach, above 0 and below 1
     confidence   the probability that new documents reach it, above 0 and below 1
     """
 
     metric: str
     label: str
     number: int
-    least: float
+    minimum: float
     confidence: float
 
 
@@ -66,21 +66,21 @@ def find_goals(settings: ModelSettings, labels: Sequence[str]) -> Goals:
     SettingsError : the model does not have the label of a target
     """
     targets = []
-    for metric, label, least in settings.targets:
+    for metric, label, minimum in settings.targets:
         if label not in labels:
             from difflib import get_close_matches
 
             nearest = get_close_matches(label, labels, n=1, cutoff=0.5)
             hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(labels[:10])}"
             raise SettingsError(f"there is no label {label}", where=f"min_{metric}", hint=hint)
-        targets.append(Target(metric, label, labels.index(label), least, settings.confidence))
+        targets.append(Target(metric, label, labels.index(label), minimum, settings.confidence))
     return Goals(settings.optimize, tuple(targets))
 
 
 def refuse_targets(targets: Sequence[Target]) -> None:
     """Raise SettingsError if targets are set: decision offsets are chosen on left-out documents, and there are none."""
     for target in targets:
-        hint = "train on more documents of two labels at least"
+        hint = "train on more documents of at least two labels"
         raise SettingsError("no document can be left out to choose by", where=f"min_{target.metric}", hint=hint)
 
 
@@ -113,9 +113,9 @@ def fit_targets(
     predicted = (log_posterior + offsets).argmax(axis=1)
     found = tuple(measure(predicted, classes, target) for target in targets)
     for target, proportion in zip(targets, found, strict=True):
-        if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.least:
+        if len(targets) > 1 and proportion.lower_bound(target.confidence) < target.minimum:
             raise SettingsError(
-                f"{target.metric} {target.least:g} of {target.label} cannot be reached together with the other targets",
+                f"{target.metric} {target.minimum:g} of {target.label} cannot be reached with the other targets",
                 where=f"min_{target.metric}",
                 hint=f"with them it is {proportion.value:.4f}; lower one of the targets",
             )
@@ -129,7 +129,7 @@ def measure(predicted: NDArray[Any], classes: NDArray[Any], target: Target) -> P
 
 
 def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> float:
-    """Return the least increase of a label's offset that meets a recall.
+    """Return the smallest increase of a label's offset that meets a recall.
 
     The margin of a document is the lead of the label over the best other one. The threshold of the margin is the k-th
     smallest of the label's n documents. The share of new documents of the label above it has the distribution
@@ -144,7 +144,7 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> 
     n_missed = _max_errors(n, target)
     if n_missed < 0:
         raise SettingsError(
-            f"recall {target.least:g} of {target.label} with {target.confidence:.4g} confidence needs at least "
+            f"recall {target.minimum:g} of {target.label} with {target.confidence:.4g} confidence needs at least "
             f"{number_of(_least_documents(target), 'document')} of {target.label}; there are {n:,}",
             where="min_recall",
             hint=f"{n:,} documents can assure at most {Proportion(n, n).lower_bound(target.confidence):.4f}; "
@@ -154,7 +154,7 @@ def _find_recall_step(scores: Floats, classes: NDArray[Any], target: Target) -> 
 
 
 def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) -> float:
-    """Return the least decrease (negative) of a label's offset that meets a precision.
+    """Return the smallest decrease (negative) of a label's offset that meets a precision.
 
     The predictions of the label are tested from the most certain ones to all of them. Tests in a fixed order control
     the error of all tests: if one succeeds, its error level passes to the next. Half of the level is given to the first
@@ -176,7 +176,7 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
             continue
         bound = Proportion(int(n_correct[size - 1]), size).lower_bound(1 - level)
         best = max(best, bound)
-        found, level = (size, level) if bound >= target.least else (found, 0.0)
+        found, level = (size, level) if bound >= target.minimum else (found, 0.0)
     if not found:
         first = _least_documents(target, (1 - target.confidence) / 2)
         what = f"it needs at least {first:,} predictions of {target.label}, and there are {len(order):,}"
@@ -184,8 +184,8 @@ def _find_precision_step(scores: Floats, classes: NDArray[Any], target: Target) 
             n = len(order)
             what = f"{n_correct[-1]:,} of {n:,} predictions are correct, and at most {best:.4f} can be assured"
         raise SettingsError(
-            f"precision {target.least:g} of {target.label} cannot be assured with {target.confidence:.4g} confidence: "
-            + what,
+            f"precision {target.minimum:g} of {target.label} cannot be assured "
+            f"with {target.confidence:.4g} confidence: {what}",
             where="min_precision",
             hint="lower the target or the confidence, or train on more documents",
         )
@@ -213,7 +213,7 @@ def _margins(scores: Floats, number: int) -> Floats:
 def _least_documents(target: Target, level: float | None = None) -> int:
     """Return how many documents, all of them correct, assure a target with an error of at most `level`."""
     level = 1 - target.confidence if level is None else level
-    return math.ceil(math.log(level) / math.log(target.least) - 1e-9)
+    return math.ceil(math.log(level) / math.log(target.minimum) - 1e-9)
 
 
 def _max_errors(n: int, target: Target) -> int:
@@ -223,6 +223,6 @@ def _max_errors(n: int, target: Target) -> int:
     low, high = 0, n  # 0 errors assure it, n errors do not
     while high - low > 1:
         middle = (low + high) // 2
-        is_assured = Proportion(n - middle, n).lower_bound(target.confidence) >= target.least
+        is_assured = Proportion(n - middle, n).lower_bound(target.confidence) >= target.minimum
         low, high = (middle, high) if is_assured else (low, middle)
     return low

@@ -263,7 +263,7 @@ def _error_log(report: str | None, decisions: DecisionSettings) -> ErrorLog | No
         return None
     from nbtext.evaluation.error_log import ErrorLog
 
-    return ErrorLog(least=decisions.min_probability or 0.0)
+    return ErrorLog(min_probability=decisions.min_probability or 0.0)
 
 
 def _evaluate_sets(

@@ -187,12 +187,12 @@ def _refuse_options(refused: Mapping[str, tuple[object, str]], because_of: str) 
 
 
 def _check_format(output_format: str, decisions: DecisionSettings) -> None:
-    """Raise SettingsError if an output format has no room for what the options add to a record."""
+    """Raise SettingsError if an output format cannot hold what the options add to a record."""
     if output_format == HEADER and (decisions.coverage is not None or decisions.top_k is not None):
         where = "--coverage" if decisions.coverage is not None else "--top-k"
         raise SettingsError("a mail header has one label", where=where, hint=f"leave out {where}, or add --to jsonl")
     if output_format == FASTTEXT and decisions.coverage is not None:
-        what, where = "the lines of fastText have no room for prediction sets", "--coverage"
+        what, where = "the lines of fastText cannot hold prediction sets", "--coverage"
         raise SettingsError(what, where=where, hint="leave out --coverage, or add --to jsonl")
     if decisions.explain is not None and output_format not in ("json", "jsonl"):
         raise SettingsError("contributions need --to jsonl or json", where="--explain", hint="add --to jsonl")

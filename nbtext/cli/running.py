@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.model.source_counting import OnBatch
     from nbtext.report.terminal import Screen
 
-MOST_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
+MAX_INVALID = 0.01  # share of the text; if more of it is invalid, the encoding is guessed
 SUFFIXES = {  # the format of an output file, by its suffix
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".tsv": "tsv", ".csv": "csv", ".md": "markdown",
     ".txt": "table", ".html": "html", ".npz": "npz", ".svmlight": "svmlight", ".mtx": "mtx",
@@ -260,9 +260,9 @@ def open_documents(
                 n_unread += len(batch.problems)
                 first_unread = first_unread or batch.problems[min(batch.problems)]
 
-        def report_repairs(least: float = 0.0) -> None:
+        def report_repairs(min_share: float = 0.0) -> None:
             share = repaired_bytes / max(1, n_characters)
-            if share > least:
+            if share > min_share:
                 documents = number_of(repaired_documents, "document")
                 advice = _advise_encoding(sources, settings, share)
                 say(f"replaced {number_of(repaired_bytes, 'invalid byte')} in {documents}; {advice}", quiet=run.quiet)
@@ -270,7 +270,7 @@ def open_documents(
         try:
             yield source, on_batch
         except NbtextError:
-            report_repairs(least=MOST_INVALID)  # which may be the reason
+            report_repairs(min_share=MAX_INVALID)  # which may be the reason
             raise
     for reason, number in sorted(source.skipped.items()):
         say(f"skipped: {reason}: {number:,}", quiet=run.quiet)
@@ -281,7 +281,7 @@ def open_documents(
 
 def _advise_encoding(sources: tuple[str, ...], settings: InputSettings, share: float) -> str:
     """Return what to do about invalid bytes; if they are more than 1 % of the text, with the encoding that fits."""
-    if share <= MOST_INVALID or "--encoding" in typed_options():
+    if share <= MAX_INVALID or "--encoding" in typed_options():
         return "give the right --encoding (such as cp1252), or reject such documents with --encoding-errors strict"
     from nbtext.documents.encoding_guess import guess_encoding
 

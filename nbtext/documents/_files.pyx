@@ -29,28 +29,28 @@ cdef size_t MORE = 65536  # bytes of a further read, if a file has grown or its 
 
 cdef struct Content:
     char* data
-    size_t room  # allocated bytes
+    size_t capacity  # allocated bytes
     size_t size  # used bytes
 
 
 cdef bint reserve(Content* content, size_t more) noexcept nogil:
     """Allocate `more` further bytes; return False if there is no memory."""
-    cdef size_t room = content.size + more
+    cdef size_t capacity = content.size + more
     cdef char* data
-    if room <= content.room:
+    if capacity <= content.capacity:
         return True
-    room = max(room, 2 * content.room)
-    data = <char*> realloc(content.data, room)
+    capacity = max(capacity, 2 * content.capacity)
+    data = <char*> realloc(content.data, capacity)
     if data == NULL:
         return False
-    content.data, content.room = data, room
+    content.data, content.capacity = data, capacity
     return True
 
 
 cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcept nogil:
     """Append the content of an open file; return the error number, or 0."""
     cdef stat status
-    cdef size_t start = content.size, expected, room
+    cdef size_t start = content.size, expected, capacity
     cdef ssize_t n_read
     if fstat(descriptor, &status) < 0:
         return errno.errno
@@ -59,11 +59,11 @@ cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcep
     if <unsigned long long> status.st_size > limit:
         return errno.EFBIG
     expected = <size_t> status.st_size
-    room = expected + 1  # a read that returns fewer bytes than requested has reached the end
+    capacity = expected + 1  # a read that returns fewer bytes than requested has reached the end
     while True:
-        if not reserve(content, room):
+        if not reserve(content, capacity):
             return errno.ENOMEM
-        n_read = read(descriptor, content.data + content.size, room)
+        n_read = read(descriptor, content.data + content.size, capacity)
         if n_read < 0:
             if errno.errno == errno.EINTR:
                 continue
@@ -71,9 +71,9 @@ cdef int read_descriptor(int descriptor, size_t limit, Content* content) noexcep
         content.size += <size_t> n_read
         if content.size - start > limit:
             return errno.EFBIG
-        if n_read == 0 or (content.size - start == expected and <size_t> n_read < room):
+        if n_read == 0 or (content.size - start == expected and <size_t> n_read < capacity):
             return 0
-        room = MORE
+        capacity = MORE
 
 
 cdef struct Folder:  # the folder of the last file: a name within it takes less time to look up than a whole path

@@ -29,7 +29,7 @@ cdef class Lines:
         Scanner scanner
         Value* values  # (n_lines, n_names), by line
         Value* others  # other values and keys that are not ASCII; they are only checked to be valid UTF-8
-        size_t n_names, n_lines, n_others, room, others_room
+        size_t n_names, n_lines, n_others, capacity, others_capacity
 
     def __init__(self, bytes data, list names):
         self.data, self.names, self.n_names = data, names, len(names)
@@ -44,9 +44,9 @@ cdef class Lines:
     cdef bint begin_line(self) noexcept nogil:
         cdef size_t i
         cdef Value* values
-        if (self.n_lines + 1) * self.n_names > self.room:
-            self.room = max(2 * self.room, 256 * self.n_names)
-            values = <Value*> realloc(self.values, self.room * sizeof(Value))
+        if (self.n_lines + 1) * self.n_names > self.capacity:
+            self.capacity = max(2 * self.capacity, 256 * self.n_names)
+            values = <Value*> realloc(self.values, self.capacity * sizeof(Value))
             if values == NULL:
                 return False
             self.values = values
@@ -56,9 +56,9 @@ cdef class Lines:
 
     cdef bint check_later(self, Value value) noexcept nogil:
         cdef Value* others
-        if self.n_others == self.others_room:
-            self.others_room = max(2 * self.others_room, <size_t> 64)
-            others = <Value*> realloc(self.others, self.others_room * sizeof(Value))
+        if self.n_others == self.others_capacity:
+            self.others_capacity = max(2 * self.others_capacity, <size_t> 64)
+            others = <Value*> realloc(self.others, self.others_capacity * sizeof(Value))
             if others == NULL:
                 return False
             self.others = others

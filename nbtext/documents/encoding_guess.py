@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 SAMPLE_BYTES = 1 << 16  # of a file
-MOST_FILES = 20
+MAX_FILES = 20
 MIN_SHARE = 0.45  # of the non-ASCII characters that are among the frequent ones of a language
 LATIN = 0.15  # share of non-ASCII characters below which text is written in Latin letters
 # Encodings, and characters that are frequent in their languages. Text that is decoded by a wrong one has others.
@@ -122,7 +122,7 @@ def _samples(paths: Iterable[str]) -> Iterator[bytes]:
             if lines:
                 yield b"\n".join(lines)
                 n_files += 1
-            if n_files == MOST_FILES:
+            if n_files == MAX_FILES:
                 return
 
 

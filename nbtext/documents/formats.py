@@ -183,7 +183,7 @@ def content_suffix(path: str) -> str:
     return os.path.splitext(suffix_compression(path)[0])[1].lower()
 
 
-def begins_as_mail(start: bytes, least: int = MIN_HEADERS) -> bool:
+def begins_as_mail(start: bytes, min_headers: int = MIN_HEADERS) -> bool:
     """Return whether a text begins with the headers of a mail, at least so many of them with a usual name."""
     n_usual = 0
     lines = start.split(b"\n")
@@ -196,7 +196,7 @@ def begins_as_mail(start: bytes, least: int = MIN_HEADERS) -> bool:
         if not colon or not re.fullmatch(rb"[!-9;-~]{1,76}", name):
             return False
         n_usual += name.lower() in MAIL_HEADERS
-    return n_usual >= least
+    return n_usual >= min_headers
 
 
 def detect_format(path: str, head: bytes, text: str, *, unit: str | None = None) -> Format:

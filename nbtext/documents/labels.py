@@ -11,7 +11,7 @@ from nbtext.errors import InputError, SettingsError, number_of
 Label = str | tuple[str, ...] | None  # one label; several, or none, in a list; None if the source gives no label
 SINGLE_HINT = "leave out --single-label, or keep one label for each document"
 FIELDS_HINT = "--label-fields names columns that hold 1 for each label of the document, and 0 for the others"
-MOST_SHOWN, MOST_CHARACTERS = 5, 40  # labels of an error message, and characters of each
+MAX_SHOWN, MAX_CHARACTERS = 5, 40  # labels of an error message, and characters of each
 HAS_LABEL = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
 
 
@@ -84,7 +84,7 @@ def read_indicators(names: Sequence[str], values: Sequence[str | None], settings
     for name, value in zip(names, values, strict=True):
         has_label = HAS_LABEL.get((value or "").strip().lower())
         if has_label is None:
-            raise InputError(f"`{name}` is {(value or '')[:MOST_CHARACTERS]!r}, expected 0 or 1", hint=FIELDS_HINT)
+            raise InputError(f"`{name}` is {(value or '')[:MAX_CHARACTERS]!r}, expected 0 or 1", hint=FIELDS_HINT)
         if has_label:
             found.append(name)
     return collect_labels(found, settings)
@@ -133,8 +133,8 @@ def read_record_label(record: Mapping[str, Any], settings: InputSettings) -> Lab
 
 def several_labels(labels: Sequence[str], hint: str) -> InputError:
     """Return the error for a document with another number of labels than one."""
-    shown = [label if len(label) <= MOST_CHARACTERS else f"{label[:MOST_CHARACTERS]}…" for label in labels[:MOST_SHOWN]]
-    more = ", ..." if len(labels) > MOST_SHOWN else ""
+    shown = [label if len(label) <= MAX_CHARACTERS else f"{label[:MAX_CHARACTERS]}…" for label in labels[:MAX_SHOWN]]
+    more = ", ..." if len(labels) > MAX_SHOWN else ""
     names = f": {', '.join(shown)}{more}" if labels else ""
     return InputError(f"the document has {number_of(len(labels), 'label')}{names}", hint=hint)
 

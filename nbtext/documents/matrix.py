@@ -36,7 +36,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # of zip members: equal matrices make equal files
 MEMORY_BYTES = 64 << 20  # bytes of a matrix from a pipe that are kept in memory; a larger one goes to a temporary file
 UNPACKED_RATIO = 200  # a compressed file of more than this ratio is refused as a bomb,
 UNPACKED_ALLOWANCE = 64 << 20  # unless it decompresses to at most this size
-MOST_HASHED_FEATURES = 2**30
+MAX_HASHED_FEATURES = 2**30
 INTEGERS, REALS, BYTES = ("<i4", "<i8"), ("<f4", "<f8"), ("|u1",)
 MEMBERS = {  # the allowed kinds of numbers of each member, and its number of dimensions
     "indices": (INTEGERS, 1),
@@ -301,7 +301,7 @@ def _check_offsets(blob: NDArray[np.uint8], offsets: NDArray[np.int64], what: st
 
 
 def _check_features(blob: NDArray[np.uint8], offsets: NDArray[np.int64], n_features: int) -> None:
-    if len(offsets) == 1 and n_features <= MOST_HASHED_FEATURES:
+    if len(offsets) == 1 and n_features <= MAX_HASHED_FEATURES:
         return
     if len(offsets) != n_features + 1:
         raise _UnfitError("it does not have a name for each column")

@@ -18,7 +18,7 @@ import nbtext
 from nbtext.documents.decompression import too_long
 from nbtext.documents.recognition import OFFICE, PDF, ZIP_MAGIC, Kind
 
-MOST_FILES = 500  # that one process reads: what the libraries keep of each is freed with it
+MAX_FILES = 500  # that one process reads: what the libraries keep of each is freed with it
 START = "import sys; sys.path.append(sys.argv[1]); from nbtext.documents.office_worker import main; main()"
 NUMBER_BYTES = 8
 NAMES = {PDF: "PDF file", OFFICE: "Word file"}
@@ -105,7 +105,7 @@ class _Worker:
     def ask(self, kind: bytes, limit: int, content: bytes) -> tuple[bytes, bytes]:
         """Return the answer for a file, and its text."""
         self._n_files += 1
-        self.is_usable = self._n_files < MOST_FILES
+        self.is_usable = self._n_files < MAX_FILES
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None

@@ -19,7 +19,7 @@ from nbtext.documents.office import NOT_INSTALLED, NUMBER_BYTES, TEXT, TOO_COMPL
 
 MEMORY_BYTES = 1 << 30  # of address space, besides the file and its text
 SECONDS = 30  # of CPU time for one file
-MOST_MEMBERS, MOST_BYTES = 10_000, 1 << 28  # of a Word file, decompressed; each picture is a member
+MAX_MEMBERS, MAX_BYTES = 10_000, 1 << 28  # of a Word file, decompressed; each picture is a member
 WORD_MEMBER = "word/document.xml"
 ENCRYPTED, WITHOUT_TEXT, BROKEN, OTHER_OFFICE = b"e", b"i", b"b", b"o"
 
@@ -95,7 +95,7 @@ def _read_word(content: bytes) -> Iterable[str]:
         members = archive.infolist()
         if WORD_MEMBER not in archive.namelist():
             raise _Failure(OTHER_OFFICE)
-        if len(members) > MOST_MEMBERS or sum(member.file_size for member in members) > MOST_BYTES:
+        if len(members) > MAX_MEMBERS or sum(member.file_size for member in members) > MAX_BYTES:
             raise _Failure(TOO_COMPLEX)
     from docx import Document
     from docx.oxml.ns import qn

@@ -68,7 +68,7 @@ cdef extern from *:
     size_t nb_plain_run(const uint8_t* text, const uint8_t* end, int* is_ascii) noexcept nogil
 
 cdef enum:
-    MOST_DIGITS = 18  # of a number that is used as a label or id
+    MAX_DIGITS = 18  # of a number that is used as a label or id
 
 cdef enum Kind:
     NOTHING  # null, or the key is missing
@@ -87,7 +87,7 @@ cdef struct Scanner:
     const uint8_t* end
     uint8_t* unescaped  # the decoded strings that had escapes
     size_t n_unescaped
-    size_t room
+    size_t capacity
 
 
 cdef inline bint skip_blanks(Scanner* s) noexcept nogil:
@@ -141,20 +141,20 @@ cdef inline bint take_number(Scanner* s, Value* value) noexcept nogil:
         if not take_digits(s):
             return False
     value[0] = Value(start, 0, s.at - start, SPELLED, True)
-    if not is_whole or s.at - start > MOST_DIGITS:
+    if not is_whole or s.at - start > MAX_DIGITS:
         value.letters = NULL
     return True
 
 
 cdef inline bint make_room(Scanner* s, size_t more) noexcept nogil:
-    cdef size_t room = max(s.n_unescaped + more, 2 * s.room)
+    cdef size_t capacity = max(s.n_unescaped + more, 2 * s.capacity)
     cdef uint8_t* data
-    if s.n_unescaped + more <= s.room:
+    if s.n_unescaped + more <= s.capacity:
         return True
-    data = <uint8_t*> realloc(s.unescaped, room)
+    data = <uint8_t*> realloc(s.unescaped, capacity)
     if data == NULL:
         return False
-    s.unescaped, s.room = data, room
+    s.unescaped, s.capacity = data, capacity
     return True
 
 

@@ -8,9 +8,9 @@ EXAMINED = 1 << 18  # characters of a document that are examined
 MIN_CHARACTERS = 200  # characters that a document needs to be taken for data or a table
 LONG_RUN = 40  # characters without a space; words are shorter, and addresses are few
 MIN_LETTERS = 0.25  # share of letters in a long run of encoded data; a drawn line has none
-MOST_ENCODED = 0.5  # share of the characters in long runs of ASCII
-MOST_SYMBOLS = 0.6  # share of digits and punctuation among the characters that are not spaces
-MOST_INVALID = 0.1  # share of control characters and replacement characters
+MAX_ENCODED = 0.5  # share of the characters in long runs of ASCII
+MAX_SYMBOLS = 0.6  # share of digits and punctuation among the characters that are not spaces
+MAX_INVALID = 0.1  # share of control characters and replacement characters
 
 _kinds = np.full(256, 3, dtype=np.uint8)  # of the bytes of UTF-8: 0 space, 1 letter, 2 control, 3 digit or symbol
 _kinds[:32] = _kinds[127] = 2
@@ -27,7 +27,7 @@ def describe_non_text(text: str) -> str | None:
     data = np.frombuffer(examined.encode("utf-8", "replace"), dtype=np.uint8)
     kinds = _kinds[data]
     n_spaces, _, n_controls, n_symbols = np.bincount(kinds, minlength=4).tolist()
-    if n_controls + examined.count("\ufffd") > MOST_INVALID * len(examined):
+    if n_controls + examined.count("\ufffd") > MAX_INVALID * len(examined):
         return "binary data"
     if len(examined) < MIN_CHARACTERS:
         return None
@@ -38,8 +38,8 @@ def describe_non_text(text: str) -> str | None:
         for is_kind in (data >= 128, kinds == 1)
     )
     is_long = (lengths >= LONG_RUN) & (n_wide == 0) & (n_letters >= MIN_LETTERS * lengths)
-    if lengths[is_long].sum() > MOST_ENCODED * len(data):
+    if lengths[is_long].sum() > MAX_ENCODED * len(data):
         return "encoded data"
-    if n_symbols > MOST_SYMBOLS * (len(data) - n_spaces):
+    if n_symbols > MAX_SYMBOLS * (len(data) - n_spaces):
         return "a table of numbers and symbols"
     return None

@@ -147,7 +147,7 @@ def compare_models(
                 outcomes.add(k, predictions)
     measured = outcomes.join()
     if measured is None:
-        raise InputError("there is no document to compare on")
+        raise InputError("SOURCE has no documents to compare the models on")
     values, replicates = _bootstrap(measured, seed)
     results = _list_results(candidates, measured, seconds, values, replicates)
     names = [candidate.name for candidate in candidates]

@@ -16,9 +16,9 @@ from nbtext.model.inspector import used_statistics
 if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
 
-MOST_PAIRS = 12  # of labels
-MOST_DOCUMENTS = 50  # whose words are examined, for each confusion
-MOST_WORDS = 10
+MAX_PAIRS = 12  # of labels
+MAX_DOCUMENTS = 50  # whose words are examined, for each confusion
+MAX_WORDS = 10
 COMMON_SHARE = 0.2  # words in a larger share of the training documents are reported together, not one by one
 
 
@@ -83,10 +83,10 @@ def find_confused_pairs(
             both[min(label, predicted), max(label, predicted)] += count
     words = _MisleadingWords(model) if model is not None else None
     pairs = []
-    for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MOST_PAIRS]:
+    for one, other in sorted(both, key=lambda pair: (-both[pair], pair))[:MAX_PAIRS]:
         found = []
         for cell in sorted(((one, other), (other, one)), key=lambda cell: -counts.get(cell, 0)):
-            documents = examples.get(cell, [])[:MOST_DOCUMENTS]
+            documents = examples.get(cell, [])[:MAX_DOCUMENTS]
             if words is not None and documents and words.has_labels(cell):
                 found.append(Confusion(*cell, counts.get(cell, 0), len(documents), *words.find(cell, documents)))
             else:
@@ -123,7 +123,7 @@ class _MisleadingWords:
                 sums[part.feature] += part.log_odds / temperature
                 n_documents[part.feature] += 1
         common = sum(sums.pop(word) for word in sorted(self._common & sums.keys()))
-        largest = sorted((word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word))[:MOST_WORDS]
+        largest = sorted((word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word))[:MAX_WORDS]
         n = len(documents)
         return tuple(MisleadingWord(word, n_documents[word], sums[word] / n) for word in largest), common / n
 

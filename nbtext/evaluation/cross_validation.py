@@ -23,7 +23,7 @@ from nbtext.model.multilabel_predictor import predict_counts
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, apply_decisions
 from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.model.source_counting import OnBatch, count_source
-from nbtext.model.source_prediction import MOST_PROBABILITIES
+from nbtext.model.source_prediction import MAX_PROBABILITIES
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def cross_validate(
         )
 
     numbers = iter(np.unique(folds).tolist()[is_forward:])
-    if len(folds) * len(corpus.labels) > MOST_PROBABILITIES or jobs == 1:  # to use little memory
+    if len(folds) * len(corpus.labels) > MAX_PROBABILITIES or jobs == 1:  # to use little memory
         yield from chain.from_iterable(map(predict_fold, numbers))
     else:
         yield from chain.from_iterable(parallel_map(lambda fold: list(predict_fold(fold)), numbers, jobs=jobs))
@@ -114,7 +114,7 @@ def predict_documents(
     model = fit_model(training, features, model_settings)
     if model.columns is not None:
         held_out = held_out.restrict(model.columns, training.statistics.n_features)
-    for part in held_out.split(max(1, MOST_PROBABILITIES // len(training.labels))):
+    for part in held_out.split(max(1, MAX_PROBABILITIES // len(training.labels))):
         log_probabilities = model.log_probabilities(part)
         chosen = model.calibration.decide(log_probabilities)
         true_labels = [labels[k] for k in part.classes]
@@ -147,7 +147,7 @@ def predict_label_sets(
     """
     if model.columns is not None:
         held_out = held_out.restrict(model.columns, n_features)
-    for part in held_out.split(max(1, MOST_PROBABILITIES // len(model.labels))):
+    for part in held_out.split(max(1, MAX_PROBABILITIES // len(model.labels))):
         true: list[tuple[str, ...] | None] = [label_sets[k] for k in part.classes]
         yield predict_counts(model, part, true, decisions)
 

@@ -23,7 +23,7 @@ from nbtext.model.inspection import Inspection, inspect
 if TYPE_CHECKING:
     from nbtext.model.fitted_model import TrainedModel
 
-MOST_LABELS = 100  # in charts and in the confusion matrix: the most frequent ones
+MAX_LABELS = 100  # in charts and in the confusion matrix: the most frequent ones
 TARGETS = (0.8, 0.9, 0.95, 0.98, 0.99, 0.995)  # accuracies of answers
 N_PARTS = 120  # points of the trade-off
 N_FEATURES = 12  # of each label
@@ -151,7 +151,7 @@ def diagnose(
     """
     outcomes = error_log.outcomes(evaluation.labels)
     by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
-    labels = tuple(sorted(score.label for score in by_support[:MOST_LABELS]))
+    labels = tuple(sorted(score.label for score in by_support[:MAX_LABELS]))
     calibration = model.fitted.calibration if model is not None else None
     scaling = calibration.temperature if calibration is not None else None
     trade_off = TradeOff.of(outcomes)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from nbtext.evaluation.settings import FoldSettings
     from nbtext.model.fitted_model import FittedModel
 
-MOST_PROBABILITIES = 1 << 23  # kept for curves (64 MiB); beyond that, those of every second, fourth, ... document
-MOST_LISTED = 10_000  # documents whose names can be looked up
-MOST_STUDIED = 2_000  # documents whose words may explain a confusion
+MAX_PROBABILITIES = 1 << 23  # kept for curves (64 MiB); beyond that, those of every second, fourth, ... document
+MAX_LISTED = 10_000  # documents whose names can be looked up
+MAX_STUDIED = 2_000  # documents whose words may explain a confusion
 N_TOP = 25  # mistakes, and outliers, that are shown with their text
 # characters of each text that are kept
 IN_LISTS, FOR_WORDS, IN_FULL = 160, 16_384, 200_000
@@ -149,8 +149,8 @@ class ExamplesByCell:
         Maximum number of examples; if there are more, the largest cells keep fewer.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maximum: int) -> None:
+        self._most = maximum
         self._kept: dict[Cell, list[tuple[float, int, Example]]] = {}
         self._n_kept = 0
         self.counts: Counter[Cell] = Counter()
@@ -184,8 +184,8 @@ class ExamplesByCell:
 class TopExamples:
     """Keeps the examples with the highest rank; of equal ones the first."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maximum: int) -> None:
+        self._most = maximum
         self._heap: list[tuple[float, int, Example]] = []
 
     def add(self, place: int, rank: float, make: Make) -> None:
@@ -211,16 +211,16 @@ class ErrorLog:
 
     Parameters
     ----------
-    least : float
+    min_probability : float
         Threshold of `--min-probability` that was applied to the predictions.
     """
 
-    def __init__(self, *, least: float = 0.0) -> None:
-        self._least = least
+    def __init__(self, *, min_probability: float = 0.0) -> None:
+        self._min_probability = min_probability
         self._numbers, self._parts = LabelNumbers(), list[Outcomes]()
-        self._probabilities = ThinnedRows(MOST_PROBABILITIES)
+        self._probabilities = ThinnedRows(MAX_PROBABILITIES)
         self.before_calibration: Reliability | None = None
-        self.listed, self.studied = ExamplesByCell(MOST_LISTED), ExamplesByCell(MOST_STUDIED)
+        self.listed, self.studied = ExamplesByCell(MAX_LISTED), ExamplesByCell(MAX_STUDIED)
         self.mistakes, self.outliers = TopExamples(N_TOP), TopExamples(N_TOP)
         self.n_documents = 0
         self.has_texts = False
@@ -238,7 +238,7 @@ class ErrorLog:
         assert isinstance(predictions, Predictions)
         if len(predictions) == 0:
             return
-        outcomes = measure(predictions, self._numbers, least=self._least)
+        outcomes = measure(predictions, self._numbers, min_probability=self._min_probability)
         self._parts.append(outcomes)
         rows = np.zeros((len(predictions), len(self._numbers)))
         is_unread = np.isnan(predictions.probabilities)

@@ -18,7 +18,7 @@ from nbtext.evaluation.reliability import Reliability, ReliabilityBin
 from nbtext.model.predictor import Predictions
 from nbtext.model.settings import Costs
 
-MOST_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
+MAX_CONFUSED = 2048  # labels of a confusion matrix; with more, there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,12 @@ class Evaluator:
     def evaluation(self) -> Evaluation:
         """Compute the metrics; InputError if no document was added."""
         if not self._cells:
-            raise InputError("there is no document to evaluate on")
+            raise InputError("SOURCE has no documents to evaluate on")
         labels = self._numbers.sorted()
         totals = self._totals(labels)
         columns = (totals.precision, totals.recall, totals.f1, totals.support.astype(np.int64))
         matrix = None
-        if len(labels) <= MOST_CONFUSED:
+        if len(labels) <= MAX_CONFUSED:
             square = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
             square[totals.true, totals.predicted] = totals.counts  # last column: no predicted label
             matrix = tuple(map(tuple, square[:, :-1].tolist()))
@@ -154,14 +154,14 @@ class Evaluator:
         if self._targets is None or not self._targets.has_targets:
             return None
         checks = []
-        for metric, label, least in self._targets.targets:
+        for metric, label, minimum in self._targets.targets:
             found = Proportion(0, 0)
             if label in labels:
                 whole = totals.support if metric == "recall" else totals.n_predicted
                 k = labels.index(label)
                 found = Proportion(int(totals.true_positives[k]), int(whole[k]))
             interval = found.interval(self._targets.confidence) if found.documents else (0.0, 1.0)
-            checks.append(TargetCheck(metric, label, least, found.value, *interval, is_met=found.value >= least))
+            checks.append(TargetCheck(metric, label, minimum, found.value, *interval, is_met=found.value >= minimum))
         return tuple(checks)
 
     def _totals(self, labels: tuple[str, ...]) -> Totals:

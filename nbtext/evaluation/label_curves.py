@@ -131,8 +131,8 @@ class ThinnedRows:
     step  every `step`-th row is kept
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maximum: int) -> None:
+        self._most = maximum
         self.step = 1
         self._seen = self._kept = 0
         self._parts: list[Floats] = []

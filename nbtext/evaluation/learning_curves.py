@@ -164,11 +164,11 @@ def _align(everything: CorpusCounts, test: CorpusCounts) -> _TestDocuments:
 
 def _sizes(wanted: tuple[int, ...] | None, n_documents: int, *, has_test: bool) -> list[int]:
     """Return the sizes of the parts, ascending."""
-    most = n_documents if has_test else n_documents - 1
+    maximum = n_documents if has_test else n_documents - 1
     if n_documents < 2:
         raise InputError(f"a learning curve needs at least 2 documents; found {number_of(n_documents, 'document')}")
     if wanted is not None:
-        if max(wanted) > most:
+        if max(wanted) > maximum:
             hint = "leave some for the test, or give test documents with --test" if not has_test else ""
             raise SettingsError(
                 f"{max(wanted)} of {n_documents} documents are too many for training", where="--sizes", hint=hint

@@ -32,8 +32,8 @@ from nbtext.evaluation.outcomes import LabelNumbers
 from nbtext.evaluation.reliability import N_BINS
 from nbtext.model.multilabel_predictions import MultilabelPredictions
 
-MOST_CELLS = 1 << 22  # probabilities that are compared at once
-MOST_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
+MAX_CELLS = 1 << 22  # probabilities that are compared at once
+MAX_PAIRS = 1 << 20  # of labels that are counted; if there are more, the rarest are dropped
 PAIRS_SHOWN = 50
 
 Sets = list[tuple[str, ...]]
@@ -96,7 +96,7 @@ def _ranking_precision(probabilities: Floats, rows: Integers, columns: Integers)
     n_documents, n_classes = probabilities.shape
     own = probabilities[rows, columns]
     ranks = np.zeros(len(rows), dtype=np.int64)
-    step = max(1, MOST_CELLS // max(1, n_classes))
+    step = max(1, MAX_CELLS // max(1, n_classes))
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         ranks[part] = (probabilities[rows[part]] >= own[part, None]).sum(axis=1)
@@ -181,13 +181,13 @@ class MultilabelEvaluator:
     def _count_pairs(self, true: Sets, predicted: Sets) -> None:
         for own, labels in zip(true, predicted, strict=True):
             self._pairs.update(list_pairs(own, labels))
-        if len(self._pairs) > MOST_PAIRS:
-            self._pairs = Counter(dict(self._pairs.most_common(MOST_PAIRS // 2)))
+        if len(self._pairs) > MAX_PAIRS:
+            self._pairs = Counter(dict(self._pairs.most_common(MAX_PAIRS // 2)))
 
     def evaluation(self) -> MultilabelEvaluation:
         """Compute the metrics; InputError if no document was added."""
         if not self._parts:
-            raise InputError("there is no document to evaluate on")
+            raise InputError("SOURCE has no documents to evaluate on")
         labels = self._numbers.sorted()
         order = np.argsort(self._numbers.positions(labels))
         support, n_predicted, n_correct = self._counts[:, order].astype(np.float64)

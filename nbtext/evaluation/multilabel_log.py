@@ -26,8 +26,8 @@ from nbtext.model.multilabel_predictions import MultilabelPredictions
 
 N_EXAMPLES = 3  # documents of each pair of labels
 N_WORST = 25
-MOST_PAIRS = 1 << 14  # of labels that have examples
-MOST_CHARACTERS = 400  # of the text of an example
+MAX_PAIRS = 1 << 14  # of labels that have examples
+MAX_CHARACTERS = 400  # of the text of an example
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ class SetLog:
                 tuple(label for label in predicted if label not in true),
                 tuple(label for label in true if label not in predicted),
                 gaps[row],
-                text[:MOST_CHARACTERS],
+                text[:MAX_CHARACTERS],
             )
             self._keep(example, pairs, self._n_documents + row)
         self._n_documents += len(predictions)
 
     def _keep(self, example: SetExample, pairs: list[PairKey], place: int) -> None:
         for pair in pairs:
-            if pair in self._examples or len(self._examples) < MOST_PAIRS:
+            if pair in self._examples or len(self._examples) < MAX_PAIRS:
                 found = self._examples.setdefault(pair, [])
                 found += [example] * (len(found) < N_EXAMPLES)
         entry = (example.gap, -place, example)

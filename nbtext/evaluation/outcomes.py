@@ -83,14 +83,14 @@ class LabelNumbers:
         return np.array([places[label] for label in self._numbers], dtype=np.int64)
 
 
-def measure(predictions: Predictions, numbers: LabelNumbers, *, least: float = 0.0) -> Outcomes:
+def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability: float = 0.0) -> Outcomes:
     """Compare a batch of predictions with the true labels of its documents.
 
     Parameters
     ----------
     numbers : LabelNumbers
         Numbers the labels; `true` and `predicted` of the result are these numbers, and `labels` is empty.
-    least : float
+    min_probability : float
         Threshold of `--min-probability` that was applied to the predictions.
 
     Raises
@@ -120,7 +120,7 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, least: float = 0
         of_true=of_true,
         squared_errors=(probabilities**2).sum(axis=1) - 2 * of_true + 1,
         is_chosen_right=(own == chosen) & is_read,
-        is_answerable=is_answered | (best < least),
+        is_answerable=is_answered | (best < min_probability),
         typicality=typicality if typicality is not None else np.full(len(true), np.nan),
         is_outlier=np.array([bool(flag) for flag in predictions.outliers], dtype=np.bool_),
     )

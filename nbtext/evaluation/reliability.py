@@ -16,7 +16,7 @@ from nbtext.evaluation.outcomes import Outcomes
 
 N_BINS = 15  # of equal width, as in Guo et al. 2017
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 0.995)
-MOST_PROBABILITIES = 1 << 21  # sorted at once for prediction sets; of more, every n-th document is used
+MAX_PROBABILITIES = 1 << 21  # sorted at once for prediction sets; of more, every n-th document is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,12 @@ class TradeOff:
             return self._part(place, 0.0)
         return self._part(place, shortest_between(float(thresholds[place + 1]), float(thresholds[place])))
 
-    def parts(self, most: int) -> tuple[AnsweredPart, ...]:
+    def parts(self, maximum: int) -> tuple[AnsweredPart, ...]:
         """Return at most so many parts, evenly spaced by the number of answers."""
         answered = self.ranking.documents
         if not len(answered):
             return ()
-        steps = np.searchsorted(answered, np.linspace(answered[0], answered[-1], most))
+        steps = np.searchsorted(answered, np.linspace(answered[0], answered[-1], maximum))
         return tuple(self._part(place, float(self.ranking.thresholds[place])) for place in np.unique(steps).tolist())
 
     def _part(self, place: int, threshold: float) -> AnsweredPart:
@@ -149,7 +149,7 @@ def measure_set_sizes(
         The model's nonconformity scores of true labels; None: those of these documents, whose coverage is then the
         value asked for.
     """
-    step = max(1, probabilities.size // MOST_PROBABILITIES)
+    step = max(1, probabilities.size // MAX_PROBABILITIES)
     scores, own = nonconformity(probabilities[::step]), own[::step]
     if not len(own):
         return ()

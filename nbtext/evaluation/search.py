@@ -51,7 +51,7 @@ SEED = 1
 SAFETY = 1.3  # a fit is started if this multiple of its predicted time is left
 FIRST_RATE = 5e-7  # seconds for each entry and class of a linear model, before the first fit; usually half of it
 SECOND_READING = 4.0  # time of reading n-grams of higher order, in units of the first reading
-MOST_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
+MAX_WEIGHTS = 1 << 26  # features times classes of a linear model: 0.5 GB
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,9 +326,9 @@ def _race(racing: list[Candidate], corpora: _Corpora, search: _Fitter) -> list[C
                     fits.append(search.fit(each, part, folds=RACE_FOLDS))
         ranked = sorted((fit for fit in fits if fit is not None), key=lambda fit: fit.quality, reverse=True)
         if size > RACE_SIZES[0]:
-            most = ranked[0].quality[0] if ranked else 0.0
-            least = most - NEAR * (2 * most * (1 - most) / size) ** 0.5
-            ranked = [fit for k, fit in enumerate(ranked) if 2 * k < len(ranked) or fit.quality[0] >= least]
+            maximum = ranked[0].quality[0] if ranked else 0.0
+            minimum = maximum - NEAR * (2 * maximum * (1 - maximum) / size) ** 0.5
+            ranked = [fit for k, fit in enumerate(ranked) if 2 * k < len(ranked) or fit.quality[0] >= minimum]
         racing = [fit.candidate for fit in ranked]
     return racing
 
@@ -365,7 +365,7 @@ def _work(candidate: Candidate, corpus: CorpusCounts) -> float:
 
 def _is_small(corpus: CorpusCounts, candidate: Candidate) -> bool:
     """Return whether the weights of a linear model fit into the memory that the documentation promises."""
-    return corpus.statistics.n_features * len(corpus.labels) <= MOST_WEIGHTS
+    return corpus.statistics.n_features * len(corpus.labels) <= MAX_WEIGHTS
 
 
 def _without_goals(settings: ModelSettings) -> ModelSettings:

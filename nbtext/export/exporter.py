@@ -11,7 +11,7 @@ from nbtext.features.analyzer import MARKS_PATTERN, has_own_pattern
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.fitted_model import FittedModel
 
-MOST_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
+MAX_WEIGHTS = 2**28  # features times labels, in a format that writes every weight: 2 GiB
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def named_features(model: FittedModel) -> Vocabulary:
 def check_dense(model: FittedModel) -> None:
     """Raise ModelError if there are too many weights to write each of them."""
     n_weights = len(named_features(model)) * len(model.labels)
-    if n_weights > MOST_WEIGHTS:
+    if n_weights > MAX_WEIGHTS:
         raise ModelError(
             f"{n_weights:,} weights are too many to write each of them",
             hint="export it as js, which omits default weights, or train with --min-df or --max-features",

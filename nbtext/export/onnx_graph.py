@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OPSET = 13  # of the operators; every ONNX runtime since 2020 has them
 IR_VERSION = 8
-MOST_BYTES = 2**31 - 2**20  # bytes; less than the maximum size of a protocol buffer
+MAX_BYTES = 2**31 - 2**20  # bytes; less than the maximum size of a protocol buffer
 OPERATORS = {"Add": "Add", "Sub": "Sub", "Mult": "Mul", "Div": "Div", "log": "Log", "max": "Max"}  # of formulas
 DOCUMENTATION = """\
 features  strings, documents x longest document: the features of each document in any order, one item for each
@@ -123,7 +123,7 @@ def check_onnx(model: FittedModel) -> None:
     features = named_features(model)
     check_dense(model)
     n_bytes = len(features) * (len(model.labels) + 3) * 8 + len(features.blob)
-    if n_bytes > MOST_BYTES:
+    if n_bytes > MAX_BYTES:
         raise ModelError(f"{n_bytes:,} bytes are more than an ONNX file holds", hint="export it as js")
     if "" in features.terms[:1]:  # terms are sorted, so "" comes first
         hint = "train with another --token-pattern, or use --to csv"

@@ -1,4 +1,4 @@
-"""The splitter of stratified k-fold cross-validation, for all rooms."""
+"""The splitter of stratified k-fold cross-validation, for several layers."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from nbtext.features.document_counts import DocumentCounts, number_contents
 
 Ints = NDArray[np.int64]
 
-SIMILAR = 0.8  # least Jaccard similarity of two near duplicates, and so the least ratio of their sizes
-MOST_RARE = 20  # documents that have a rare feature; at least two have it
-SHARED = 0.3  # least share of the rare features of the smaller document that two candidates have in common
+SIMILAR = 0.8  # minimum Jaccard similarity of two near duplicates, and so the minimum ratio of their sizes
+MAX_RARE = 20  # documents that have a rare feature; at least two have it
+SHARED = 0.3  # minimum share of the rare features of the smaller document that two candidates have in common
 N_BANDS = 4  # pairs of minimum hashes by which documents without common rare features are found
 NEIGHBORS = (1, 2)  # distances, in the order of their sizes, of the documents of a bucket that are compared
 PRODUCTS = 1 << 22  # pairs of documents that are computed together, so that memory is bounded
@@ -38,7 +38,7 @@ class NearDuplicates(NamedTuple):
 def find_near_duplicates(documents: DocumentCounts, n_features: int) -> NearDuplicates:
     """Find pairs of documents whose sets of features have a Jaccard similarity of SIMILAR or more, and their groups.
 
-    Candidates share many of their rare features. Groups of more than MOST_RARE documents share features that are not
+    Candidates share many of their rare features. Groups of more than MAX_RARE documents share features that are not
     rare; for these, the documents with equal minimum hashes of their features are compared with those next in size.
     Both take time in proportion to the number of features of all documents. A pair may be missed if its documents
     differ in their rare features; a group only if all of its links are missed.
@@ -72,7 +72,7 @@ def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Ints
     from scipy.sparse import csr_array
 
     frequencies = np.bincount(documents.indices, minlength=n_features)
-    is_rare = (frequencies >= 2) & (frequencies <= MOST_RARE)
+    is_rare = (frequencies >= 2) & (frequencies <= MAX_RARE)
     rare = documents.filter_entries(is_rare[documents.indices])
     n_rare = np.diff(rare.indptr)
     ones = np.ones(len(rare.indices), dtype=np.int32)
@@ -86,11 +86,11 @@ def _share_rare_features(documents: DocumentCounts, n_features: int, sizes: Ints
         yield _of_similar_sizes(one[is_candidate], other[is_candidate], sizes)
 
 
-def _cut(running: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows whose numbers sum up to about `most`; `running` are their running sums."""
+def _cut(running: Ints, maximum: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows whose numbers sum up to about `maximum`; `running` are their running sums."""
     start, n = 0, len(running) - 1
     while start < n:
-        stop = max(start + 1, int(np.searchsorted(running, running[start] + most, side="right")) - 1)
+        stop = max(start + 1, int(np.searchsorted(running, running[start] + maximum, side="right")) - 1)
         yield start, min(stop, n)
         start = stop
 

@@ -91,7 +91,7 @@ def _score_features(
 ) -> Floats:
     """Return the association of each feature with the label, shape (n_features,)."""
     if len(class_documents) < 2:
-        raise ModelError(f"{criterion} needs documents of two labels at least", where="--select")
+        raise ModelError(f"{criterion} needs documents of at least two labels", where="--select")
     if criterion == "mi":
         return mutual_information(counts, class_documents)
     if criterion == "chi2":

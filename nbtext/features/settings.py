@@ -12,7 +12,7 @@ from nbtext.features.stop_words import ENGLISH
 
 LONGEST_NGRAM = 100  # words or characters
 LONGEST_PATTERN = 1_000  # characters of a regular expression
-MOST = 2**62  # the largest number of documents or features that an option accepts
+MAX_NUMBER = 2**62  # the largest number of documents or features that an option accepts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +69,9 @@ class FeatureSettings:
             if number is not None and number < 1:
                 raise SettingsError(f"{number} is less than 1", where=option)
         numbers = {"min_df": self.min_df, "max_df": self.max_df, "max_features": self.max_features or 0}
-        for option, most in (numbers | {"select": n_selected or 0}).items():
-            if most > MOST:
-                raise SettingsError(f"is more than {MOST:,}", where=option)
+        for option, maximum in (numbers | {"select": n_selected or 0}).items():
+            if maximum > MAX_NUMBER:
+                raise SettingsError(f"is more than {MAX_NUMBER:,}", where=option)
 
     def __eq__(self, other: object) -> bool:
         """Compare types too: a limit of 1 is one document, and a limit of 1.0 all documents."""

@@ -82,7 +82,7 @@ class Vectorizer:
         rows, labels = _count_documents(counting, raw_documents, self.settings)
         self.n_too_long_ = counting.take_too_long()
         if len(rows) == 0:
-            raise InputError("there is no document to train on")
+            raise InputError("no documents to train on")
         classes = self._classes(list(y) if y is not None else labels, len(rows))
         if features is None and self.settings.hash_bits is None:
             features, rows = self._select_features(rows, classes, *counting.vocabulary())

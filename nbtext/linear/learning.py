@@ -156,7 +156,7 @@ def _rough(C: float, seed: int) -> SolverSettings:
 def _select_strength(
     problem: Problem, folds: NDArray[np.int32], classes: NDArray[np.int32], lengths: NDArray[Any], seed: int
 ) -> tuple[float, Floats, Any]:
-    """Return the C with the least calibrated log-loss on held-out documents, their scores, and a solution.
+    """Return the C with the lowest calibrated log-loss on held-out documents, their scores, and a solution.
 
     The search goes up and down from the default as long as that pays, in steps of a decade and then of half a decade.
     Every solution continues from the one before, whose memory it may reuse.

@@ -28,7 +28,7 @@ cdef enum:
     NEWTON_STEPS = 60  # for one dual variable; bisection alone would have converged by then
     MAX_WAIT = 4  # passes in which a document is skipped
     ROWS_AHEAD = 2  # by which the entries of documents are prefetched
-    MOST_AHEAD = 256  # entries of a document that are prefetched
+    MAX_AHEAD = 256  # entries of a document that are prefetched
     IN_LINE = 16  # entries in a cache line
 
 cdef extern from *:
@@ -129,7 +129,7 @@ cdef inline void update(const BinaryProblem* p, int64_t row, double step) noexce
 
 
 cdef inline void prefetch_row(const BinaryProblem* p, int64_t row) noexcept nogil:
-    cdef int64_t entry = p.indptr[row], end = min(p.indptr[row + 1], p.indptr[row] + MOST_AHEAD)
+    cdef int64_t entry = p.indptr[row], end = min(p.indptr[row + 1], p.indptr[row] + MAX_AHEAD)
     while entry < end:
         nb_prefetch(&p.features[entry])
         nb_prefetch(&p.values[entry])

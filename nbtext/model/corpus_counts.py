@@ -23,7 +23,7 @@ from nbtext.model.reservoir import ALL_HASHES, Bound, Reservoir
 
 LabelSet = tuple[str, ...]  # sorted
 Name = TypeVar("Name", str, LabelSet)
-MOST_SETS = 2**16  # label sets whose counts are kept apart while documents are counted
+MAX_SETS = 2**16  # label sets whose counts are kept apart while documents are counted
 SAMPLE_SIZE = 2**14  # documents retained for leave-one-out: all of most corpora; about 50 MB of counts
 
 
@@ -280,7 +280,7 @@ class CorpusCounter:
     @property
     def is_full(self) -> bool:
         """Whether there are so many label sets that their counts should be added up by label."""
-        return self._is_multilabel and len(self._codes) >= MOST_SETS
+        return self._is_multilabel and len(self._codes) >= MAX_SETS
 
     def add(self, batch: Batch) -> None:
         """Count the documents of a batch; InputError if one has no label or could not be read."""

@@ -13,7 +13,7 @@ from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.inspection import Inspection, MultilabelInspection, inspect
 from nbtext.model.inspector import Inspector
 
-MOST_MOVES = 1000  # of a label
+MAX_MOVES = 1000  # of a label
 SIZES = ("documents", "n_labels", "n_features", "occurrences", "smoothing")
 Columns = NDArray[np.int64]
 
@@ -124,7 +124,7 @@ def _moves(label: str, old: tuple[Inspector, Columns], new: tuple[Inspector, Col
     if label not in new[0].labels:
         return []
     before, after = (inspector.log_odds(inspector.labels.index(label))[columns] for inspector, columns in (old, new))
-    order = np.argsort(-np.abs(after - before), kind="stable")[:MOST_MOVES].tolist()
+    order = np.argsort(-np.abs(after - before), kind="stable")[:MAX_MOVES].tolist()
     inspector, columns = old
     return [
         Move(label, inspector.name(int(columns[place])), float(before[place]), float(after[place]))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.documents.source import Source
 
-MOST_DERIVED = 1 << 27  # columns that are derived from hashed features
+MAX_DERIVED = 1 << 27  # columns that are derived from hashed features
 
 
 def train_on_source(
@@ -56,7 +56,7 @@ def train_on_source(
     task = CountingTask(features, sample_size(features, model_settings))
     counts = (executor or ThreadExecutor(jobs)).count(source, task, on_batch)
     if not counts.labels:
-        raise InputError("there is no document to train on")
+        raise InputError("SOURCE has no documents to train on")
     model = train_on_counts(counts, features, model_settings, jobs=jobs)
     return replace(model, fitted=replace(model.fitted, input=source.model_input))
 
@@ -86,9 +86,9 @@ def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> N
     if features.hash_bits is None or derive is None or is_selective(features):
         return
     derivation = derive(model_settings.values)
-    most = (MOST_DERIVED // derivation.width).bit_length() - 1
-    if features.hash_bits > most:
-        hint = f"use at most {most}; 20 is enough for most texts"
+    maximum = (MAX_DERIVED // derivation.width).bit_length() - 1
+    if features.hash_bits > maximum:
+        hint = f"use at most {maximum}; 20 is enough for most texts"
         raise SettingsError(
             f"{features.hash_bits} is too large for a {model_settings.model} model", where="--hash-bits", hint=hint
         )
@@ -118,10 +118,10 @@ def fit_model(
     selection  the smoothing and calibration; None: they are selected
     is_new     (n_sampled,), which documents of the sample are not in the counts; None: none
     is_model_selected  whether the settings name an event model that was selected earlier; it is calibrated like one
-    raises     ModelError: there is no document, or no feature is left; SettingsError: the settings do not fit the model
+    raises     ModelError: no documents or features are left; SettingsError: the settings do not fit the model
     """
     if counts.statistics.n_documents == 0:
-        raise ModelError("there is no document to train on")
+        raise ModelError("the counts contain no documents to train on")
     if counts.is_multilabel:
         check_multilabel_settings(features, model_settings)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)

@@ -329,7 +329,7 @@ def _count(
     check_fields(features.fields, source.field_names)
     counts = count_source(source, features, jobs=jobs, sample_size=sample_size, on_batch=on_batch, allows_several=True)
     if not counts.labels:
-        raise InputError("there is no document to train on")
+        raise InputError("SOURCE has no documents to train on")
     return counts
 
 

@@ -132,9 +132,9 @@ class Inspector:
         scores = z_scores(self._entries_of(k, values), total, self._everywhere[columns], self._whole)
         counts, by_count, bounds = self._by_count
         absent = z_scores(np.zeros(len(counts)), total, counts, self._whole)
-        least = np.partition(scores, -n_features)[-n_features] if len(scores) >= n_features > 0 else 0.0
+        lowest = np.partition(scores, -n_features)[-n_features] if len(scores) >= n_features > 0 else 0.0
         n_own = np.bincount(np.searchsorted(counts, self._everywhere[columns]), minlength=len(counts))
-        is_candidate = (absent >= least) & (absent > 0) & (np.diff(bounds) > n_own)
+        is_candidate = (absent >= lowest) & (absent > 0) & (np.diff(bounds) > n_own)
         found, found_scores, n_left = [columns], [scores], n_features
         for place in np.flatnonzero(is_candidate)[np.argsort(-absent[is_candidate], kind="stable")].tolist():
             first = by_count[bounds[place] : min(bounds[place] + n_features + n_own[place], bounds[place + 1])]
@@ -255,7 +255,7 @@ def used_statistics(model: TrainedModel) -> ClassStatistics:
     return counts.statistics.restrict(counts.vocabulary.columns_of(features.terms).astype(np.int64))
 
 
-MOST_WORDS = 3  # in the name of a hashed column
+MAX_WORDS = 3  # in the name of a hashed column
 
 
 def invert_hashes(model: TrainedModel, source: Source, *, on_batch: OnBatch | None = None) -> Names:
@@ -293,7 +293,7 @@ def _names(vocabulary: Vocabulary, occurrences: list[int], bits: int) -> Names:
 
 def name_column(column: int, words: list[str]) -> str:
     """Return the name of a hashed column: its number, and its first words."""
-    shown = [*words[:MOST_WORDS], *("…" for _ in words[MOST_WORDS : MOST_WORDS + 1])]
+    shown = [*words[:MAX_WORDS], *("…" for _ in words[MAX_WORDS : MAX_WORDS + 1])]
     return f"#{column} {', '.join(shown)}" if words else f"#{column}"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbtext.bayes.class_statistics import MOST_COUNTED, count_classes
+from nbtext.bayes.class_statistics import MAX_COUNTED, count_classes
 from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import Batch, check_label
 from nbtext.documents.matrix import Matrix
@@ -115,9 +115,9 @@ def matrix_counts(matrix: Matrix, features: FeatureSettings, *, keep_sample: int
     is_counted = matrix.data.dtype.kind in "iu"
     if is_counted and matrix.data.max(initial=0) > LARGEST_COUNT:
         raise InputError(f"the matrix contains a count above {LARGEST_COUNT:,}, the largest that is allowed")
-    most = MOST_COUNTED / max(1, len(matrix.data))
-    if not is_counted and matrix.data.max(initial=0) > most:
-        raise InputError(f"the matrix contains a weight above {most:g}, so that sums could overflow")
+    maximum = MAX_COUNTED / max(1, len(matrix.data))
+    if not is_counted and matrix.data.max(initial=0) > maximum:
+        raise InputError(f"the matrix contains a weight above {maximum:g}, so that sums could overflow")
     if keep_sample is not None and (not is_counted or features.tf == "binary" or features.vocabulary is not None):
         raise InputError(
             "--keep-sample needs the counts of all features, and this matrix contains weights or selected features",

@@ -113,8 +113,8 @@ def _select_sets(model: FittedModel, probabilities: Floats, coverage: float | No
     if nonconformity is None:
         what, hint = "the model has no nonconformity scores for prediction sets", "train it on more documents"
         raise SettingsError(what, where="coverage", hint=hint)
-    least = 1 - nonconformity.upper_bound(coverage)
-    return select_labels(probabilities, model.labels, np.full(len(model.labels), least))
+    minimum = 1 - nonconformity.upper_bound(coverage)
+    return select_labels(probabilities, model.labels, np.full(len(model.labels), minimum))
 
 
 def fit_of(model: FittedModel) -> MultilabelFit:

@@ -108,10 +108,10 @@ def most_probable(probabilities: Floats, k: int) -> list[list[int]]:
     if len(probabilities) == 0 or k >= n_classes or n_classes < FEW_CLASSES:
         order = np.argsort(-probabilities, axis=1, kind="stable")[:, :k].tolist()
     else:
-        least = np.partition(probabilities, n_classes - k, axis=1)[:, n_classes - k]
+        lowest = np.partition(probabilities, n_classes - k, axis=1)[:, n_classes - k]
         order = []
-        for row, lowest in zip(probabilities, least.tolist(), strict=True):
-            found = np.flatnonzero(row >= lowest)
+        for row, minimum in zip(probabilities, lowest.tolist(), strict=True):
+            found = np.flatnonzero(row >= minimum)
             order.append(found[np.argsort(-row[found], kind="stable")][:k].tolist())
     is_unread = np.asarray(np.isnan(probabilities[:, :1]).any(axis=1))
     return [[] if is_unread[row] else classes for row, classes in enumerate(order)]
@@ -215,7 +215,7 @@ class Predictor:
 def apply_decisions(
     predictions: Predictions, calibration: Calibration | None, settings: DecisionSettings
 ) -> Predictions:
-    """Return the predictions with prediction sets, least-cost labels and abstentions, as the settings ask.
+    """Return the predictions with prediction sets, lowest-cost labels and abstentions, as the settings ask.
 
     Parameters
     ----------
@@ -234,10 +234,10 @@ def apply_decisions(
     if settings.coverage is not None:
         predictions = _add_sets(predictions, calibration, settings.coverage)
     if settings.min_probability is not None:
-        best, least = predictions.best, settings.min_probability
+        best, minimum = predictions.best, settings.min_probability
         reasons = {
-            row: f"the label {predictions.labels[row]} has probability {best[row]:.6f}, below {least:g}"
-            for row in np.flatnonzero(best < least).tolist()
+            row: f"the label {predictions.labels[row]} has probability {best[row]:.6f}, below {minimum:g}"
+            for row in np.flatnonzero(best < minimum).tolist()
         }
         predictions = _abstain(predictions, reasons)
     return predictions
@@ -253,7 +253,7 @@ def _abstain(predictions: Predictions, new_reasons: dict[int, str]) -> Predictio
 
 
 def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
-    """Return the predictions with the labels of least expected cost; ties go to the more probable label.
+    """Return the predictions with the labels of the lowest expected cost; ties go to the more probable label.
 
     A document for which abstaining costs less than every label gets no label.
     """
@@ -261,15 +261,15 @@ def _minimize_cost(predictions: Predictions, costs: Costs) -> Predictions:
         return predictions
     probabilities, classes = predictions.probabilities, predictions.classes
     expected, abstaining = _expected_costs(probabilities, classes, costs)
-    least = expected.min(axis=1)
-    decided = np.where(expected <= least[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
+    lowest = expected.min(axis=1)
+    decided = np.where(expected <= lowest[:, None] + TIE, probabilities, -1.0).argmax(axis=1)
     labels = [
         None if label is None else classes[k] for label, k in zip(predictions.labels, decided.tolist(), strict=True)
     ]
     reasons = {
         row: f"no label costs less than abstaining: expected cost {abstaining[row]:.6g}, "
-        f"and {least[row]:.6g} of the label {classes[decided[row]]}"
-        for row in np.flatnonzero(abstaining < least - TIE).tolist()
+        f"and {lowest[row]:.6g} of the label {classes[decided[row]]}"
+        for row in np.flatnonzero(abstaining < lowest - TIE).tolist()
         if costs.has_abstention
     }
     return _abstain(replace(predictions, labels=labels, decided=decided), reasons)
@@ -293,7 +293,7 @@ class Unpredicted(NamedTuple):
     """A label that costs rule out, because no probability of the model is high enough.
 
     label     the label
-    needed    the probability from which it would cost least; infinity if it never does
+    needed    the probability from which its cost is the lowest; infinity if it never does
     highest   the highest probability that the model can give it
     """
 
@@ -342,8 +342,8 @@ def _apply_thresholds(predictions: Predictions, thresholds: Sequence[tuple[str, 
     """
     if len(predictions) == 0:
         return predictions
-    probabilities, least = predictions.probabilities, dict(thresholds)
-    needed = np.array([least.get(label, np.inf) for label in predictions.classes])
+    probabilities, minimums = predictions.probabilities, dict(thresholds)
+    needed = np.array([minimums.get(label, np.inf) for label in predictions.classes])
     is_free = np.isinf(needed)
     reached = np.where(probabilities >= needed, probabilities, -1.0)
     free = np.where(is_free, probabilities, -1.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.prevalence import MOST_CLASSES, PosteriorSums, ShareEstimate, smooth_shares
+from nbtext.bayes.prevalence import MAX_CLASSES, PosteriorSums, ShareEstimate, smooth_shares
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.source_counting import OnBatch
@@ -65,7 +65,7 @@ def estimate_prevalence(
         has_label = [label is not None for label in predictions.labels]
         predicted += np.bincount(predictions.label_classes[has_label], minlength=len(predicted))
     if sums.n_documents == 0 or known is None:
-        raise InputError("there is no document to estimate shares from")
+        raise InputError("SOURCE has no documents to estimate shares from")
     unmeasured = tuple(model.labels[k] for k in np.flatnonzero(known.documents == 0).tolist())
     return Prevalence(model.labels, sums.n_documents, sums.estimate(known), predicted, unmeasured)
 
@@ -78,8 +78,8 @@ def check_prevalence(model: FittedModel) -> None:
     n_labels = len(model.labels)
     if n_labels < 2:
         raise ModelError("the model has only one label, so its share is 1", hint="use a model with two labels or more")
-    if n_labels > MOST_CLASSES:
-        what = f"shares can be estimated for at most {MOST_CLASSES} labels, and the model has {n_labels:,}"
+    if n_labels > MAX_CLASSES:
+        what = f"shares can be estimated for at most {MAX_CLASSES} labels, and the model has {n_labels:,}"
         raise ModelError(what, hint="train a model on groups of labels, or count the labels that predict prints")
     hint = "train it again, on two documents of a label or more, or refit it with nbtext calibrate"
     raise ModelError("the model does not know how its probabilities err: it has no left-out documents", hint=hint)

@@ -22,7 +22,7 @@ FLAGGED = 0.5  # a label with a lower probability is reported as an error
 DIGITS = 6  # of a certainty; findings are sorted by it
 MIN_CONFUSED = 2.0  # expected documents of a pair of labels that is reported
 MIN_SHARE = 0.02  # of the documents of a label
-MOST_CONFUSED = 5  # pairs of labels that are reported
+MAX_CONFUSED = 5  # pairs of labels that are reported
 MIN_DOCUMENTS = 100  # with fewer documents, there is no 1 % quantile, so no outlier
 
 
@@ -150,14 +150,14 @@ def _find_confused(labels: Sequence[str], noise: LabelNoise) -> Iterator[Confuse
     wrong = noise.confusions * (1 - np.eye(len(noise.confusions)))
     is_reported = (wrong >= MIN_CONFUSED) & (wrong >= MIN_SHARE * given)
     true, label = np.nonzero(is_reported)
-    for place in np.argsort(-wrong[true, label], kind="stable")[:MOST_CONFUSED].tolist():
+    for place in np.argsort(-wrong[true, label], kind="stable")[:MAX_CONFUSED].tolist():
         t, g = int(true[place]), int(label[place])
         yield ConfusedLabels(labels[g], labels[t], float(wrong[t, g]), float(wrong[t, g] / given[g]))
 
 
 def _find_duplicates(corpus: ReviewedCorpus, contents: NDArray[np.int64], near: NearDuplicates) -> Iterator[Finding]:
     """Yield groups of duplicates and near duplicates within the source, and those that the other source shares."""
-    similarities: dict[int, float] = {}  # the least one of each group
+    similarities: dict[int, float] = {}  # the lowest one of each group
     for (one, _), similarity in zip(near.pairs.tolist(), near.similarities.tolist(), strict=True):
         group = int(near.groups[one])
         similarities[group] = min(similarity, similarities.get(group, 1.0))

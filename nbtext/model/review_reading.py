@@ -21,8 +21,8 @@ from nbtext.model.source_counting import CountingTask, OnBatch, ThreadExecutor
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
-MOST_ROWS = 1 << 32  # documents of a block
-MOST_BLOCKS = 1 << 30  # blocks of a source
+MAX_ROWS = 1 << 32  # documents of a block
+MAX_BLOCKS = 1 << 30  # blocks of a source
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _NumberedBlock:
         ]
         readable = [row for row in range(len(batch)) if row not in batch.problems]
         counted = batch.drop(batch.problems)
-        numbers = [str(self.number * MOST_ROWS + row) for row in readable]
+        numbers = [str(self.number * MAX_ROWS + row) for row in readable]
         return replace(
             counted, labels=[None] * len(readable), label_lists=None, groups=numbers, line_numbers=None, rows=None
         )
@@ -134,7 +134,7 @@ class ReviewReader:
 
     def read(self, source: Source, on_batch: OnBatch | None = None) -> None:
         """Count the documents of a source: first of the one that is reviewed, then of the one that is compared."""
-        numbered: Any = _NumberedSource(source, len(self._parts) * MOST_BLOCKS, self._described)
+        numbered: Any = _NumberedSource(source, len(self._parts) * MAX_BLOCKS, self._described)
         task = CountingTask(self.features, None, is_labeled=False)
         self._parts.append(ThreadExecutor(self.jobs).count(numbered, task, on_batch))
 
@@ -150,6 +150,6 @@ class ReviewReader:
         unread: list[ReviewedDocument] = []
         for number in sorted(self._described):
             for row, document in enumerate(self._described[number]):
-                (documents if number * MOST_ROWS + row in readable else unread).append(document)
+                (documents if number * MAX_ROWS + row in readable else unread).append(document)
         rows = replace(counts.sample.take(order), groups=None)
         return ReviewedCorpus(documents, unread, rows, counts.statistics.n_features, counts.vocabulary)

@@ -17,7 +17,7 @@ from nbtext.bayes.expectation_maximization import ExpectationMaximization, OnSte
 from nbtext.bayes.feature_marginals import FeatureMarginals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
 from nbtext.bayes.settings import AUTO, ModelSettings
-from nbtext.bayes.smoothing import DECADES, MOST_SCORES, Selection, select_smoothing
+from nbtext.bayes.smoothing import DECADES, MAX_SCORES, Selection, select_smoothing
 from nbtext.bayes.unlabeled import Candidate, HeldOut, Trial
 from nbtext.errors import InputError, ModelError, SettingsError
 from nbtext.features.document_counts import DocumentCounts
@@ -102,7 +102,7 @@ def count_unlabeled(
     task = CountingTask(features, 0 if settings.marginals else None, is_labeled=False)
     counts = ThreadExecutor(jobs).count(source, task, on_batch)
     if not counts.labels:
-        raise InputError("there is no document to train on", where="--unlabeled")
+        raise InputError("the source has no documents to train on", where="--unlabeled")
     return counts
 
 
@@ -122,7 +122,7 @@ def train_on_source_with_unlabeled(  # noqa: PLR0913 - two corpora and three rec
     size = sample_size(features, model_settings)
     counts = count_source(source, features, jobs=jobs, sample_size=size, on_batch=on_batch)
     if not counts.labels:
-        raise InputError("there is no document to train on")
+        raise InputError("SOURCE has no documents to train on")
     model = train_with_unlabeled(counts, unlabeled, features, model_settings, settings, listener=listener, jobs=jobs)
     return replace(model, fitted=replace(model.fitted, input=source.model_input))
 
@@ -140,7 +140,7 @@ def train_with_unlabeled(
     """Train on labeled and unlabeled documents.
 
     Cross-validation on the labeled documents selects the weight of the unlabeled documents and the smoothing with the
-    least calibrated log-loss. If the unlabeled documents do not lower the log-loss, they are not used, and the model
+    lowest calibrated log-loss. If the unlabeled documents do not lower the log-loss, they are not used, and the model
     equals that of `train_on_counts` byte by byte.
 
     Parameters
@@ -341,8 +341,8 @@ class _Learner:
     def _held_out(self) -> HeldOut:
         """The labeled documents that are held out; fewer of them if there are very many labels."""
         pair = self.pair
-        most = np.arange(min(len(pair.sample), max(1, MOST_SCORES // pair.statistics.n_classes)))
-        return HeldOut(pair.statistics, pair.sample.take(most), pair.lengths[most], pair.is_hapax[1], self.jobs)
+        maximum = np.arange(min(len(pair.sample), max(1, MAX_SCORES // pair.statistics.n_classes)))
+        return HeldOut(pair.statistics, pair.sample.take(maximum), pair.lengths[maximum], pair.is_hapax[1], self.jobs)
 
     @property
     def _labeled_only(self) -> HeldOut:

@@ -124,7 +124,7 @@ class DecisionSettings:
     min_probability  the model abstains below it, from 0 to 1; None: it never abstains
     coverage         probability that a prediction set holds the true label, between 0 and 1; None: no sets
     cost             the costs of errors, which the labels minimize; None: all errors cost the same
-    threshold        labels with the least probability at which each is predicted, from 0 to 1
+    threshold        labels with the minimum probability at which each is predicted, from 0 to 1
     explain          number of features that explain each prediction; None: no explanation
     top_k            number of most probable labels that are reported; None: see the output format
     label_threshold  probability from which a model of several labels predicts each; None: its own thresholds
@@ -161,10 +161,10 @@ class DecisionSettings:
             raise SettingsError(f"{self.coverage:g} is not above 0 and below 1", where="coverage", hint=hint)
 
     def _check_thresholds(self) -> None:
-        for label, least in self.threshold:
-            if not 0 <= least <= 1:
+        for label, minimum in self.threshold:
+            if not 0 <= minimum <= 1:
                 hint = "give a number from 0 to 1"
-                raise SettingsError(f"{label}={least:g} is not a probability", where="threshold", hint=hint)
+                raise SettingsError(f"{label}={minimum:g} is not a probability", where="threshold", hint=hint)
         if len(dict(self.threshold)) < len(self.threshold):
             raise SettingsError("a label has two thresholds", where="threshold", hint="keep one of them")
         for name, other in (("cost", self.cost), ("coverage", self.coverage)):
@@ -240,12 +240,12 @@ class DecaySettings:
     elapsed: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value, least in (
+        for name, value, bound in (
             ("half_life", self.half_life, "above 0"),
             ("elapsed", self.elapsed, "from 0"),
         ):
             if value is not None and not (0 <= value < math.inf and (value > 0 or name == "elapsed")):
-                raise SettingsError(f"{value:g} is not a time {least}", where=name, hint="write 30d, 12h or 4w")
+                raise SettingsError(f"{value:g} is not a time {bound}", where=name, hint="write 30d, 12h or 4w")
         if (self.half_life is None) != (self.elapsed is None):
             missing, given = ("elapsed", "half_life") if self.elapsed is None else ("half_life", "elapsed")
             hint = "give both, for example --half-life 30d --elapsed 7d"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 SHARED = {"classes", "thresholds", "separator"}  # attributes of predictions that are not columns
 MANY_LABELS = 256  # models with more labels predict smaller batches
-MOST_PROBABILITIES = 1 << 22  # documents times labels of a batch: 32 MiB
+MAX_PROBABILITIES = 1 << 22  # documents times labels of a batch: 32 MiB
 
 
 def predict_source(
@@ -161,7 +161,7 @@ def _limit_blocks(blocks: Iterator[Block], n_labels: int) -> Iterator[Block]:
     """Return the blocks, cut into smaller ones if there are many labels, so that memory is bounded."""
     if n_labels <= MANY_LABELS:
         return blocks
-    size = max(1, MOST_PROBABILITIES // n_labels)
+    size = max(1, MAX_PROBABILITIES // n_labels)
     return chain.from_iterable(_cut_block(block, size) for block in blocks)
 
 

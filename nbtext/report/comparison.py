@@ -20,7 +20,7 @@ ABOUT = ("name", "model", "documents", "n_features", "size", "seconds")
 OF_TEST = ("only_first", "only_second", "p_value")
 MIN_P = 0.001  # a smaller p-value is shown as less than this
 SIGNIFICANCE = 0.05
-MOST_SENTENCES, MOST_PAIRS = 6, 12  # on the page
+MAX_SENTENCES, MAX_PAIRS = 6, 12  # on the page
 
 
 def format_comparison(comparison: Comparison, *, output_format: str, screen: Screen = PLAIN) -> str:
@@ -77,7 +77,7 @@ def _parts(comparison: Comparison) -> Iterator[RenderableType]:
 
 
 def _wrap(table: Table) -> Table:
-    """Wrap long names, so that there is room for the figures."""
+    """Wrap long names, so that the figures fit."""
     table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
     return table
 
@@ -120,8 +120,8 @@ def render_comparison_page(comparison: Comparison, *, subject: str) -> bytes:
         "comparison": comparison,
         "metrics": comparison.metrics,
         "results": [(each, format_seconds(each.seconds), format_size(each.size)) for each in comparison.results],
-        "sentences": list(map(test_sentence, comparison.tests[:MOST_SENTENCES])),
-        "n_more_sentences": max(0, len(comparison.tests) - MOST_SENTENCES),
+        "sentences": list(map(test_sentence, comparison.tests[:MAX_SENTENCES])),
+        "n_more_sentences": max(0, len(comparison.tests) - MAX_SENTENCES),
         "interval": interval_text,
         "loss_charts": [f"model_{metric.name}" for metric in comparison.metrics if metric.is_loss],
     }
@@ -157,13 +157,13 @@ def _charts(comparison: Comparison) -> Iterator[Chart]:
     accuracies = [test.differences[comparison.correct] for test in tests]
     n_clear = sum(each.low > 0 or each.high < 0 for each in accuracies)
     words = f"The intervals of {n_clear} of {number_of(len(tests), 'difference')} exclude 0."
-    words += f" The first {MOST_PAIRS} are shown." if len(tests) > MOST_PAIRS else ""
+    words += f" The first {MAX_PAIRS} are shown." if len(tests) > MAX_PAIRS else ""
     yield Chart(
         "model_differences", f"Differences in {title}", words,
         ("pair", "value", "low", "high", "p_value"), ("models", title, "from", "to", "McNemar's p"),
         [
             (f"{printable(test.second)} minus {printable(test.first)}", *each, test.p_value)
-            for test, each in list(zip(tests, accuracies, strict=True))[:MOST_PAIRS]
+            for test, each in list(zip(tests, accuracies, strict=True))[:MAX_PAIRS]
         ],
         metric=title,
     )  # fmt: skip

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COLUMNS = ("metric", "value", "label")
-MOST_COLUMNS = 12  # labels of a confusion matrix with numbers; with more, a heat map and the most frequent confusions
-MOST_CONFUSIONS = 10
+MAX_COLUMNS = 12  # labels of a confusion matrix with numbers; with more, a heat map and the most frequent confusions
+MAX_CONFUSIONS = 10
 BAR = 12  # characters for a share of 1
 CONFUSION_STYLES = ("", "dim", "", "yellow", "bold yellow")  # by the share of the row
 # heat map
@@ -106,7 +106,7 @@ def _tables(evaluation: Evaluation, width: int) -> Iterator[RenderableType]:
         table.add_row(f"{b.low:.2f} to {b.high:.2f}", *figures, "━" * round(b.accuracy * BAR))
     yield table
     if len(evaluation.labels) > 1 and evaluation.metrics["accuracy"] < 1:
-        if len(evaluation.labels) <= MOST_COLUMNS:
+        if len(evaluation.labels) <= MAX_COLUMNS:
             yield _confusion_matrix(evaluation)
             return
         if evaluation.confusion_matrix is not None and has_room(evaluation.labels, width):
@@ -168,7 +168,7 @@ def _frequent_confusions(evaluation: Evaluation) -> Table:
         if count and column != place
     ]
     table = new_table("true", "predicted", "documents")
-    for count, label, predicted in sorted(found)[:MOST_CONFUSIONS]:
+    for count, label, predicted in sorted(found)[:MAX_CONFUSIONS]:
         table.add_row(printable(label), printable(predicted), f"{-count:,}")
     return table
 
@@ -195,7 +195,7 @@ def heat_map(labels: Sequence[str], matrix: Sequence[Sequence[int]]) -> Iterator
         line = Text(f"{set_cell_size(_short(label), margin - 4)} {(place + 1) % 100:>2} ")
         total = max(1, sum(row))
         for column, count in enumerate(row):
-            shade = next((shade for least, shade in SHADES if count / total >= least), "·" if count else " ")
+            shade = next((shade for minimum, shade in SHADES if count / total >= minimum), "·" if count else " ")
             line.append(shade * CELL, CORRECT if column == place else WRONG)
         yield line
     yield Text(", ".join(f"{shade} from {share:.0%}" for share, shade in reversed(SHADES)) + " of the row", "dim")

@@ -14,9 +14,9 @@ from nbtext.report.explanation import Run, cut_runs, highlight, part_weights
 from nbtext.report.inspection import summary_lines
 from nbtext.report.page.rendering import Chart, percent, render_page
 
-MOST_CHARACTERS = 2_500  # of the text of a mistake
-MOST_WORDS = 8  # of a mistake, for the predicted label and against it
-MOST_SCORES = 1_000  # labels in the table: the most frequent ones
+MAX_CHARACTERS = 2_500  # of the text of a mistake
+MAX_WORDS = 8  # of a mistake, for the predicted label and against it
+MAX_SCORES = 1_000  # labels in the table: the most frequent ones
 EXCERPT = 110  # characters of a document in a list
 
 
@@ -44,7 +44,7 @@ def render_evaluation_page(
         "evaluation": evaluation,
         "metrics": evaluation.metrics,
         "tiles": _tiles(diagnosis),
-        "scores": sorted(by_support[:MOST_SCORES], key=lambda score: score.label),
+        "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
         "target": target,
         "areas": {curve.label: curve for curve in diagnosis.curves.labels} if diagnosis.curves is not None else {},
         "mistakes": [_mistake(mistake, locate) for mistake in diagnosis.mistakes],
@@ -107,10 +107,10 @@ def _mistake(mistake: Mistake, locate: Locator | None) -> dict[str, Any]:
         "document": mistake.document,
         "explanation": explanation,
         "true_probability": percent(explanation.other_probability or 0.0, 2),
-        "runs": cut_runs(runs, MOST_CHARACTERS),
-        "n_more": max(0, n_characters - MOST_CHARACTERS),
-        "words_for": [(part, part.log_odds / largest) for part in parts if part.log_odds > 0][:MOST_WORDS],
-        "words_against": [(part, -part.log_odds / largest) for part in parts if part.log_odds < 0][:MOST_WORDS],
+        "runs": cut_runs(runs, MAX_CHARACTERS),
+        "n_more": max(0, n_characters - MAX_CHARACTERS),
+        "words_for": [(part, part.log_odds / largest) for part in parts if part.log_odds > 0][:MAX_WORDS],
+        "words_against": [(part, -part.log_odds / largest) for part in parts if part.log_odds < 0][:MAX_WORDS],
     }
 
 

@@ -25,9 +25,9 @@ LEVELS = (0.06, 0.2, 0.5)  # shares of the largest weight from which on a mark h
 STYLES = {3: "bold blue", 2: "blue", 1: "blue", 0: "", -1: "yellow", -2: "yellow", -3: "underline yellow"}
 BAR = 24  # characters
 # on the page
-MOST_DOCUMENTS = 200
-MOST_CHARACTERS = 20_000  # of the text of a document
-MOST_FEATURES = 25  # of a document, if no number is given
+MAX_DOCUMENTS = 200
+MAX_CHARACTERS = 20_000  # of the text of a document
+MAX_FEATURES = 25  # of a document, if no number is given
 
 
 class Run(NamedTuple):
@@ -42,7 +42,7 @@ def highlight(text: str, weights: Sequence[float]) -> list[Run]:
     largest = max(map(abs, weights), default=0.0)
     levels = [0] * len(text)
     if largest:
-        sizes = (sum(abs(weight) / largest >= least for least in LEVELS) for weight in weights)
+        sizes = (sum(abs(weight) / largest >= level for level in LEVELS) for weight in weights)
         levels = [size if weight > 0 else -size for size, weight in zip(sizes, weights, strict=True)]
     runs, start = [], 0
     for level, group in groupby(levels):
@@ -52,14 +52,14 @@ def highlight(text: str, weights: Sequence[float]) -> list[Run]:
     return runs
 
 
-def cut_runs(runs: Sequence[Run], most: int) -> list[Run]:
-    """Return the runs of the first `most` characters."""
-    kept, room = [], most
+def cut_runs(runs: Sequence[Run], maximum: int) -> list[Run]:
+    """Return the runs of the first `maximum` characters."""
+    kept, n_left = [], maximum
     for run in runs:
-        if room <= 0:
+        if n_left <= 0:
             break
-        kept.append(Run(run.text[:room], run.level))
-        room -= len(run.text)
+        kept.append(Run(run.text[:n_left], run.level))
+        n_left -= len(run.text)
     return kept
 
 
@@ -233,13 +233,13 @@ def render_explanation_page(
     from nbtext.report.page.rendering import render_page
 
     found = iter(explanations)
-    most = MOST_FEATURES if n_features is None else n_features
-    documents = [_document(explanation, locate, most) for explanation in islice(found, MOST_DOCUMENTS)]
+    maximum = MAX_FEATURES if n_features is None else n_features
+    documents = [_document(explanation, locate, maximum) for explanation in islice(found, MAX_DOCUMENTS)]
     is_all = next(found, None) is None
     return render_page("explanation.html", {"subject": subject, "documents": documents, "is_all": is_all})
 
 
-def _document(explanation: Explanation, locate: Locator, most: int) -> dict[str, Any]:
+def _document(explanation: Explanation, locate: Locator, maximum: int) -> dict[str, Any]:
     from nbtext.report.page.rendering import percent
 
     runs: list[Run] = []
@@ -251,15 +251,15 @@ def _document(explanation: Explanation, locate: Locator, most: int) -> dict[str,
         "other_probability": percent(explanation.other_probability, 2)
         if explanation.other_probability is not None
         else "–",
-        "runs": cut_runs(runs, MOST_CHARACTERS),
-        "n_more": max(0, sum(map(len, explanation.texts)) - MOST_CHARACTERS),
-        "rows": list(_sum(explanation, most)),
+        "runs": cut_runs(runs, MAX_CHARACTERS),
+        "n_more": max(0, sum(map(len, explanation.texts)) - MAX_CHARACTERS),
+        "rows": list(_sum(explanation, maximum)),
     }
 
 
-def _sum(explanation: Explanation, most: int) -> Iterator[dict[str, Any]]:
+def _sum(explanation: Explanation, maximum: int) -> Iterator[dict[str, Any]]:
     """Yield the lines of the sum of which the log-odds are."""
-    shown, others = explanation.contributions[:most], explanation.contributions[most:]
+    shown, others = explanation.contributions[:maximum], explanation.contributions[maximum:]
     strongest = max((abs(part.log_odds) for part in shown), default=1.0) or 1.0
     rest = sum(part.log_odds for part in others)
     for part in shown:

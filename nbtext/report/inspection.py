@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-MOST_NAMES = 10  # labels that are listed
+MAX_NAMES = 10  # labels that are listed
 FEATURE_COLUMNS = (
     "label", "feature", "log_odds", "z", "mutual_information", "chi_squared", "occurrences", "documents",
 )  # fmt: skip
@@ -135,7 +135,7 @@ def _multilabel_lines(inspection: MultilabelInspection) -> Iterator[tuple[str, s
         yield "thresholds", f"one for each label, from {thresholds[0]:.4f} to {thresholds[-1]:.4f}"
     fallback = [each.label for each in inspection.decisions if each.is_fallback]
     if fallback:
-        shown = ", ".join(fallback[:MOST_NAMES]) + (", …" if len(fallback) > MOST_NAMES else "")
+        shown = ", ".join(fallback[:MAX_NAMES]) + (", …" if len(fallback) > MAX_NAMES else "")
         yield "fallback", f"{number_of(len(fallback), 'label')} with a leave-one-out F1 below {MIN_F1}: {shown}"
 
 
@@ -213,14 +213,14 @@ def _words(pairs: list[tuple[str, str]], width: int) -> Text:
     from rich.cells import cell_len
     from rich.text import Text
 
-    lines, room = Text(), 0
+    lines, n_left = Text(), 0
     for feature, number in pairs:
         needed = cell_len(printable(feature)) + len(number) + 3
-        if needed > room:
+        if needed > n_left:
             lines.append("\n " if lines else " ")
-            room = width - 1
+            n_left = width - 1
         lines.append(" ").append(printable(feature), "cyan").append(f" {number} ")
-        room -= needed
+        n_left -= needed
     return lines
 
 

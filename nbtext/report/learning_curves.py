@@ -69,20 +69,20 @@ def _chart(curves: LearningCurves, width: int) -> Iterator[Text]:
     low, high = min(means), max(means)
     models = list(dict.fromkeys(point.model for point in curves.points))
     margin = max(len(f"{point.size:,}") for point in curves.points) + 2
-    room = max(NARROWEST, width - margin - 2)
+    plot_width = max(NARROWEST, width - margin - 2)
     legend = Text(f"{CURVES[0].title} ")
     for number, model in enumerate(models):
         legend.append(f" {MARKS[number % len(MARKS)]} {model}", COLORS[number % len(COLORS)])
     yield legend
     for size, points in groupby(curves.points, key=lambda point: point.size):
-        line: list[int | None] = [None] * room
+        line: list[int | None] = [None] * plot_width
         for number, point in reversed(list(enumerate(points))):
-            line[round((point.mean(CURVES[0].name) - low) / ((high - low) or 1) * (room - 1))] = number
+            line[round((point.mean(CURVES[0].name) - low) / ((high - low) or 1) * (plot_width - 1))] = number
         text = Text(f"{size:>{margin - 2},} │")
         for mark in line:
             text.append(*("·", "dim") if mark is None else (MARKS[mark % len(MARKS)], COLORS[mark % len(COLORS)]))
         yield text
-    yield Text(f"{'':>{margin}}{low:<.4f}{high:>{room - 6}.4f}")
+    yield Text(f"{'':>{margin}}{low:<.4f}{high:>{plot_width - 6}.4f}")
 
 
 def render_learning_curves_page(curves: LearningCurves, *, subject: str) -> bytes:

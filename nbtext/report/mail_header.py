@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NAME = "X-Nbtext-Label"
 DIGITS = 6  # decimals of a probability
 SAFE = " !#$&'()*+,-./:<=>?@[]^_`{|}~"  # characters of a label that are not percent-encoded
-MOST_CHARACTERS = 900  # of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
+MAX_CHARACTERS = 900  # of a label or a reason: a line of a mail has at most 998 (RFC 5322, section 2.1.1)
 
 
 def format_headers(batch: AnyPredictions) -> str:
@@ -34,7 +34,7 @@ def format_headers(batch: AnyPredictions) -> str:
     lines = []
     for label, probability, reason in zip(batch.labels, batch.best.tolist(), batch.reasons, strict=True):
         value = quote(label or "", safe=SAFE, errors="surrogatepass").strip()
-        if 0 < len(value) <= MOST_CHARACTERS:
+        if 0 < len(value) <= MAX_CHARACTERS:
             lines.append(f"{NAME}: {value}; probability={probability:.{DIGITS}f}\n")
             continue
         why = "the label is too long for a header" if value else "the label is blank"
@@ -44,5 +44,5 @@ def format_headers(batch: AnyPredictions) -> str:
 
 def _quote(text: str) -> str:
     """Return a quoted string of printable ASCII (RFC 5322, section 3.2.4)."""
-    shown = printable(text).encode("ascii", "backslashreplace").decode()[:MOST_CHARACTERS]
+    shown = printable(text).encode("ascii", "backslashreplace").decode()[:MAX_CHARACTERS]
     return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'

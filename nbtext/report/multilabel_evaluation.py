@@ -15,7 +15,7 @@ from nbtext.report.terminal import PLAIN, Screen, format_screen, new_table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-MOST_PAIRS = 10  # in a table for people
+MAX_PAIRS = 10  # in a table for people
 SCORES = ("precision", "recall", "f1", "support", "threshold")
 
 
@@ -66,7 +66,7 @@ def _label_rows(evaluation: MultilabelEvaluation) -> Iterator[tuple[str, ...]]:
 
 
 def _pair_rows(pairs: tuple[LabelPair, ...]) -> Iterator[tuple[str, ...]]:
-    for pair in pairs[:MOST_PAIRS]:
+    for pair in pairs[:MAX_PAIRS]:
         yield pair.kind, pair.label, pair.other if pair.other is not None else "", f"{pair.documents:,}"
 
 

@@ -10,7 +10,7 @@ from nbtext.evaluation.multilabel import MULTILABEL_METRICS
 from nbtext.evaluation.multilabel_log import SetDiagnosis, SetExample
 from nbtext.report.page.rendering import Chart, render_page
 
-MOST_SCORES = 1_000  # labels in the table: the most frequent ones
+MAX_SCORES = 1_000  # labels in the table: the most frequent ones
 EXCERPT = 110  # characters of a document in a list
 
 
@@ -33,7 +33,7 @@ def render_set_page(diagnosis: SetDiagnosis, *, subject: str, settings: dict[str
         "metrics": evaluation.metrics,
         "intervals": diagnosis.intervals,
         "tiles": list(_tiles(diagnosis)),
-        "scores": sorted(by_support[:MOST_SCORES], key=lambda score: score.label),
+        "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
         "pairs": [
             (
                 pair,

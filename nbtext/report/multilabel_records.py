@@ -11,7 +11,7 @@ from nbtext.errors import printable
 from nbtext.model.multilabel_predictions import MultilabelPredictions
 from nbtext.report.records import DIGITS, join_labels
 
-MOST_SCORED, FEW_SCORED = 1000, 64  # labels whose probabilities a record has: all, or the most probable ones
+MAX_SCORED, FEW_SCORED = 1000, 64  # labels whose probabilities a record has: all, or the most probable ones
 
 
 def set_records(batch: MultilabelPredictions, top_k: int | None) -> Iterator[dict[str, Any]]:
@@ -20,7 +20,7 @@ def set_records(batch: MultilabelPredictions, top_k: int | None) -> Iterator[dic
     `probabilities` are those of `labels`. `scores` has the probability of each label, or of the `top_k` most probable
     ones, the most probable first. If the model has more than 1,000 labels, it has the 64 most probable ones.
     """
-    if top_k is None and len(batch.classes) > MOST_SCORED:
+    if top_k is None and len(batch.classes) > MAX_SCORED:
         top_k = FEW_SCORED
     known, shares = batch.known.round(DIGITS).tolist(), batch.probabilities.round(DIGITS)
     best = batch.most_probable(top_k) if top_k is not None else None

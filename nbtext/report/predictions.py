@@ -36,7 +36,7 @@ def write_predictions(
     Raises
     ------
     SettingsError
-        The format has no room for the labels.
+        The format cannot hold the labels.
     """
     if output_format == HEADER:
         from nbtext.report.mail_header import format_headers

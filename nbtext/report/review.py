@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 COLUMNS = ("finding", "certainty", "label", "likely_label", "ids", "places", "reason")
-MOST_NAMED = 3  # documents of a finding that the table names
+MAX_NAMED = 3  # documents of a finding that the table names
 
 
 def format_review(review: Review, *, output_format: str, screen: Screen = PLAIN) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _table(review: Review) -> Table:
     for column in table.columns[2:]:
         column.justify, column.no_wrap, column.overflow = "left", False, "fold"
     for finding in review.findings:
-        named = [printable(place_of(document)) for document in finding.documents[:MOST_NAMED]]
+        named = [printable(place_of(document)) for document in finding.documents[:MAX_NAMED]]
         n_more = len(finding.documents) - len(named)
         named += [f"and {n_more:,} more"] if n_more else []
         table.add_row(finding.finding, f"{finding.certainty:.1%}", _labels_of(finding), "\n".join(named))

@@ -12,11 +12,11 @@ from nbtext.report.explanation import Run, cut_runs, highlight
 from nbtext.report.page.rendering import render_page
 from nbtext.report.review import document_record, place_of, summarize_review
 
-MOST_FINDINGS = 500  # on the page
-MOST_DOCUMENTS = 4  # of a finding
-MOST_CHARACTERS = 5_000  # of the text of a document
-MOST_WORDS = 8  # that speak for each label
-MOST_LABELS = 200  # to choose from; with more labels, another one is typed into the file of decisions
+MAX_FINDINGS = 500  # on the page
+MAX_DOCUMENTS = 4  # of a finding
+MAX_CHARACTERS = 5_000  # of the text of a document
+MAX_WORDS = 8  # that speak for each label
+MAX_LABELS = 200  # to choose from; with more labels, another one is typed into the file of decisions
 TITLES = {
     "label_error": "Label error", "conflicting_duplicates": "Conflicting duplicates", "duplicate": "Duplicate",
     "near_duplicate": "Near duplicate", "leak": "Leak", "outlier": "Outlier", "not_text": "Not text",
@@ -43,7 +43,7 @@ class _ShownFinding(NamedTuple):
 
 def shown_findings(review: Review) -> tuple[Finding, ...]:
     """Return the findings that the page shows."""
-    return review.findings[:MOST_FINDINGS]
+    return review.findings[:MAX_FINDINGS]
 
 
 def render_review_page(
@@ -73,12 +73,12 @@ def render_review_page(
         ranked = sorted((words or {}).items(), key=lambda item: (-item[1], item[0]))
         documents = [
             _show(document, texts.get(document, ""), words, locate, numbers)
-            for document in finding.documents[:MOST_DOCUMENTS]
+            for document in finding.documents[:MAX_DOCUMENTS]
         ]
         shown.append(_ShownFinding(
             finding, TITLES[finding.finding], documents, len(finding.documents) - len(documents),
-            [word for word, value in ranked[:MOST_WORDS] if value > 0],
-            [word for word, value in ranked[::-1][:MOST_WORDS] if value < 0],
+            [word for word, value in ranked[:MAX_WORDS] if value > 0],
+            [word for word, value in ranked[::-1][:MAX_WORDS] if value < 0],
         ))  # fmt: skip
     labels = sorted({label for each in numbers for label in each.labels or ()} | {
         each.likely_label for each in review.findings if each.likely_label is not None
@@ -89,7 +89,7 @@ def render_review_page(
         "shown": shown,
         "n_findings": len(review.findings),
         "kinds": [(name, title) for name, title in TITLES.items() if any(s.finding.finding == name for s in shown)],
-        "labels": labels[:MOST_LABELS],
+        "labels": labels[:MAX_LABELS],
     }
     data = {"review": {"documents": [document_record(document) for document in numbers]}}
     return render_page("review.html", content, scripts=("review.js",), data=data)
@@ -102,7 +102,7 @@ def _show(
     locate: Locator,
     numbers: dict[ReviewedDocument, int],
 ) -> _ShownDocument:
-    cut = text[:MOST_CHARACTERS]
+    cut = text[:MAX_CHARACTERS]
     character_weights = [0.0] * len(cut)
     for occurrence in locate(cut) if words else ():
         for start, stop in occurrence.spans:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nbtext.model.keywords import KeywordFit
 
 DIFFERENCE_COLUMNS = ("what", "label", "name", "before", "after")
-MOST_LABELS = 10  # that are named
+MAX_LABELS = 10  # that are named
 FITTED = ("calibration", "nonconformity", "decision_offsets")  # to documents, by any model that was asked to
 
 
@@ -93,10 +93,10 @@ def format_decisions(model: TrainedModel) -> list[str]:
             if before != after
             else f"optimized {name}: nothing changed, because no offsets improve it ({before:.4f})"
         )
-    for (metric, label, least), found in zip(settings.targets, estimate.targets, strict=False):
+    for (metric, label, minimum), found in zip(settings.targets, estimate.targets, strict=False):
         bound, confidence = found.lower_bound(settings.confidence), f"{settings.confidence:.4g} confidence"
         line = f"{metric} of {label}: {found.value:.4f} ({found.correct:,} of {found.documents:,}), "
-        line += f"at least {bound:.4f} with {confidence}; target {least:g}"
+        line += f"at least {bound:.4f} with {confidence}; target {minimum:g}"
         lines.append(line + _format_threshold(model.fitted, label))
     return lines
 
@@ -138,8 +138,8 @@ def format_keywords(found: KeywordFit, n_documents: int) -> list[str]:
     share = found.n_matched / max(1, n_documents)
     lines = [f"keywords: {found.n_matched:,} of {number_of(n_documents, 'document')} contain one ({share:.0%})"]
     if found.missing:
-        more = f", and {len(found.missing) - MOST_LABELS:,} more" if len(found.missing) > MOST_LABELS else ""
-        names = ", ".join(map(printable, found.missing[:MOST_LABELS]))
+        more = f", and {len(found.missing) - MAX_LABELS:,} more" if len(found.missing) > MAX_LABELS else ""
+        names = ", ".join(map(printable, found.missing[:MAX_LABELS]))
         lines.append(f"keywords that occur in no document: {names}{more}")
     if found.agreement is not None:
         before, after = found.agreement
@@ -265,5 +265,5 @@ def _difference_parts(difference: Difference) -> Iterator[RenderableType]:
 
 def _name_lines(title: str, names: tuple[str, ...] | list[str]) -> Iterator[str]:
     if names:
-        more = f", and {len(names) - MOST_LABELS:,} more" if len(names) > MOST_LABELS else ""
-        yield f"{title}: {', '.join(map(printable, names[:MOST_LABELS]))}{more}"
+        more = f", and {len(names) - MAX_LABELS:,} more" if len(names) > MAX_LABELS else ""
+        yield f"{title}: {', '.join(map(printable, names[:MAX_LABELS]))}{more}"

@@ -164,12 +164,12 @@ class Service:
         kind, charset = content_type(header(scope, b"content-type"))
         if kind == TEXT:
             raise HTTPException(415, f"feedback has labels; send {JSON} or {JSONL}")
-        model, limit, most = slot.current, self._settings.max_body_bytes, self._settings.max_documents
+        model, limit, maximum = slot.current, self._settings.max_body_bytes, self._settings.max_documents
         body = await read_body(scope, request.receive, limit)
         settings, new_labels = model.input_settings(limit), self._settings.new_labels
 
         def work() -> tuple[bytes, int]:
-            batch = parse_documents(body, kind, charset, settings, most).batch
+            batch = parse_documents(body, kind, charset, settings, maximum).batch
             return feedback_lines(batch, model, settings, new_labels=new_labels), len(batch)
 
         lines, number = await self._batcher.run(work)

@@ -67,7 +67,7 @@ def content_type(header: bytes) -> tuple[str, str]:
     return kind, charset.partition("=")[2].strip(" \"'").lower()
 
 
-def parse_documents(body: bytes, kind: str, charset: str, settings: InputSettings, most: int) -> Documents:
+def parse_documents(body: bytes, kind: str, charset: str, settings: InputSettings, maximum: int) -> Documents:
     """Return the documents of a whole body.
 
     Raises
@@ -80,7 +80,7 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: InputSetting
     if kind == JSONL:
         block = LineBlock(body, 1, len(body))
         batch = parse_lines(block, settings_of_lines(block, settings))
-        _check_number(len(batch), most)
+        _check_number(len(batch), maximum)
         return Documents(batch, encode_lines)
     value = loads(body)
     if not isinstance(value, list):
@@ -88,13 +88,13 @@ def parse_documents(body: bytes, kind: str, charset: str, settings: InputSetting
         if batch.problems:
             raise HTTPException(400, batch.problems[0].what)
         return Documents(batch, encode_object)
-    _check_number(len(value), most)
+    _check_number(len(value), maximum)
     return Documents(_parse_items(value, _settings_of(value, settings)), encode_array)
 
 
-def _check_number(number: int, most: int) -> None:
-    if number > most:
-        raise HTTPException(413, f"{number:,} documents are too many; send at most {most:,} at once, or JSON lines")
+def _check_number(number: int, maximum: int) -> None:
+    if number > maximum:
+        raise HTTPException(413, f"{number:,} documents are too many; send at most {maximum:,} at once, or JSON lines")
 
 
 def _parse_text(body: bytes, charset: str, settings: InputSettings) -> Batch:

@@ -25,7 +25,7 @@ from nbtext.model.predictor import Predictor
 from nbtext.model.settings import DecisionSettings, check_decisions
 from nbtext.report.explanation import Run, explanation_record, highlight, part_weights
 
-MOST_EXPLAINED = 20  # predicted labels of a document, each with the text: an answer is a multiple of its request
+MAX_EXPLAINED = 20  # predicted labels of a document, each with the text: an answer is a multiple of its request
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class LocalEngine:
             explanations = self._explainer.explain_batch(batch, label=settings.label, against=settings.against)
             return [self._record(each, settings) for each in explanations]
         refuse_against(settings.against)
-        found = self._set_explainer.explain_documents(batch, label=settings.label, most=MOST_EXPLAINED)
+        found = self._set_explainer.explain_documents(batch, label=settings.label, most=MAX_EXPLAINED)
         return [
             {"id": each[0].id, "explanations": [self._record(one, settings) for one in each if one.label is not None]}
             | ({} if each[0].reason is None else {"reason": each[0].reason})

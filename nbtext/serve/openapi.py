@@ -37,7 +37,7 @@ def describe() -> Schema:
         ),
         _parameter("explain", "Add the features with the largest contributions.", {"type": "integer", "minimum": 1}),
         _parameter("threshold", "Several labels: predict those with at least this probability.", PROBABILITY),
-        _parameter("at_least_one", "Several labels: predict the most probable one, at least.", {"type": "boolean"}),
+        _parameter("at_least_one", "Several labels: predict at least the most probable one.", {"type": "boolean"}),
     ]
     explain = [
         model,

@@ -86,14 +86,14 @@ def _number(values: dict[str, str], name: str) -> float | None:
         raise HTTPException(400, f"{name} is {values[name]!r}, expected a number") from None
 
 
-def _count(values: dict[str, str], name: str, most: int | None = None) -> int | None:
-    """Return a whole number, or `most` if it is larger; None if the option is not given."""
+def _count(values: dict[str, str], name: str, maximum: int | None = None) -> int | None:
+    """Return a whole number, or `maximum` if it is larger; None if the option is not given."""
     if name not in values:
         return None
     if not values[name].isdecimal() or len(values[name]) > 9:
         raise HTTPException(400, f"{name} is {values[name]!r}, expected a whole number")
     number = int(values[name])
-    return number if most is None else min(number, most)
+    return number if maximum is None else min(number, maximum)
 
 
 def _flag(values: dict[str, str], name: str) -> bool:

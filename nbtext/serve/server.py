@@ -222,10 +222,10 @@ def _open_feedback(
 
 
 def _configure(service: Service, settings: ServeSettings) -> uvicorn.Config:
-    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        files = most
+        resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
+        files = maximum
     limit = 10_000 if files == resource.RLIM_INFINITY else max(8, min(10_000, files - SPARE_FILES))
     limited = type("LimitedProtocol", (Protocol,), {"max_connections": limit})
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # the service has a log of its own

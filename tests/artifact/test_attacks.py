@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 ATTACKS = Path(__file__).with_name("attacks")
-MOST_SECONDS = 2.0
-MOST_MEGABYTES = 200
+MAX_SECONDS = 2.0
+MAX_MEGABYTES = 200
 
 # in a process of its own for each file, quietly, whatever becomes of it
 UNSAFE = """
@@ -76,8 +76,8 @@ def test_time_and_memory_are_bounded(outcomes: list[dict[str, Any]]) -> None:
     """No attack takes long, or much memory above that of an empty start."""
     slowest = max(outcomes, key=lambda outcome: outcome["seconds"])
     largest = max(outcomes, key=lambda outcome: outcome["megabytes"])
-    assert slowest["seconds"] < MOST_SECONDS, slowest
-    assert largest["megabytes"] < MOST_MEGABYTES, largest
+    assert slowest["seconds"] < MAX_SECONDS, slowest
+    assert largest["megabytes"] < MAX_MEGABYTES, largest
 
 
 def test_attacks_execute_code_under_joblib(folder: Path) -> None:

@@ -47,7 +47,7 @@ def test_values_are_found_by_their_path() -> None:
     assert audit.read_value(RECORD, "whole", float) == 3.0
     assert audit.read_optional(RECORD, "none", str) is None
     assert audit.read_optional(RECORD, "whole", int) == 3
-    assert audit.read_number(RECORD, "number", least=0, most=1) == 0.5
+    assert audit.read_number(RECORD, "number", minimum=0, maximum=1) == 0.5
     assert audit.read_integer(RECORD, "whole") == 3
     assert audit.read_choice(RECORD, "text", ("bernoulli", "multinomial")) == "multinomial"
     assert audit.read_texts(RECORD, "list", distinct=True) == ["a", "b"]
@@ -71,8 +71,8 @@ def test_values_are_found_by_their_path() -> None:
         (audit.read_value, "huge", (float,), {}, "is too large"),
         (audit.read_optional, "text", (int,), {}, "should be an integer"),
         (audit.read_optional, "missing", (int,), {}, "is missing"),
-        (audit.read_number, "number", (), {"least": 1, "most": 2}, "should be from 1 to 2, and is 0.5"),
-        (audit.read_integer, "whole", (), {"most": 2}, "should be from 0 to 2, and is 3"),
+        (audit.read_number, "number", (), {"minimum": 1, "maximum": 2}, "should be from 1 to 2, and is 0.5"),
+        (audit.read_integer, "whole", (), {"maximum": 2}, "should be from 0 to 2, and is 3"),
         (audit.read_integer, "huge", (), {}, "should be from 0 to 9,223,372,036,854,775,807"),
         (audit.read_choice, "text", (("a", "b"),), {}, "should be one of a, b, and is multinomial"),
         (audit.read_texts, "mixed", (), {}, "should hold texts only"),

@@ -41,12 +41,12 @@ def read_by(name: str, counts: NDArray[np.int64], classes: NDArray[np.int64], n_
 
 @st.composite
 def labeled_matrices(
-    draw: st.DrawFn, *, fewest_a_class: int = 1, fewest_classes: int = 1, most: int = 4
+    draw: st.DrawFn, *, fewest_a_class: int = 1, fewest_classes: int = 1, maximum: int = 4
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Counts (n_documents, n_features), the class of each document, and the number of classes."""
     n_classes = draw(st.integers(fewest_classes, 4))
     classes = list(range(n_classes)) * fewest_a_class + draw(st.lists(st.integers(0, n_classes - 1), max_size=6))
     n_features = draw(st.integers(1, 6))
-    row = st.lists(st.integers(0, most), min_size=n_features, max_size=n_features)
+    row = st.lists(st.integers(0, maximum), min_size=n_features, max_size=n_features)
     counts = draw(st.lists(row, min_size=len(classes), max_size=len(classes)))
     return np.array(counts), np.array(classes), n_classes

@@ -39,7 +39,7 @@ def with_content_hashes(counts: NDArray[np.int64], classes: NDArray[np.int64]) -
 @st.composite
 def corpora_with_duplicates(draw: st.DrawFn) -> Any:
     """Corpora in which some documents occur again, with the same or another label; each class has enough others."""
-    counts, classes, n_classes = draw(labeled_matrices(fewest_a_class=2, fewest_classes=2, most=3))
+    counts, classes, n_classes = draw(labeled_matrices(fewest_a_class=2, fewest_classes=2, maximum=3))
     again = draw(st.lists(st.tuples(st.integers(0, len(counts) - 1), st.integers(0, n_classes - 1)), max_size=6))
     rows = np.array([row for row, _ in again], dtype=np.int64)
     labels = np.array([label for _, label in again], dtype=np.int64)

@@ -45,7 +45,7 @@ def weighted(weights: NDArray[np.float64], classes: NDArray[Any]) -> DocumentCou
 
 @settings(max_examples=200, deadline=None)
 @given(
-    corpus=labeled_matrices(fewest_classes=2, most=9),
+    corpus=labeled_matrices(fewest_classes=2, maximum=9),
     smoothing=st.sampled_from([1e-9, 1e-3, 1.0]),
     data=st.data(),
 )
@@ -130,7 +130,7 @@ def test_sparse_input_stays_sparse() -> None:
 
 def test_too_many_labels_for_the_features(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the weights of all pairs of label and feature would fill the memory, the error says so."""
-    monkeypatch.setattr(gaussian_model, "MOST_WEIGHTS", 5)
+    monkeypatch.setattr(gaussian_model, "MAX_WEIGHTS", 5)
     with pytest.raises(ModelError, match="2 labels and 3 features is too large"):
         TextClassifier(model="gaussian").fit(["one two", "three"], ["x", "y"])
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtext.bayes.prediction_sets import MOST_POINTS, Quantiles, nonconformity, own_nonconformity
+from nbtext.bayes.prediction_sets import MAX_POINTS, Quantiles, nonconformity, own_nonconformity
 
 
 def drawn(n: int, *, sureness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,6 +66,6 @@ def test_quantiles_of_many_numbers() -> None:
     """A thousand and one points give any quantile of a hundred thousand numbers to a thousandth of the ranks."""
     quantiles = Quantiles.of(np.random.default_rng(1).permutation(100_000))
     assert quantiles is not None
-    assert len(quantiles.points) == MOST_POINTS
+    assert len(quantiles.points) == MAX_POINTS
     for share in (0.001, 0.1, 0.95, 0.9999):
         assert quantiles.upper_bound(share) == pytest.approx(share * 100_000, abs=1)

@@ -28,19 +28,19 @@ def decide(scores: np.ndarray, offsets: np.ndarray | None) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("metric", "least", "confidence", "most"),
+    ("metric", "minimum", "confidence", "maximum"),
     [("recall", 0.99, 0.8, 0.9), ("recall", 0.99, 0.95, 1.0), ("precision", 0.98, 0.8, 1.0)],
 )
-def test_new_documents_meet_the_target(metric: str, least: float, confidence: float, most: float) -> None:
+def test_new_documents_meet_the_target(metric: str, minimum: float, confidence: float, maximum: float) -> None:
     """Over many samples the share that meets it is the confidence at least; for recall it is not far above either."""
     new, truth = two_classes(100_000, 10**6)
-    target = Target(metric, "spam", 1, least, confidence)
+    target = Target(metric, "spam", 1, minimum, confidence)
     n_met, n_samples = 0, 200
     for seed in range(n_samples):
         offsets, _ = fit_targets(*two_classes(1300, seed), [target])
-        n_met += measure(decide(new, offsets), truth, target).value >= least
+        n_met += measure(decide(new, offsets), truth, target).value >= minimum
     assert binomtest(n_met, n_samples, confidence, alternative="less").pvalue > 0.001
-    assert n_met / n_samples <= most
+    assert n_met / n_samples <= maximum
 
 
 @given(n=st.integers(1, 3000), missed=st.integers(0, 50), confidence=st.sampled_from([0.5, 0.8, 0.95, 0.999]))
@@ -88,7 +88,7 @@ def test_duplicates_and_ties_share_a_side() -> None:
         predicted = decide(scores, offsets).reshape(-1, 5)
         assert (predicted == predicted[:, :1]).all()
         assert measure(predicted.ravel(), classes, target) == found
-        assert found.lower_bound(0.9) >= target.least
+        assert found.lower_bound(0.9) >= target.minimum
 
 
 def test_targets_of_several_labels() -> None:
@@ -101,7 +101,7 @@ def test_targets_of_several_labels() -> None:
     predicted = decide(scores, offsets)
     for target, proportion in zip(targets, found, strict=True):
         assert measure(predicted, classes, target) == proportion
-        assert proportion.lower_bound(0.95) >= target.least
+        assert proportion.lower_bound(0.95) >= target.minimum
     with pytest.raises(SettingsError, match="cannot be reached together"):
         fit_targets(scores, classes, [Target("recall", "a", 0, 0.995, 0.9), Target("recall", "b", 1, 0.995, 0.9)])
 

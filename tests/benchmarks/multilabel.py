@@ -142,8 +142,8 @@ def main(runs: int = RUNS) -> None:
         for _ in range(runs):
             for name, train_and_predict in programs():
                 outcome = train_and_predict(train, test, Path(scratch))
-                least = min(outcome.seconds, found[name].seconds if name in found else outcome.seconds)
-                found[name] = outcome._replace(seconds=least)
+                minimum = min(outcome.seconds, found[name].seconds if name in found else outcome.seconds)
+                found[name] = outcome._replace(seconds=minimum)
     own = found["nbtext"].seconds
     columns = "program | micro F1 | macro F1 | precision at 1 | classwise calibration error | processor time | ratio"
     lines = [f"| {columns} |", "|---" * 7 + "|"]

@@ -39,7 +39,7 @@ def commands(name: str, ngrams: str, scratch: Path) -> tuple[Step, Step]:
     return Step(ours), Step(theirs)
 
 
-def least(costs: list[Cost]) -> Cost:
+def minimum(costs: list[Cost]) -> Cost:
     """The least of each number."""
     return Cost(min(c.wall for c in costs), min(c.cpu for c in costs), min(c.memory for c in costs))
 
@@ -51,7 +51,7 @@ def main() -> None:
         for name, ngrams, bar in JOBS:
             steps = commands(name, ngrams, Path(scratch))
             rounds = [[measure([step]) for step in steps] for _ in range(n_rounds)]
-            ours, theirs = (least(list(costs)) for costs in zip(*rounds, strict=True))
+            ours, theirs = (minimum(list(costs)) for costs in zip(*rounds, strict=True))
             numbers = [f"{n:.2f}" for c in (ours, theirs) for n in (c.cpu, c.wall, c.memory / 1e6)]
             ratios = [f"{ours.cpu / theirs.cpu:.3f}", f"{ours.wall / theirs.wall:.3f}", f"{bar:.3f}"]
             sys.stdout.write("\t".join((name, ngrams, *numbers, *ratios)) + "\n")

@@ -84,7 +84,7 @@ def main(*names: str) -> None:
     """Print a row for each corpus."""
     rows = []
     for name in names or CORPORA:
-        read, n_splits, most = CORPORA[name]
+        read, n_splits, maximum = CORPORA[name]
         try:
             documents = read()
         except MissingCorpusError as error:
@@ -92,7 +92,7 @@ def main(*names: str) -> None:
             continue
         figures = np.mean([each for seed in range(n_splits) for each in measure(documents, seed)], axis=0)
         error, naive, coverage, before, after = (f"{figure:.4f}" for figure in figures)
-        rows.append([name, error, f"{most:g}", naive, coverage, f"{before} → {after}"])
+        rows.append([name, error, f"{maximum:g}", naive, coverage, f"{before} → {after}"])
     headers = ["corpus", "error", "at most", "naive", "coverage", "log-loss"]
     sys.stdout.write(markdown(headers, rows) + "\n")
 

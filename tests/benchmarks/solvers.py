@@ -71,8 +71,8 @@ def compared(rows: csr_matrix, signs: Any, C: float, *, is_logistic: bool) -> li
     """Seconds of both, their ratio, and the ratio of the objectives that both reach."""
     fits = [partial(fit, rows, signs, C, is_logistic=is_logistic) for fit in (ours, theirs)]
     times = np.array([[seconds(fit) for fit in fits] for _ in range(RUNS)]).min(axis=0)
-    least = [objective(rows, signs, fit(), C, is_logistic=is_logistic) for fit in fits]
-    return [f"{times[0]:.3f}", f"{times[1]:.3f}", f"{times[0] / times[1]:.2f}", f"{least[0] / least[1]:.6f}"]
+    minimum = [objective(rows, signs, fit(), C, is_logistic=is_logistic) for fit in fits]
+    return [f"{times[0]:.3f}", f"{times[1]:.3f}", f"{times[0] / times[1]:.2f}", f"{minimum[0] / minimum[1]:.6f}"]
 
 
 def main() -> None:

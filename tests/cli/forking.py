@@ -16,7 +16,7 @@ import runpy
 import socket
 import sys
 
-MOST = 1 << 17  # bytes of an order: arguments and environment
+MAX_ORDER_BYTES = 1 << 17  # bytes of an order: arguments and environment
 WITHIN = ("jinja2", "joblib", "rich.box", "rich.progress", "rich.table", "rich.text", "scipy.sparse", "vl_convert")
 
 
@@ -33,7 +33,7 @@ def import_all() -> None:
 def serve(orders: socket.socket) -> bool:
     """Fork for each order, and tell how its process ended; True in a fork, False where there are no more orders."""
     while True:
-        message, streams, _, _ = socket.recv_fds(orders, MOST, 3)
+        message, streams, _, _ = socket.recv_fds(orders, MAX_ORDER_BYTES, 3)
         if not message:
             return False
         process = os.fork()

@@ -20,13 +20,13 @@ def records(text: str) -> list[dict[str, Any]]:
 def test_min_probability_abstains(nbtext: Any, model: str) -> None:
     """A label below the minimum probability is left out, and the reason states its probability."""
     plain = records(nbtext("predict", "-", "-m", model, "--to", "jsonl", input=QUESTIONS).out)
-    least = (plain[0]["probability"] + plain[3]["probability"]) / 2
-    result = nbtext("predict", "-", "-m", model, "--to", "jsonl", "--min-probability", f"{least:g}", input=QUESTIONS)
+    minimum = (plain[0]["probability"] + plain[3]["probability"]) / 2
+    result = nbtext("predict", "-", "-m", model, "--to", "jsonl", "--min-probability", f"{minimum:g}", input=QUESTIONS)
     found = records(result.out)
     assert [record["label"] for record in found] == ["trash", "parking", None, None]
     assert found[2]["reason"] == "the document holds no token"
     probability = plain[3]["probability"]
-    assert found[3]["reason"] == f"the label noise has probability {probability:.6f}, below {least:g}"
+    assert found[3]["reason"] == f"the label noise has probability {probability:.6f}, below {minimum:g}"
     assert found[3]["probability"] is None
     assert found[3]["scores"] == plain[3]["scores"]
     tsv = nbtext("predict", "-", "-m", model, "--min-probability", "0.999", input=QUESTIONS).out

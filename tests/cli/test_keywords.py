@@ -209,7 +209,7 @@ def test_a_keyword_that_does_not_occur(nbtext: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "source", "options", "least"),
+    ("name", "source", "options", "minimum"),
     [
         ("sms-spam", "SMSSpamCollection", ("--input-format", "tsv", "--text-field", "2", "--label-field", "1"), 0.93),
         ("imdb", "{}", (), 0.79),
@@ -217,7 +217,7 @@ def test_a_keyword_that_does_not_occur(nbtext: Any, tmp_path: Path) -> None:
     ],
 )
 def test_real_corpora(
-    nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path, name: str, source: str, options: Any, least: float
+    nbtext: Any, corpora: Callable[[str], Path], tmp_path: Path, name: str, source: str, options: Any, minimum: float
 ) -> None:
     """The keyword files in corpora/keywords reach the accuracy that the guide names."""
     folder, keywords = corpora(name), str(TOP / "corpora" / "keywords" / f"{name}.toml")
@@ -225,4 +225,4 @@ def test_real_corpora(
     assert nbtext(*ask, cwd=tmp_path).status == 0
     test = str(folder / source.format("test"))
     found = json.loads(nbtext("evaluate", test, *options, "-m", "m", "-q", "--to", "json", cwd=tmp_path).out)
-    assert found["accuracy"] >= least
+    assert found["accuracy"] >= minimum

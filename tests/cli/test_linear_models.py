@@ -41,9 +41,9 @@ def test_the_penalty_is_chosen_by_folds(nbtext: Any, letters: Path, tmp_path: Pa
         said = nbtext("train", str(letters / "train"), "-o", str(tmp_path / "m"), *options).err
         return said.split("; C ")[1].split(";")[0], float(said.split("log-loss ")[1].split()[0])
 
-    chosen, least = loss("auto")
+    chosen, minimum = loss("auto")
     assert chosen != "1"
-    assert least < loss("1")[1]
+    assert minimum < loss("1")[1]
 
 
 def test_folds(nbtext: Any, letters: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_target_of_precision_by_folds(nbtext: Any, mails: Path) -> None:
         (["--min-recall", "ham=0.9", "--min-recall", "ham=0.8"], "--min-recall: a label has two targets"),
         (["--confidence", "0.9"], "--confidence: there is no target"),
         (["--min-recall", "ham=0.9", "--optimize", "accuracy"], "--optimize: accuracy and the targets"),
-        (["--min-recall", "ham=0.99", "--min-recall", "spam=0.99"], "cannot be reached together"),
+        (["--min-recall", "ham=0.99", "--min-recall", "spam=0.99"], "cannot be reached with the other targets"),
     ],
 )
 def test_targets_without_a_meaning(nbtext: Any, mails: Path, options: list[str], message: str) -> None:
@@ -115,12 +115,12 @@ def test_thresholds(nbtext: Any, mails: Path) -> None:
         out = nbtext("predict", "test.csv", "-m", "t", "--to", "jsonl", *options, cwd=mails).out
         return [json.loads(line) for line in out.splitlines()]
 
-    for least in (0.05, 0.9):
-        for record in predict("--threshold", f"spam={least}"):
-            assert record["label"] == ("spam" if record["scores"]["spam"] >= least else "ham")
+    for minimum in (0.05, 0.9):
+        for record in predict("--threshold", f"spam={minimum}"):
+            assert record["label"] == ("spam" if record["scores"]["spam"] >= minimum else "ham")
             assert record["probability"] == record["scores"][record["label"]]
     for record in predict("--threshold", "spam=0.9", "--threshold", "ham=0.8"):
-        reached = [label for label, least in (("ham", 0.8), ("spam", 0.9)) if record["scores"][label] >= least]
+        reached = [label for label, minimum in (("ham", 0.8), ("spam", 0.9)) if record["scores"][label] >= minimum]
         assert record["label"] == (reached[0] if reached else None)
         assert reached or record["reason"] == "no label reaches its threshold"
     by_threshold = evaluate(nbtext, mails, "-m", "t", "--threshold", "spam=0.9")

@@ -121,4 +121,4 @@ def test_fasttext_lines(nbtext: Any, model: str, tmp_path: Path) -> None:
     assert top.startswith(f"__label__{label} {json.loads(records[0])['probability']:.6f} __label__")
     refused = nbtext(*command, "--to", "fasttext", "--coverage", "0.9", cwd=tmp_path)
     assert refused.status == 2
-    assert "no room for prediction sets" in refused.err
+    assert "cannot hold prediction sets" in refused.err

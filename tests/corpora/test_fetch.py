@@ -164,7 +164,7 @@ def test_links_and_devices(store: Path, archives: Path, kind: bytes) -> None:
 def test_unpacked_size(store: Path, archives: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An archive that would unpack to more bytes or more files than a corpus should is refused."""
     write_tar(archives / "tiny.tar.gz", {"raw/a/1": bytes(1000), "raw/a/2": bytes(1000)})
-    for limit, value in (("LONGEST_UNPACKED", 1500), ("MOST_MEMBERS", 1)):
+    for limit, value in (("LONGEST_UNPACKED", 1500), ("MAX_MEMBERS", 1)):
         with monkeypatch.context() as patch:
             patch.setattr(fetch, limit, value)
             with pytest.raises(fetch.FetchError, match="more than a corpus should"):

@@ -46,11 +46,11 @@ def test_counts(folder: str) -> None:
 @pytest.mark.parametrize("folder", COUNTS)
 def test_form(folder: str) -> None:
     """Every document is clean UTF-8 text of the intended length that ends with one newline."""
-    fewest, most = LENGTHS[folder]
+    fewest, maximum = LENGTHS[folder]
     for path, text in texts(folder).items():
         assert text == text.strip() + "\n", path
         assert all(char.isprintable() or char == "\n" for char in text), path
-        assert fewest <= len(text.split()) <= most, path
+        assert fewest <= len(text.split()) <= maximum, path
 
 
 def test_no_personal_data() -> None:

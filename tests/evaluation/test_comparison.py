@@ -55,10 +55,10 @@ def test_mcnemar_by_hand(first: int, second: int, numerator: int) -> None:
 @given(first=st.integers(0, 400), second=st.integers(0, 400))
 def test_mcnemar_is_the_binomial_test(first: int, second: int) -> None:
     """As SciPy has it, and as summing up binomial coefficients gives it."""
-    n, least = first + second, min(first, second)
+    n, minimum = first + second, min(first, second)
     if n == 0:
         return
-    expected = min(1.0, 2 * sum(comb(n, k) for k in range(least + 1)) / 2**n)
+    expected = min(1.0, 2 * sum(comb(n, k) for k in range(minimum + 1)) / 2**n)
     assert mcnemar(first, second) == pytest.approx(expected, rel=1e-9)
     assert mcnemar(first, second) == pytest.approx(binomtest(first, n).pvalue, rel=1e-9)
 

@@ -80,7 +80,7 @@ def test_a_threshold_is_no_lack_of_an_answer() -> None:
         for row, (label, p) in enumerate(zip(predictions.labels, predictions.best, strict=True))
     ]
     predictions.probabilities[4] = (0.9, 0.05, 0.05)
-    error_log = ErrorLog(least=0.6)
+    error_log = ErrorLog(min_probability=0.6)
     error_log.record(PredictedBatch(predictions))
     is_answerable = error_log.outcomes(predictions.classes).is_answerable
     assert is_answerable[3] and not is_answerable[4]

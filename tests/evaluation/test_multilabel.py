@@ -198,13 +198,13 @@ def test_a_document_without_a_list() -> None:
     found.true_labels[1] = None
     with pytest.raises(InputError, match="1: the document has no label"):
         evaluate(found)
-    with pytest.raises(InputError, match="no document to evaluate"):
+    with pytest.raises(InputError, match="no documents to evaluate"):
         MultilabelEvaluator().evaluation()
 
 
 def test_memory_with_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory does not grow with the documents: a batch of probabilities, and numbers for each label."""
-    monkeypatch.setattr(multilabel_evaluator, "MOST_PAIRS", 1000)
+    monkeypatch.setattr(multilabel_evaluator, "MAX_PAIRS", 1000)
     evaluator = MultilabelEvaluator()
     peaks = []
     for seed in range(8):

@@ -238,7 +238,7 @@ def test_a_budget_of_nothing_trains_the_default_model() -> None:
 
 def test_wide_linear_models_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their weights would need more memory than the guide promises."""
-    monkeypatch.setattr("nbtext.evaluation.search.MOST_WEIGHTS", 10)
+    monkeypatch.setattr("nbtext.evaluation.search.MAX_WEIGHTS", 10)
     _, search = found(TEXTS, LABELS)
     assert {each.candidate.is_linear for each in search.results} == {False}
     assert {each.is_linear for each in search.untried} == {True}

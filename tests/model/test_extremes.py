@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtext.bayes.class_statistics import MOST_COUNTED
+from nbtext.bayes.class_statistics import MAX_COUNTED
 from nbtext.bayes.settings import LARGEST, SMALLEST
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
@@ -132,7 +132,7 @@ def test_counts_of_a_quadrillion(model: str) -> None:
 def test_counts_beyond_int64_are_refused() -> None:
     """A sum that int64 could not hold is an error, not a negative number."""
     statistics = TextClassifier(smoothing=1.0).fit(["red round", "green"], ["a", "b"]).counts_.statistics
-    half = replace(statistics, occurrences=np.full_like(statistics.occurrences, MOST_COUNTED // 3))
+    half = replace(statistics, occurrences=np.full_like(statistics.occurrences, MAX_COUNTED // 3))
     with pytest.raises(ModelError, match="the largest that is supported"):
         half + half
 

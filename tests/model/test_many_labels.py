@@ -31,7 +31,7 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the number of labels of these tests count as many."""
     monkeypatch.setattr(source_prediction, "MANY_LABELS", 10)
     for module in (source_prediction, folds):
-        monkeypatch.setattr(module, "MOST_PROBABILITIES", 3 * N_LABELS)
+        monkeypatch.setattr(module, "MAX_PROBABILITIES", 3 * N_LABELS)
 
 
 def test_answers_are_the_same_a_few_at_a_time(tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -84,7 +84,7 @@ def test_confusions_of_very_many_labels_are_no_matrix(tmp_path: Path, monkeypatc
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(LINES))
     whole = evaluated(path)
-    monkeypatch.setattr(evaluator, "MOST_CONFUSED", N_LABELS - 1)
+    monkeypatch.setattr(evaluator, "MAX_CONFUSED", N_LABELS - 1)
     without = evaluated(path)
     assert whole.confusion_matrix is not None
     assert without.confusion_matrix is None
@@ -95,7 +95,7 @@ def test_leave_one_out_looks_at_fewer_documents(monkeypatch: pytest.MonkeyPatch)
     """With many labels, leave-one-out scores fewer documents, always the same ones, and reports how many."""
     texts, labels = [f"word{n % 9} more{n}" for n in range(100)], [str(n % 10) for n in range(100)]
     assert TextClassifier().fit(texts, labels).fitted_.estimate.documents == 100
-    monkeypatch.setattr(smoothing, "MOST_SCORES", 300)
+    monkeypatch.setattr(smoothing, "MAX_SCORES", 300)
     choices = [TextClassifier().fit(texts[::step], labels[::step]).fitted_ for step in (1, -1)]
     assert [fitted.estimate for fitted in choices] == [choices[0].estimate] * 2
     np.testing.assert_array_equal(

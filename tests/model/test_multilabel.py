@@ -166,7 +166,7 @@ def test_counts_do_not_depend_on_how_many_sets_are_kept_apart(tmp_path: Path, mo
     whole = count_source(
         open_source([str(path)], LABELED), FeatureSettings(), jobs=1, sample_size=20, allows_several=True
     )
-    monkeypatch.setattr("nbtext.model.corpus_counts.MOST_SETS", 1)
+    monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 1)
     monkeypatch.setattr("nbtext.documents.streams.BLOCK_BYTES", 1000, raising=False)
     parts = count_source(
         open_source([str(path)], LABELED), FeatureSettings(), jobs=3, sample_size=20, allows_several=True
@@ -182,7 +182,7 @@ def test_models_do_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypat
     documents = [(f"{text} number{i % 7}", labels) for i, (text, labels) in enumerate(FRUIT * 3000)]
     path.write_text("".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in documents))
     assert path.stat().st_size > 1 << 22  # several blocks
-    monkeypatch.setattr("nbtext.model.corpus_counts.MOST_SETS", 3)
+    monkeypatch.setattr("nbtext.model.corpus_counts.MAX_SETS", 3)
     models = [
         train_on_source(open_source([str(path)], LABELED), FeatureSettings(), ModelSettings(keep_sample=50), jobs=jobs)
         for jobs in (1, 3)

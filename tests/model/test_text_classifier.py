@@ -25,9 +25,9 @@ LABELS = ["apple", "apple", "apple", "banana", "banana", "banana", "city", "city
 QUESTIONS = ["red leaf", "yellow yellow", "straße", "nothing known", ""]
 
 
-def capped(most: int) -> FunctionTransformer:
+def capped(maximum: int) -> FunctionTransformer:
     """A step that makes counts dense, none above a bound."""
-    return FunctionTransformer(lambda counts: np.minimum(counts.toarray(), most))
+    return FunctionTransformer(lambda counts: np.minimum(counts.toarray(), maximum))
 
 
 @pytest.mark.parametrize(

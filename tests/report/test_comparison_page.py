@@ -13,7 +13,7 @@ from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.comparison import Comparison, PairedTest, Result
 from nbtext.evaluation.learning_curves import LearningCurves, Point
 from nbtext.evaluation.metrics import COMPARED
-from nbtext.report.comparison import MOST_PAIRS, render_comparison_page
+from nbtext.report.comparison import MAX_PAIRS, render_comparison_page
 from nbtext.report.learning_curves import render_learning_curves_page
 from nbtext.report.page.rendering import write_page
 
@@ -122,6 +122,6 @@ def test_many_models(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     crowd = visit(pages["crowd"])
     shown = crowd.page
     assert shown.locator("#differences .scrolls.tall tbody tr").count() == 21
-    assert crowd.marks("model_differences") == MOST_PAIRS
+    assert crowd.marks("model_differences") == MAX_PAIRS
     assert "The first 12 are shown." in shown.locator("#differences figcaption").inner_text()
     assert "15 more pairs are below." in shown.locator("#summary").inner_text()

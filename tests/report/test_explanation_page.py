@@ -11,7 +11,7 @@ import pytest
 from nbtext.documents.batch import Batch
 from nbtext.features.occurrences import Locator
 from nbtext.model.explanation import Explainer, Explanation
-from nbtext.report.explanation import MOST_DOCUMENTS, render_explanation_page
+from nbtext.report.explanation import MAX_DOCUMENTS, render_explanation_page
 from nbtext.report.page.rendering import write_page
 from nbtext.text_classifier import TextClassifier
 
@@ -106,7 +106,7 @@ def test_so_many_features_as_asked_for(explanations: tuple[TextClassifier, list[
     text = written(tmp_path / "few.html", classifier, found, n_features=2).read_text()
     assert "58 other words" in text
     assert "Only the first" not in text
-    text = written(tmp_path / "many.html", classifier, found[1:2] * (MOST_DOCUMENTS + 1)).read_text()
-    assert f"Only the first {MOST_DOCUMENTS} documents are shown." in text
-    assert text.count('class="sum"') == MOST_DOCUMENTS
+    text = written(tmp_path / "many.html", classifier, found[1:2] * (MAX_DOCUMENTS + 1)).read_text()
+    assert f"Only the first {MAX_DOCUMENTS} documents are shown." in text
+    assert text.count('class="sum"') == MAX_DOCUMENTS
     assert "There are no documents." in written(tmp_path / "none.html", classifier, []).read_text()

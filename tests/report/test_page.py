@@ -219,7 +219,7 @@ def test_what_is_not_there_is_said(
 
 def test_a_hundred_labels(visit: Visited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The matrix fits the screen, can be zoomed until its numbers can be read, and put in order; tables stay short."""
-    monkeypatch.setattr("nbtext.report.evaluation_page.MOST_SCORES", 110)
+    monkeypatch.setattr("nbtext.report.evaluation_page.MAX_SCORES", 110)
     subjects = {f"label {number:03}": f"word{number} more{number} other{number // 2}" for number in range(120)}
     learned, asked = documents_of(subjects, 3, 1), documents_of(subjects, 2, 2)
     classifier = TextClassifier().fit(learned.columns[0], [str(label) for label in learned.labels])

@@ -16,7 +16,7 @@ TOP = Path(__file__).parents[2]
 KILLER = Path(__file__).with_name("killer") / "sitecustomize.py"
 LETTERS = TOP / "corpora" / "letters"
 OLD = b"what was there before" * 1000
-MOST_STEPS = 200
+MAX_STEPS = 200
 
 
 class Job(NamedTuple):
@@ -50,7 +50,7 @@ def killed(folder: Path, n_delays: int, stride: int = 1) -> dict[str, Any]:
     for number, job in enumerate(JOBS):
         if f" {job.arguments[0]} ".encode() in known:
             figures["commands"].append(job.name)
-            _kill_job(job, folder, n_delays, range(1 + number % stride, MOST_STEPS, stride), figures)
+            _kill_job(job, folder, n_delays, range(1 + number % stride, MAX_STEPS, stride), figures)
     return figures
 
 

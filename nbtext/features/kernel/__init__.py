@@ -1,6 +1,6 @@
 """The choice between the compiled kernel and its plain Python version.
 
-The kernel is a few Cython modules (`_counting.pyx`, `_rows.pyx`, and others in the rooms that need them), which share
+The kernel is a few Cython modules (`_counting.pyx`, `_rows.pyx`, and others in the layers that need them), which share
 the `.pxd` files of this folder. Installing nbtext without a C compiler leaves them out.
 
 With the environment variable NBTEXT_KERNEL=off, nbtext uses plain Python; with `require`, it stops without a kernel.

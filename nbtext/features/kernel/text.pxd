@@ -238,8 +238,8 @@ cdef inline size_t encode_words(
 ) noexcept nogil:
     """Write a text as lowercase UTF-8 and, for each byte, a bit: whether it is of a word character; return the number of bytes.
 
-    letters  has room for 4 * length + 8 bytes
-    in_word  has room for a bit for each of them and 64 more, which are zero
+    letters  holds 4 * length + 8 bytes
+    in_word  holds a bit for each of them and 64 more, which are zero
     """
     cdef size_t i = 0, end, n_bytes = 0
     cdef uint64_t eight, upper_to_lower = FLAGS if lowercase else 0
@@ -272,7 +272,7 @@ cdef inline size_t encode_characters(
 ) noexcept nogil:
     """Write a text as lowercase UTF-8, runs of white space as one space; return the number of characters.
 
-    starts  has room for length + 1 positions: where each character begins, and the end
+    starts  holds length + 1 positions: where each character begins, and the end
     """
     cdef size_t i, n_characters = 0, n_bytes = 0
     cdef uint32_t point
@@ -298,8 +298,8 @@ cdef inline size_t encode_padded_words(
 ) noexcept nogil:
     """Write each word flag_range white space as lowercase UTF-8, with a space on both sides; return the number of words.
 
-    starts  has room for 3 * length + 1 positions: where each character begins, and the end
-    ends    has room for length numbers: that of the first character after each word
+    starts  holds 3 * length + 1 positions: where each character begins, and the end
+    ends    holds length numbers: that of the first character after each word
     """
     cdef size_t i = 0, n_words = 0, n_characters = 0, n_bytes = 0
     cdef uint32_t point

@@ -89,8 +89,8 @@
   }
 
   function fitting() {
-    const room = matrix.clientWidth - Math.min(176, matrix.clientWidth / 3);
-    return SIZES.findLast((each) => each * (labels.length + hasUnanswered) <= room && each <= 42) ?? SIZES[0];
+    const width = matrix.clientWidth - Math.min(176, matrix.clientWidth / 3);
+    return SIZES.findLast((each) => each * (labels.length + hasUnanswered) <= width && each <= 42) ?? SIZES[0];
   }
 
   function resize(wanted) {

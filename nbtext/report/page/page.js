@@ -53,9 +53,9 @@ const page = {
     tip.textContent =
       typeof value === "object" ? Object.entries(value).map(([key, each]) => `${key}: ${each}`).join("\n") : `${value}`;
     tip.hidden = false;
-    const room = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - room.width - 8))}px`;
-    tip.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - room.height - 8))}px`;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 8))}px`;
+    tip.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - box.height - 8))}px`;
   };
 
   async function draw(figure) {

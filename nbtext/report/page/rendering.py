@@ -16,7 +16,7 @@ from nbtext import __version__
 from nbtext.errors import MissingExtra, number_of, printable
 from nbtext.output import atomic_output, check_output
 
-MOST_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
+MAX_ROWS = 40  # of the table; of more rows, so many are shown, evenly spaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Chart:
     def table(self) -> list[list[str]]:
         """Return the rows as text, at most 40 of them."""
         rows = list(self.rows)
-        if len(rows) > MOST_ROWS:
-            rows = [rows[round(place * (len(rows) - 1) / (MOST_ROWS - 1))] for place in range(MOST_ROWS)]
+        if len(rows) > MAX_ROWS:
+            rows = [rows[round(place * (len(rows) - 1) / (MAX_ROWS - 1))] for place in range(MAX_ROWS)]
         return [[_show(value) for value in row] for row in rows]
 
 
