@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING
 from nbtext.cli.command import Deferred, Option, command, refuse
 from nbtext.cli.files import MODEL, SOURCE
 from nbtext.cli.options import INPUT_STAGE, REPORT, RUN_PARTS, SOURCES, RunSettings, result_options
-from nbtext.cli.running import check_report, is_matrix_alone, open_documents, result_format, screen, write_result
-from nbtext.cli.training_options import CURVE_STAGE, FEATURE_STAGE, MODEL_STAGE, refuse_for_matrix
+from nbtext.cli.running import (
+    check_report,
+    is_matrix_alone,
+    open_documents,
+    result_format,
+    screen,
+    search_documents,
+    write_result,
+)
+from nbtext.cli.training_options import CURVE_STAGE, FEATURE_STAGE, MODEL_STAGE, SEARCH_STAGE, refuse_for_matrix
 from nbtext.documents.streams import STANDARD_INPUT, is_model
 from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
     from nbtext.documents.settings import InputSettings
     from nbtext.evaluation.comparison import Comparison
     from nbtext.evaluation.learning_curves import LearningCurves
-    from nbtext.evaluation.settings import CurveSettings
+    from nbtext.evaluation.settings import CurveSettings, SearchSettings
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
 
@@ -33,18 +41,20 @@ MODELS = MODEL_STAGE.without("model", "keep_sample")
     Option("-m", "--model-file", "model_files", type=MODEL, multiple=True,
            help="Trained model to compare; give -m at least twice."),
     CURVE_STAGE,
-    Option("--test", type=SOURCE, title="Learning curves",
+    Option("--test", type=SOURCE, title="Models to train",
            help="Test documents. By default, these are the documents of SOURCE on which a model is not trained."),
+    SEARCH_STAGE,
     REPORT,
     *result_options(OUTPUT_FORMATS),
     INPUT_STAGE,
     FEATURE_STAGE,
     MODELS,
     *RUN_PARTS,
-    deferred=(MODELS,),
-    common="-m --models --sizes --seeds --test --report -o --to --text-field --label-field",
+    deferred=(FEATURE_STAGE, MODELS),
+    common="-m --models --sizes --seeds --test --budget --report -o --to --text-field --label-field",
     example="nbtext compare letters/test -m letters.joblib -m bernoulli.joblib",
     notes="For learning curves: nbtext compare letters/train --models multinomial,bernoulli --sizes 50,100\n\n"
+    "For the candidates of a search: nbtext compare letters/train --models best\n\n"
     "Memory holds the models and a few numbers for each document; for learning curves, the counts of all documents.",
 )  # fmt: skip
 def compare(
@@ -52,25 +62,32 @@ def compare(
     model_files: tuple[str, ...],
     curves: CurveSettings,
     test: str | None,
+    searching: SearchSettings,
     report: str | None,
     output: str,
     output_format: str | None,
     input_settings: InputSettings,
-    features: FeatureSettings,
+    features: Deferred[FeatureSettings],
     model_settings: Deferred[ModelSettings],
     run: RunSettings,
 ) -> None:
-    """Compare trained models, or the learning curves of models.
+    """Compare trained models, the learning curves of models, or all candidates.
 
     With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss with bootstrap
     intervals, the differences with McNemar's test, the prediction time on one core, and the file size.
 
     Without -m, each of --models is trained on more and more documents of SOURCE, and tested on the rest. The result is
     the mean and the standard deviation of accuracy and log-loss over the random splits.
+
+    With --models best, all candidates of `nbtext train --model best` are compared: models, weightings and n-grams. The
+    result is the accuracy of each with a 95 % interval, estimated by leave-one-out or cross-validation, and the time.
+    Candidates that are clearly less accurate are given up early, on a part of the documents. An interval assumes that
+    the documents are independent; the estimate of the chosen candidate is slightly too high, because it was chosen.
     """
     from nbtext.report.comparison import format_comparison, render_comparison_page
     from nbtext.report.learning_curves import format_learning_curves, render_learning_curves_page
     from nbtext.report.page.rendering import write_page
+    from nbtext.report.training import format_search
 
     chosen = result_format(output_format, output, OUTPUT_FORMATS)
     check_report(report)
@@ -87,6 +104,7 @@ def compare(
             raise SettingsError("with -m, the models are tested on SOURCE", where="--test", hint="leave out --test")
         refuse(
             CURVE_STAGE,
+            SEARCH_STAGE,
             FEATURE_STAGE,
             MODELS,
             because="this option applies to training, and the models of -m are already trained",
@@ -94,13 +112,28 @@ def compare(
         compared = _compare_models(sources, models, input_settings, run)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
         text = format_comparison(compared, output_format=chosen, screen=screen(output))
+    elif curves.is_search:
+        _check_search(test, report)
+        _, found = search_documents(sources, input_settings, features, model_settings, searching, run, where="--models")
+        write_result(format_search(found, output_format=chosen, screen=screen(output)), output, chosen)
+        return
     else:
+        refuse(SEARCH_STAGE, because="this option needs --models best")
         learned = _compute_curves(sources, test, input_settings, features, model_settings, curves, run)
         page = partial(render_learning_curves_page, learned, subject=", ".join(sources))
         text = format_learning_curves(learned, output_format=chosen, screen=screen(output))
     if report is not None:
         write_page(report, page())
     write_result(text, output, chosen)
+
+
+def _check_search(test: str | None, report: str | None) -> None:
+    """Raise SettingsError if an option was given that the comparison of all candidates cannot use."""
+    because = "this option cannot be combined with --models best"
+    refuse(CURVE_STAGE, because=because, but=("models",))
+    for flag, value in (("--test", test), ("--report", report)):
+        if value is not None:
+            raise SettingsError(because, where=flag, hint=f"leave out {flag}")
 
 
 def _compare_models(
@@ -126,7 +159,7 @@ def _compute_curves(
     sources: tuple[str, ...],
     test: str | None,
     input_settings: InputSettings,
-    features: FeatureSettings,
+    given_features: Deferred[FeatureSettings],
     model_settings: Deferred[ModelSettings],
     curves: CurveSettings,
     run: RunSettings,
@@ -138,7 +171,7 @@ def _compute_curves(
     from nbtext.report.terminal import track_progress
 
     names = curves.models or [name for name, record in EVENT_MODELS.items() if record.sufficient_statistics is None]
-    settings = [model_settings.settings(model=name) for name in names]
+    settings, features = [model_settings.settings(model=name) for name in names], given_features.settings()
     for each in settings:
         check_hashing(features, each)
     corpus, features = _count(sources, input_settings, features, run)

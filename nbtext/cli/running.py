@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nbtext.cli.command import typed_options
@@ -21,10 +22,16 @@ from nbtext.errors import InputError, NbtextError, SettingsError, number_of, pri
 from nbtext.output import STANDARD_OUTPUT, atomic_output, check_output, escape_formulas, lock_file
 
 if TYPE_CHECKING:
+    from nbtext.bayes.settings import ModelSettings
+    from nbtext.cli.command import Deferred
     from nbtext.cluster.executor import Workers
     from nbtext.cluster.settings import ClusterSettings
     from nbtext.documents.batch import Batch
     from nbtext.documents.settings import InputSettings, ModelInput
+    from nbtext.evaluation.search import Search
+    from nbtext.evaluation.settings import SearchSettings
+    from nbtext.features.settings import FeatureSettings
+    from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.settings import DecisionSettings
     from nbtext.model.source_counting import OnBatch
@@ -321,3 +328,61 @@ def check_report(path: str | None) -> None:
         )
     refuse_compression(path, "--report")
     check_page("--report", path)
+
+
+def search_documents(
+    sources: tuple[str, ...],
+    input_settings: InputSettings,
+    features: Deferred[FeatureSettings],
+    model_settings: Deferred[ModelSettings],
+    searching: SearchSettings,
+    run: RunSettings,
+    *,
+    where: str,
+) -> tuple[TrainedModel, Search]:
+    """Search the most accurate model for labeled documents; return it, and the results of all candidates.
+
+    where  the option that asks for the search, for messages
+    """
+    from time import monotonic
+
+    from nbtext.cli.training_options import list_searched
+    from nbtext.evaluation.search import Budget, search_model
+
+    if is_matrix_alone(sources, input_settings):
+        hint = "give texts, or choose one model"
+        raise SettingsError("best needs texts, and SOURCE is a matrix", where=where, hint=hint)
+    budget = Budget(searching.budget, monotonic)
+    with open_documents(sources, input_settings, run) as (source, on_batch):
+        candidates = list_searched(features, model_settings, source)
+        readings = _readings(sources, input_settings, run, source, on_batch)
+
+        def count(each: FeatureSettings) -> CorpusCounts:
+            return next(readings)(each)
+
+        trained, found = search_model(candidates, count, budget, jobs=run.jobs)
+    return replace(trained, fitted=replace(trained.fitted, input=source.model_input)), found
+
+
+def _readings(
+    sources: tuple[str, ...], input_settings: InputSettings, run: RunSettings, source: Source, on_batch: OnBatch
+) -> Iterator[Callable[[FeatureSettings], CorpusCounts]]:
+    """Yield a function for each reading, which counts all documents.
+
+    Files and directories are opened again. What can be read only once is kept in memory.
+    """
+    from nbtext.documents.batch import ReadBlock
+    from nbtext.model.source_counting import count_blocks, count_source
+
+    if all(os.path.isfile(path) or os.path.isdir(path) for path in sources):
+        yield lambda each: count_source(source, each, jobs=run.jobs, sample_size=None, on_batch=on_batch)
+        again = replace(run, quiet=True)
+        while True:
+            with open_documents(sources, input_settings, again) as (reopened, _):
+                yield partial(count_source, reopened, jobs=run.jobs, sample_size=None)
+    kept: list[Block] = []
+    for block in source.blocks():
+        kept.append(ReadBlock(block.batch(), block.size))
+        on_batch(block, kept[-1].batch())
+    while True:
+        yield lambda each: count_blocks(iter(kept), each, jobs=run.jobs, sample_size=None)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nbtext.bayes.settings import ModelSettings
@@ -22,6 +19,7 @@ from nbtext.cli.running import (
     save,
     say,
     screen,
+    search_documents,
 )
 from nbtext.cli.training_options import (
     FEATURE_STAGE,
@@ -29,7 +27,6 @@ from nbtext.cli.training_options import (
     SEARCHED_MODEL_STAGE,
     UNLABELED_STAGE,
     is_search,
-    list_searched,
     refuse_for_matrix,
 )
 from nbtext.errors import SettingsError
@@ -37,14 +34,10 @@ from nbtext.model.settings import UnlabeledSettings
 
 if TYPE_CHECKING:
     from nbtext.cluster.settings import ClusterSettings
-    from nbtext.documents.batch import Block
     from nbtext.documents.settings import InputSettings
-    from nbtext.documents.source import Source
     from nbtext.evaluation.settings import SearchSettings
     from nbtext.features.settings import FeatureSettings
-    from nbtext.model.corpus_counts import CorpusCounts
     from nbtext.model.fitted_model import TrainedModel
-    from nbtext.model.source_counting import OnBatch
 
 
 def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
@@ -263,46 +256,12 @@ class _Training:
 
     def _search(self, searching: SearchSettings) -> TrainedModel:
         """Return the most accurate model, and print a table of the candidates."""
-        from time import monotonic
-
-        from nbtext.evaluation.search import Budget, search_model
         from nbtext.report.training import format_search
 
         refuse(CLUSTER_STAGE, because="a model search runs on this machine alone")
-        if is_matrix_alone(self.sources, self.input_settings):
-            hint = "give texts, or choose one model"
-            raise SettingsError("best needs texts, and SOURCE is a matrix", where="--model", hint=hint)
-        budget = Budget(searching.budget, monotonic)
-        with open_documents(self.sources, self.input_settings, self.run) as (source, on_batch):
-            candidates = list_searched(self.features, self.model_settings, source)
-            readings = self._readings(source, on_batch)
-
-            def count(features: FeatureSettings) -> CorpusCounts:
-                return next(readings)(features)
-
-            trained, found = search_model(candidates, count, budget, jobs=self.run.jobs)
+        trained, found = search_documents(
+            self.sources, self.input_settings, self.features, self.model_settings, searching, self.run, where="--model"
+        )
         if not self.run.quiet:
-            sys.stderr.write(format_search(found, screen=screen()))
-        return replace(trained, fitted=replace(trained.fitted, input=source.model_input))
-
-    def _readings(self, source: Source, on_batch: OnBatch) -> Iterator[Callable[[FeatureSettings], CorpusCounts]]:
-        """Yield a function for each reading, which counts all documents.
-
-        Files and directories are opened again. What can be read only once is kept in memory.
-        """
-        from nbtext.documents.batch import ReadBlock
-        from nbtext.model.source_counting import count_blocks, count_source
-
-        jobs = self.run.jobs
-        if all(os.path.isfile(path) or os.path.isdir(path) for path in self.sources):
-            yield lambda each: count_source(source, each, jobs=jobs, sample_size=None, on_batch=on_batch)
-            again = replace(self.run, quiet=True)
-            while True:
-                with open_documents(self.sources, self.input_settings, again) as (reopened, _):
-                    yield partial(count_source, reopened, jobs=jobs, sample_size=None)
-        kept: list[Block] = []
-        for block in source.blocks():
-            kept.append(ReadBlock(block.batch(), block.size))
-            on_batch(block, kept[-1].batch())
-        while True:
-            yield lambda each: count_blocks(iter(kept), each, jobs=jobs, sample_size=None)
+            sys.stderr.write(format_search(found, has_intervals=False, screen=screen()))
+        return trained

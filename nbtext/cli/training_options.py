@@ -176,7 +176,7 @@ MODEL_STAGE = stage(
 SEARCH_STAGE = stage(
     "searching", SearchSettings, "Model",
     Option("--budget", type=Parsed("TIME", parse_time(SECONDS, "s", "30s or 5m")), default_help="2m",
-           help="--model best: time limit of the search, such as 30s or 5m. No fit is started that would exceed it."),
+           help="Time limit of the search for `best`, such as 30s or 5m. No fit is started that would exceed it."),
 )  # fmt: skip
 
 SEARCHED_MODEL = Option(
@@ -210,9 +210,10 @@ FOLD_STAGE = stage(
 )  # fmt: skip
 
 CURVE_STAGE = stage(
-    "curves", CurveSettings, "Learning curves",
+    "curves", CurveSettings, "Models to train",
     Option("--models", type=Parsed("MODEL,…", parse_names), shell_complete=completion.names(models_to_compare),
-           default_help="those that `update` can extend", help="Models to train and compare: values of --model."),
+           default_help="those that `update` can extend",
+           help="Models to train and compare: values of --model, or `best` alone for all candidates of a search."),
     Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 % of SOURCE",
            help="Sizes of the training set, in documents. Each training set contains the smaller ones."),
     Option("--seeds", type=int, metavar="N", help="Number of random splits."),

@@ -3,9 +3,9 @@
 A candidate is a feature set, a weighting and a model. The text is read once for words and pairs of words; single words
 are some of the columns. Short texts and texts without spaces are read again, for triples and character n-grams.
 
-Counting models are estimated by leave-one-out on everything. Linear models race on stratified subsets that grow
-(successive halving), estimated by cross-validation; the finalists are fitted to everything. Each fit tells how long the
-next larger one will take: none is started that will not finish within the budget.
+Counting models are estimated by leave-one-out on all documents. Linear models race on growing stratified subsets
+(successive halving), estimated by cross-validation; the finalists are fitted to all documents. Each fit predicts how
+long the next larger one will take: none is started that will not finish within the budget.
 
 Source of successive halving: Jamieson, Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter
 Optimization, 2016.
@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nbtext.bayes.class_statistics import count_classes
+from nbtext.bayes.diagnostics import LeaveOneOutEstimate, Proportion
 from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, CONFIDENCE, ModelSettings
 from nbtext.errors import ConvergenceWarning, InputError, ModelError, number_of
@@ -78,6 +79,8 @@ class Result:
         Log-loss in nats. NaN if no label has two documents, so that none can be left out.
     n_documents : int
         Number of documents that the candidate was fitted to: those of the last round that it reached.
+    n_scored : int
+        Number of documents that were predicted by a model without them.
     estimate : str
         How it was estimated.
     seconds : float
@@ -88,22 +91,26 @@ class Result:
     accuracy: float
     log_loss: float
     n_documents: int
+    n_scored: int
     estimate: str
     seconds: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the accuracy (Clopper and Pearson); from 0 to 1 if no document is scored."""
+        if self.n_scored == 0:
+            return 0.0, 1.0
+        return Proportion(round(self.accuracy * self.n_scored), self.n_scored).interval(0.95)
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The results of a search, in the order of the candidates.
+    """The results of a search of a corpus of `n_documents`, in the order of the candidates, and its time.
 
     Attributes
     ----------
     untried : tuple of Candidate
         Those for which there was no time, or that would need too much memory.
-    n_documents : int
-        Documents of the corpus.
-    seconds : float
-        Time of the search.
     """
 
     results: tuple[Result, ...]
@@ -296,13 +303,14 @@ class _Fitter:
         self._rates[candidate] = seconds / _work(candidate, corpus)
         if fitted.estimate is None and self.results:
             return None
-        accuracy, log_loss = np.nan, np.nan
-        if fitted.estimate is not None:
-            accuracy, log_loss = fitted.estimate.accuracy, fitted.estimate.log_loss
+        estimate = fitted.estimate or LeaveOneOutEstimate(0, np.nan, np.nan)
         how = f"{folds} folds" if candidate.is_linear else "leave-one-out"
         earlier = self.results[candidate].seconds if candidate in self.results else 0.0
-        self.results[candidate] = Result(candidate, accuracy, log_loss, len(corpus.sample), how, earlier + seconds)
-        return _Fit(candidate, fitted, (accuracy, -log_loss))
+        self.results[candidate] = Result(
+            candidate, estimate.accuracy, estimate.log_loss, len(corpus.sample), estimate.documents, how,
+            earlier + seconds,
+        )  # fmt: skip
+        return _Fit(candidate, fitted, (estimate.accuracy, -estimate.log_loss))
 
     @staticmethod
     def better(one: _Fit | None, other: _Fit | None) -> _Fit | None:
@@ -353,7 +361,8 @@ def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) ->
         assert isinstance(part, Predictions)  # a search refuses several labels
         n_correct += sum(label == true for label, true in zip(part.labels, part.true_labels, strict=True))
     result = search.results[candidate]
-    search.results[candidate] = replace(result, accuracy=n_correct / len(folds), estimate=f"{N_FOLDS} folds")
+    how = f"{N_FOLDS} folds"
+    search.results[candidate] = replace(result, accuracy=n_correct / len(folds), n_scored=len(folds), estimate=how)
     return counting if n_correct / len(folds) >= linear.quality[0] else linear
 
 

@@ -44,21 +44,26 @@ class FoldSettings:
 
 
 def models_to_compare() -> tuple[str, ...]:
-    """Return the names of all models."""
+    """Return the names of all models, and of the search."""
     (model,) = (field for field in fields(ModelSettings) if field.name == "model")
-    return tuple(model.metadata["choices"])
+    return (*model.metadata["choices"], BEST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveSettings:
     """Models, training set sizes and repetitions of learning curves.
 
-    models  None: the event models that need only class statistics
+    models  None: the event models that need only class statistics; best alone: the candidates of a model search
     """
 
     models: tuple[str, ...] | None = None
     sizes: tuple[int, ...] | None = None
     seeds: int = 5
+
+    @property
+    def is_search(self) -> bool:
+        """Whether the candidates of a model search are compared, and not learning curves."""
+        return self.models == (BEST,)
 
     def __post_init__(self) -> None:
         known = models_to_compare()
@@ -71,6 +76,8 @@ class CurveSettings:
                 raise SettingsError(f"{name!r} is not a model", where="--models", hint=hint)
         if self.models is not None and not 0 < len(self.models) == len(set(self.models)):
             raise SettingsError("name each model once", where="--models")
+        if not self.is_search and BEST in (self.models or ()):
+            raise SettingsError("best cannot be combined with other models", where="--models", hint="use it alone")
         if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
             raise SettingsError("each size must be at least 1", where="--sizes")
         if self.seeds < 1:

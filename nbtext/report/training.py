@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import starmap
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from nbtext.errors import number_of, printable
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from nbtext.bayes.diagnostics import Unlabeled
     from nbtext.bayes.label_selection import MultilabelFit
     from nbtext.bayes.smoothing import Selection
-    from nbtext.evaluation.search import Search
+    from nbtext.evaluation.search import Candidate, Result, Search
     from nbtext.model.difference import Change, Difference
     from nbtext.model.fitted_model import FittedModel, TrainedModel
     from nbtext.model.keywords import KeywordFit
@@ -194,23 +193,64 @@ def format_choice(search: Search) -> str:
     return f"trained {model}, {features}: estimated accuracy {search.best.accuracy:.4f} ({search.best.estimate})"
 
 
-def format_search(search: Search, *, screen: Screen = PLAIN) -> str:
-    """Format the results as a table for the screen, with a mark at the chosen one."""
-    table = new_table("model", "features", "accuracy", "estimate", "time", "")
-    table.columns[1].justify = table.columns[3].justify = "left"
-    for result in search.results:
-        candidate, (shortest, longest) = result.candidate, result.candidate.features.ngrams
-        is_given = candidate.feature_set == GIVEN
-        part = f" of {result.n_documents:,}" if result.n_documents < search.n_documents else ""
-        table.add_row(
-            f"{candidate.model_settings.model} {candidate.weighting}",
-            f"{candidate.features.analyzer} {shortest},{longest}" if is_given else candidate.feature_set,
-            "–" if isnan(result.accuracy) else f"{result.accuracy:.4f}",
-            f"{result.estimate}{part}", f"{result.seconds:.1f} s", "◂" if result is search.best else "",
-        )  # fmt: skip
+def format_search(
+    search: Search, *, output_format: str = "table", has_intervals: bool = True, screen: Screen = PLAIN
+) -> str:
+    """Format the results as a table for the screen, with a mark at the chosen one, or as tsv, csv, json, jsonl (one
+    candidate per line) or markdown.
+    """
+    if output_format == "table":
+        return format_screen(_search_parts(search, has_intervals=has_intervals), screen)
+    records = [_search_record(result, search) for result in search.results]
+    if output_format == "jsonl":
+        return "".join(format_json(record, output_format="jsonl") for record in records)
+    if output_format == "json":
+        names = ("n_documents", "seconds")
+        untried = [_search_names(candidate) for candidate in search.untried]
+        return format_json(
+            {name: getattr(search, name) for name in names} | {"candidates": records, "untried": untried}
+        )
+    return format_rows(tuple(records[0]), (tuple(each.values()) for each in records), output_format=output_format)
+
+
+def _search_names(candidate: Candidate) -> dict[str, Any]:
+    settings, (shortest, longest) = candidate.model_settings, candidate.features.ngrams
+    features = candidate.feature_set
+    if features == GIVEN:
+        features = f"{candidate.features.analyzer} {shortest},{longest}"
+    return {"model": settings.model, "weighting": candidate.weighting, "features": features}
+
+
+def _search_record(result: Result, search: Search) -> dict[str, Any]:
+    is_estimated = result.n_scored > 0
+    low, high = result.interval
+    return _search_names(result.candidate) | {
+        "accuracy": result.accuracy if is_estimated else None,
+        "accuracy_low": low if is_estimated else None,
+        "accuracy_high": high if is_estimated else None,
+        "log_loss": result.log_loss if is_estimated else None,
+        "documents": result.n_documents,
+        "estimate": result.estimate,
+        "seconds": result.seconds,
+        "chosen": result is search.best,
+    }
+
+
+def _search_parts(search: Search, *, has_intervals: bool) -> Iterator[RenderableType]:
     models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
     untried = f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
-    return format_screen([f"tried {models} on {documents} in {search.seconds:.1f} s{untried}", table], screen)
+    yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
+    table = new_table("model", "features", "accuracy", "estimate", "time")
+    table.columns[1].justify = table.columns[3].justify = table.columns[4].justify = "left"
+    for result in search.results:
+        names, (low, high) = _search_names(result.candidate), result.interval
+        accuracy = f"{result.accuracy:.3f} ({low:.3f}–{high:.3f})" if has_intervals else f"{result.accuracy:.4f}"
+        part = f" of {result.n_documents:,}" if result.n_documents < search.n_documents else ""
+        table.add_row(
+            f"{names['model']} {names['weighting']}", names["features"], accuracy if result.n_scored else "–",
+            f"{result.estimate}{part}", f"{result.seconds:5.1f} s {'◂' if result is search.best else ''}",
+        )  # fmt: skip
+    yield table
 
 
 def format_difference(difference: Difference, *, output_format: str, screen: Screen = PLAIN) -> str:

@@ -196,3 +196,44 @@ def test_a_page_without_the_extra(nbtext: Any, letters: Path, tmp_path: Path) ->
     result = nbtext("compare", str(letters / "train"), "--report", "page.html", cwd=tmp_path, PYTHONPATH=path)
     assert (result.status, result.out) == (1, "")
     assert result.err == "nbtext: --report needs vl-convert-python; install it with: pip install 'nbtext[report]'\n"
+
+
+def test_the_candidates_of_a_search(nbtext: Any, letters: Path, tmp_path: Path) -> None:
+    """Each has an interval around its accuracy; the chosen one is the one that `train --model best` trains."""
+    result = nbtext("compare", str(letters / "train"), "--models", "best", "--to", "json", "--seed", "1", cwd=tmp_path)
+    assert result.status == 2  # there is no such option
+    result = nbtext("compare", str(letters / "train"), "--models", "best", "-o", "found.json", cwd=tmp_path)
+    assert result.status == 0, result.err
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["n_documents"] == 336
+    assert len(found["candidates"]) + len(found["untried"]) >= 5
+    assert {each["model"] for each in found["candidates"]} == {"auto", "nbsvm"}
+    for each in found["candidates"]:
+        assert each["accuracy_low"] < each["accuracy"] < each["accuracy_high"]
+        standard_error = (each["accuracy"] * (1 - each["accuracy"]) / each["documents"]) ** 0.5
+        assert each["accuracy_high"] - each["accuracy_low"] == pytest.approx(3.92 * standard_error, rel=0.2)
+    (chosen,) = (each for each in found["candidates"] if each["chosen"])
+    trained = nbtext("train", str(letters / "train"), "--model", "best", "-o", "m", cwd=tmp_path)
+    (marked,) = (line for line in trained.err.splitlines() if line.rstrip().endswith("◂"))
+    assert marked.split()[:3] == [chosen["model"], chosen["weighting"], chosen["features"]]
+    table = nbtext("compare", str(letters / "train"), "--models", "best", "--to", "table", cwd=tmp_path).out
+    assert f"{chosen['accuracy']:.3f} ({chosen['accuracy_low']:.3f}–" in table
+    assert sum(line.rstrip().endswith("◂") for line in table.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--models", "best,bernoulli"), "nbtext: --models: best cannot be combined with other models; use it alone"),
+        (("--models", "best", "--sizes", "50"), "nbtext: --sizes: this option cannot be combined with --models best"),
+        (("--models", "best", "--test", "x.csv"), "nbtext: --test: this option cannot be combined with --models best"),
+        (("--models", "best", "--report", "x.html"), "--report: this option cannot be combined with --models best"),
+        (("--budget", "3s"), "nbtext: --budget: this option needs --models best; leave out --budget"),
+    ],
+)
+def test_options_without_use_in_a_search(nbtext: Any, letters: Path, options: tuple[str, ...], message: str) -> None:
+    """What the comparison of all candidates cannot use is refused."""
+    result = nbtext("compare", str(letters / "train"), *options)
+    assert result.status == 2
+    assert message in result.err
+    assert result.out == ""
