@@ -240,15 +240,17 @@ def _search_parts(search: Search, *, has_intervals: bool) -> Iterator[Renderable
     models, documents = number_of(len(search.results), "model"), number_of(search.n_documents, "document")
     untried = f"; no time (--budget) or memory for {len(search.untried):,} more" if search.untried else ""
     yield f"tried {models} on {documents} in {search.seconds:.1f} s{untried}"
+    if has_intervals:
+        yield "± half of the 95 % interval"
     table = new_table("model", "features", "accuracy", "estimate", "time")
     table.columns[1].justify = table.columns[3].justify = table.columns[4].justify = "left"
     for result in search.results:
         names, (low, high) = _search_names(result.candidate), result.interval
-        accuracy = f"{result.accuracy:.3f} ({low:.3f}–{high:.3f})" if has_intervals else f"{result.accuracy:.4f}"
+        accuracy = f"{result.accuracy:.3f} ± {(high - low) / 2:.3f}" if has_intervals else f"{result.accuracy:.4f}"
         part = f" of {result.n_documents:,}" if result.n_documents < search.n_documents else ""
         table.add_row(
             f"{names['model']} {names['weighting']}", names["features"], accuracy if result.n_scored else "–",
-            f"{result.estimate}{part}", f"{result.seconds:5.1f} s {'◂' if result is search.best else ''}",
+            f"{result.estimate}{part}", f"{result.seconds:.1f} s {'◂' if result is search.best else ''}",
         )  # fmt: skip
     yield table
 

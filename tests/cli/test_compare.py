@@ -217,7 +217,8 @@ def test_the_candidates_of_a_search(nbtext: Any, letters: Path, tmp_path: Path) 
     (marked,) = (line for line in trained.err.splitlines() if line.rstrip().endswith("◂"))
     assert marked.split()[:3] == [chosen["model"], chosen["weighting"], chosen["features"]]
     table = nbtext("compare", str(letters / "train"), "--models", "best", "--to", "table", cwd=tmp_path).out
-    assert f"{chosen['accuracy']:.3f} ({chosen['accuracy_low']:.3f}–" in table
+    half = (chosen["accuracy_high"] - chosen["accuracy_low"]) / 2
+    assert f"{chosen['accuracy']:.3f} ± {half:.3f}" in table
     assert sum(line.rstrip().endswith("◂") for line in table.splitlines()) == 1
 
 
