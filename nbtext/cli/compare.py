@@ -71,7 +71,7 @@ def compare(
     model_settings: Deferred[ModelSettings],
     run: RunSettings,
 ) -> None:
-    """Compare trained models, the learning curves of models, or all candidates.
+    """Compare trained models, learning curves, or all candidates of a search.
 
     With -m A -m B, the models predict SOURCE. The result is their accuracy, macro F1 and log-loss with bootstrap
     intervals, the differences with McNemar's test, the prediction time on one core, and the file size.
