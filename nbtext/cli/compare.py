@@ -94,11 +94,7 @@ def compare(
     models = model_files
     if test is not None and not models and all(map(is_model, sources)):
         models, sources, test = sources, (test,), None
-    for path in filter(is_model, sources):
-        given = " ".join(f"-m {each}" for each in (*models, path))
-        others = " -m ANOTHER" if len(models) == 0 else ""
-        what = "this is a model; SOURCE must be documents"
-        raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
+    _check_no_models(sources, models)
     if models:
         if test is not None:
             raise SettingsError("with -m, the models are tested on SOURCE", where="--test", hint="leave out --test")
@@ -125,6 +121,15 @@ def compare(
     if report is not None:
         write_page(report, page())
     write_result(text, output, chosen)
+
+
+def _check_no_models(sources: tuple[str, ...], models: tuple[str, ...]) -> None:
+    """Raise SettingsError if a source is a model."""
+    for path in filter(is_model, sources):
+        given = " ".join(f"-m {each}" for each in (*models, path))
+        others = " -m ANOTHER" if len(models) == 0 else ""
+        what = "this is a model; SOURCE must be documents"
+        raise SettingsError(what, where=path, hint=f"try: nbtext compare SOURCE {given}{others}")
 
 
 def _check_search(test: str | None, report: str | None) -> None:
