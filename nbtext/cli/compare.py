@@ -79,10 +79,9 @@ def compare(
     Without -m, each of --models is trained on more and more documents of SOURCE, and tested on the rest. The result is
     the mean and the standard deviation of accuracy and log-loss over the random splits.
 
-    With --models best, all candidates of `nbtext train --model best` are compared: models, weightings and n-grams. The
-    result is the accuracy of each with a 95 % interval, estimated by leave-one-out or cross-validation, and the time.
-    Candidates that are clearly less accurate are given up early, on a part of the documents. An interval assumes that
-    the documents are independent; the estimate of the chosen candidate is slightly too high, because it was chosen.
+    With --models best, all candidates of `nbtext train --model best` are compared. The result is the accuracy of each,
+    estimated by leave-one-out or cross-validation, with a 95 % interval. Candidates that are clearly less accurate are
+    tried on a part of the documents only.
     """
     from nbtext.report.comparison import format_comparison, render_comparison_page
     from nbtext.report.learning_curves import format_learning_curves, render_learning_curves_page
@@ -98,13 +97,8 @@ def compare(
     if models:
         if test is not None:
             raise SettingsError("with -m, the models are tested on SOURCE", where="--test", hint="leave out --test")
-        refuse(
-            CURVE_STAGE,
-            SEARCH_STAGE,
-            FEATURE_STAGE,
-            MODELS,
-            because="this option applies to training, and the models of -m are already trained",
-        )
+        because = "this option applies to training, and the models of -m are already trained"
+        refuse(CURVE_STAGE, SEARCH_STAGE, FEATURE_STAGE, MODELS, because=because)
         compared = _compare_models(sources, models, input_settings, run)
         page = partial(render_comparison_page, compared, subject=", ".join(sources))
         text = format_comparison(compared, output_format=chosen, screen=screen(output))
