@@ -30,7 +30,15 @@ from nbtext.model.sklearn_compat import (
     spread_rows,
     text_batch,
 )
-from nbtext.model.sklearn_multilabel import accuracy, count_columns, count_texts, decide, decision_values
+from nbtext.model.sklearn_multilabel import (
+    accuracy,
+    arrange_columns,
+    count_columns,
+    count_texts,
+    decide,
+    decision_values,
+    label_values,
+)
 
 if TYPE_CHECKING:
     from nbtext.documents.matrix import Matrix
@@ -111,7 +119,7 @@ class TextClassifier:
     Attributes
     ----------
     classes_ : (n_classes,)
-        The labels, sorted.
+        The labels, sorted; the numbers of the columns if `y` was an indicator matrix.
     class_log_prior_ : (n_classes,)
         Natural logarithm of each class's prior probability.
     leave_one_out_predict_proba_ : (n_documents, n_classes)
@@ -292,7 +300,7 @@ class TextClassifier:
 
     def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return the natural logarithms of the probabilities, shape (n_documents, n_classes)."""
-        return np.asarray(self._log_posterior(X)[:, self._order])
+        return self._arrange(self._log_posterior(X), absent=-np.inf)
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities plus decision offsets; the largest one determines the label.
@@ -300,7 +308,7 @@ class TextClassifier:
         Shape (n_documents, n_classes); with two labels (n_documents,), the log-odds of the second one. If texts have
         several labels, log-odds minus those of the threshold; a label is predicted from 0 on.
         """
-        return decision_values(self.fitted_, self._log_posterior(X), self._order)
+        return decision_values(self.fitted_, self._log_posterior(X), self._n_columns)
 
     def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
         """Return the accuracy on texts X with labels y; with several labels, all of a text must be correct."""
@@ -338,24 +346,18 @@ class TextClassifier:
         if self._rows is None:
             raise AttributeError("leave_one_out_predict_proba_ is there after fit only, not after load or partial_fit")
         rows, found = leave_one_out_probabilities(self.model_)
-        return spread_rows(found[:, self._order], self._rows[rows], self._n_fitted)
+        return spread_rows(self._arrange(found, absent=0), self._rows[rows], self._n_fitted)
 
     @property
     def classes_(self) -> NDArray[Any]:
-        return np.asarray(self._label_values[self._order])
+        return label_values(self.fitted_, self._n_columns)
 
     @property
     def class_log_prior_(self) -> NDArray[np.float64]:
-        return np.asarray(self.fitted_.log_prior[self._order])
+        return self._arrange(self.fitted_.log_prior, absent=-np.inf)
 
-    @property
-    def _label_values(self) -> NDArray[Any]:  # in the order of the model's classes
-        return np.array(self.fitted_.label_values)
-
-    @property
-    def _order(self) -> NDArray[np.int64]:
-        """The model's classes in the order of `classes_`: text and numbers sort differently."""
-        return np.argsort(self._label_values, kind="stable")
+    def _arrange(self, values: NDArray[np.float64], *, absent: float) -> NDArray[np.float64]:
+        return arrange_columns(self.fitted_, values, self._n_columns, absent=absent)
 
     def _become(self, model: TrainedModel) -> TextClassifier:
         self._model, self._predictor, self._rows = model, None, None
@@ -365,9 +367,8 @@ class TextClassifier:
         self, X: Iterable[str], y: Sequence[Any], size: int | None, fitted: FittedModel | None = None
     ) -> tuple[CorpusCounts, str, NDArray[np.int64]]:
         """Return the counts of texts for a model, the type of the labels, and which texts are retained."""
-        settings, label_type = (
-            (self.feature_settings, None) if fitted is None else (fitted.feature_settings, fitted.label_type)
-        )
+        settings = self.feature_settings if fitted is None else fitted.feature_settings
+        label_type = None if fitted is None else fitted.label_type
         return count_texts(X, y, settings, sample_size=size, label_type=label_type)
 
     def _log_posterior(self, X: Iterable[str]) -> NDArray[np.float64]:
@@ -383,7 +384,7 @@ class TextClassifier:
         return self._model is not None
 
     def __sklearn_tags__(self) -> Any:
-        return classifier_tags(takes_texts=True)
+        return classifier_tags(takes_texts=True, multi_label=True)
 
 
 def load_model(path: str | PathLike[str]) -> TextClassifier:

@@ -130,14 +130,19 @@ def text_batch(texts: list[str]) -> Batch:
 
 
 def classifier_tags(
-    *, takes_texts: bool = False, takes_sparse: bool = False, positive_only: bool = False, poor_score: bool = False
+    *,
+    takes_texts: bool = False,
+    takes_sparse: bool = False,
+    positive_only: bool = False,
+    poor_score: bool = False,
+    multi_label: bool = False,
 ) -> Any:
     """Return the tags of a classifier. Only scikit-learn calls this, so it is imported."""
     utils = sys.modules["sklearn.utils"]
     return utils.Tags(
         estimator_type="classifier",
         target_tags=utils.TargetTags(required=True),
-        classifier_tags=utils.ClassifierTags(poor_score=poor_score),
+        classifier_tags=utils.ClassifierTags(poor_score=poor_score, multi_label=multi_label),
         input_tags=utils.InputTags(
             one_d_array=takes_texts,
             two_d_array=not takes_texts,

@@ -15,21 +15,45 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.sklearn_compat import check_paired, label_texts, list_texts, text_batch
 
+LISTS = (list, tuple, set, frozenset, np.ndarray)
 INDICATOR_HINT = "an indicator matrix has a row for each text, a column for each label, and 0 or 1 in each cell"
 
 
 def has_several_labels(y: Any) -> bool:
     """Return whether labels are lists of labels, or an indicator matrix."""
-    if isinstance(y, str | bytes) or y is None or hasattr(y, "columns"):
+    if isinstance(y, str | bytes) or y is None:
         return False
-    if getattr(y, "ndim", 1) == 2:
+    if is_table(y):
         return bool(y.shape[1] != 1)
-    return any(isinstance(labels, list | tuple | set | frozenset | np.ndarray) for labels in y)
+    return any(isinstance(labels, LISTS) for labels in y)
+
+
+def is_table(y: Any) -> bool:
+    """Return whether labels are an array, a sparse matrix or a table of rows and columns."""
+    return len(getattr(y, "shape", ())) == 2
+
+
+def indicator_matrix(y: Any) -> NDArray[Any] | None:
+    """Return labels as an indicator matrix; None if they are lists of labels.
+
+    Lists are one if each has the same number of items, two at least, and all items are 0 or 1, as in scikit-learn.
+    """
+    if is_table(y):
+        return np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    rows = list(y)
+    if not rows or not isinstance(rows[0], list | tuple | np.ndarray) or len(rows[0]) < 2:
+        return None
+    if not all(isinstance(row, LISTS) and len(row) == len(rows[0]) for row in rows):
+        return None
+    if not all(isinstance(item, int | float | np.generic) and item in (0, 1) for row in rows for item in row):
+        return None
+    return np.array([list(row) for row in rows])
 
 
 def count_columns(y: Any) -> int | None:
-    """Return the number of columns of an indicator matrix; None if the labels are lists."""
-    return int(y.shape[1]) if getattr(y, "ndim", 1) == 2 else None
+    """Return the number of columns of an indicator matrix; None if the labels are something else."""
+    matrix = indicator_matrix(y) if has_several_labels(y) else None
+    return None if matrix is None else matrix.shape[1]
 
 
 def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
@@ -39,14 +63,14 @@ def label_lists(y: Any) -> tuple[list[tuple[str, ...]], str]:
 
     raises  InputError: a text has one label in place of a list, or the matrix has other numbers than 0 and 1
     """
-    if count_columns(y) is not None:
-        matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    matrix = indicator_matrix(y)
+    if matrix is not None:
         if not ((matrix == 0) | (matrix == 1)).all():
             raise InputError("the labels are a table of other numbers than 0 and 1", hint=INDICATOR_HINT)
         return [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix], "int"
     lists = list(y)
     for place, labels in enumerate(lists):
-        if not isinstance(labels, list | tuple | set | frozenset | np.ndarray):
+        if not isinstance(labels, LISTS):
             hint = "give a list for each text, [] for no label"
             raise InputError(f"the labels of text {place} are {type(labels).__name__}, not a list", hint=hint)
     texts, label_type = label_texts([label for labels in lists for label in labels])
@@ -82,6 +106,33 @@ def count_texts(
     return replace(counts, sample=replace(counts.sample, groups=None)), found, rows
 
 
+def label_values(model: FittedModel, n_columns: int | None) -> NDArray[Any]:
+    """Return the labels, sorted; of an indicator matrix the numbers of all its columns."""
+    values = np.array(model.label_values)
+    width = _width(values, n_columns)
+    return np.sort(values, kind="stable") if width is None else np.arange(width)
+
+
+def arrange_columns(model: FittedModel, values: Floats, n_columns: int | None, *, absent: float) -> Floats:
+    """Return the values of the labels, (..., n_labels), in the order of `label_values`.
+
+    n_columns  of the indicator matrix that the model was fitted to; None: it was not
+    absent     the value of a column of this matrix that no training text has
+    """
+    labels = np.array(model.label_values)
+    width = _width(labels, n_columns)
+    if width is None:
+        return values[..., np.argsort(labels, kind="stable")]
+    arranged = np.full((*values.shape[:-1], width), absent)
+    arranged[..., labels.astype(np.int64)] = values
+    return arranged
+
+
+def _width(labels: NDArray[Any], n_columns: int | None) -> int | None:
+    """Return the columns of an indicator matrix that holds all labels, which a model may have learned since."""
+    return None if n_columns is None else max(n_columns, int(labels.max()) + 1)
+
+
 def decide(model: FittedModel, log_probabilities: Floats, n_columns: int | None) -> Any:
     """Return the label of each text, as an array; with several labels, a list of tuples or an indicator matrix.
 
@@ -94,24 +145,20 @@ def decide(model: FittedModel, log_probabilities: Floats, n_columns: int | None)
     probabilities = np.exp(log_probabilities)
     is_predicted = probabilities >= model.multilabel.thresholds
     if n_columns is not None:
-        found = np.zeros((len(probabilities), n_columns), dtype=np.int64)
-        found[:, np.array(values, dtype=np.int64)] = is_predicted
-        return found
+        return arrange_columns(model, is_predicted.astype(np.float64), n_columns, absent=0).astype(np.int64)
     order = np.argsort(-probabilities, axis=1, kind="stable").tolist()
     rows = zip(order, is_predicted.tolist(), strict=True)
     return [tuple(values[k] for k in ranked if predicted[k]) for ranked, predicted in rows]
 
 
-def decision_values(model: FittedModel, log_probabilities: Floats, order: NDArray[np.int64]) -> Floats:
-    """Return the values that determine the labels; see TextClassifier.decision_function.
-
-    order  of the columns of the result
-    """
+def decision_values(model: FittedModel, log_probabilities: Floats, n_columns: int | None) -> Floats:
+    """Return the values that determine the labels; see TextClassifier.decision_function."""
     offsets = model.calibration.decision_offsets
     if model.multilabel is not None:
         margins = log_odds(np.exp(log_probabilities)) - log_odds(model.multilabel.thresholds)
-        return np.asarray(margins[:, order])
-    values = (log_probabilities if offsets is None else log_probabilities + offsets)[:, order]
+        return arrange_columns(model, margins, n_columns, absent=float(log_odds(np.zeros(1))[0]))
+    values = log_probabilities if offsets is None else log_probabilities + offsets
+    values = arrange_columns(model, values, None, absent=0)
     return np.asarray(values[:, 1] - values[:, 0] if values.shape[1] == 2 else values)
 
 
@@ -126,8 +173,7 @@ def accuracy(predicted: Any, y: Any) -> float:
 
     raises  InputError: there is no text, or there are not as many labels as texts
     """
-    is_matrix = hasattr(y, "shape") and len(y.shape) > 1
-    check_paired(len(predicted), y.shape[0] if is_matrix else len(y))
+    check_paired(len(predicted), y.shape[0] if is_table(y) else len(y))
     if not len(predicted):
         raise InputError("there is no text to score")
     if isinstance(predicted, list):

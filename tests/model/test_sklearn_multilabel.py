@@ -54,7 +54,107 @@ def test_indicator_matrices_are_predicted_as_matrices() -> None:
             map(set, of_lists.predict(TEXTS))
         )
         assert classifier.score(TEXTS, y) == of_lists.score(TEXTS, LISTS)
-        np.testing.assert_array_equal(classifier.classes_, [0, 1, 2])
+        np.testing.assert_array_equal(classifier.classes_, [0, 1, 2, 3])
+        probabilities, margins = classifier.predict_proba(TEXTS), classifier.decision_function(TEXTS)
+        np.testing.assert_array_equal(probabilities[:, :3], of_lists.predict_proba(TEXTS))
+        assert probabilities[:, 3].max() == 0
+        np.testing.assert_array_equal(margins >= 0, predicted)
+        assert np.isfinite(margins).all()
+        np.testing.assert_array_equal(np.isneginf(classifier.class_log_prior_), [False, False, False, True])
+
+
+@pytest.mark.parametrize("form", [list, np.array, tuple], ids=str)
+def test_lists_of_zeros_and_ones_are_an_indicator_matrix(form: Any) -> None:
+    """As in scikit-learn: rows of one length that hold nothing but 0 and 1."""
+    whole = TextClassifier().fit(TEXTS, INDICATOR)
+    rows = TextClassifier().fit(TEXTS, [form(row) for row in INDICATOR.tolist()])
+    np.testing.assert_array_equal(rows.predict(TEXTS), whole.predict(TEXTS))
+    assert rows.score(TEXTS, INDICATOR.tolist()) == whole.score(TEXTS, INDICATOR)
+    for lists in ([[1]] * 3, [[0, 1], [1], [0, 1]], [["0", "1"]] * 3):
+        assert isinstance(TextClassifier().fit(TEXTS[:3], lists).predict(TEXTS), list)
+
+
+def test_tables_of_zeros_and_ones() -> None:
+    """Tables of pandas and polars are indicator matrices, too; a table with other columns is refused."""
+    import pandas as pd
+    import polars as pl
+
+    expected = TextClassifier().fit(TEXTS, INDICATOR).predict(TEXTS)
+    for table in (pd.DataFrame(INDICATOR, columns=LABELS), pl.DataFrame(INDICATOR)):
+        classifier = TextClassifier().fit(TEXTS, table)
+        np.testing.assert_array_equal(classifier.predict(TEXTS), expected)
+        assert classifier.score(TEXTS, table) == classifier.score(TEXTS, INDICATOR)
+    with pytest.raises(InputError, match="other numbers than 0 and 1"):
+        TextClassifier().fit(TEXTS, pd.DataFrame({"text": TEXTS, "label": 1}))
+
+
+def test_a_column_that_is_learned_later() -> None:
+    """The matrix grows with the labels."""
+    classifier = TextClassifier(keep_sample=100).fit(TEXTS, INDICATOR[:, :2])
+    more = np.column_stack((INDICATOR, INDICATOR[:, 0]))
+    classifier.partial_fit(TEXTS, more)
+    assert classifier.predict(TEXTS).shape == more.shape == classifier.predict_proba(TEXTS).shape
+
+
+class OfNumbers(TextClassifier):
+    """Texts of the numbers that scikit-learn's checks give: each value is a word."""
+
+    def _log_posterior(self, X: Any) -> Any:
+        return super()._log_posterior(write_numbers(X))
+
+    def fit(self, X: Any, y: Any) -> OfNumbers:
+        super().fit(write_numbers(X), y)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array, tags.input_tags.string = False, True, False
+        return tags
+
+
+def write_numbers(X: Any) -> list[str]:
+    return [" ".join(f"column{j}value{int(10 * value)}" for j, value in enumerate(row)) for row in np.asarray(X)]
+
+
+def test_the_checks_of_scikit_learn() -> None:
+    """Those of `check_estimator` that the tag multi_label calls for."""
+    from sklearn.utils import estimator_checks, get_tags
+
+    assert get_tags(TextClassifier()).classifier_tags.multi_label
+    checks = [name for name in vars(estimator_checks) if name.startswith("check_classifiers_multilabel_")]
+    assert len(checks) >= 4
+    for name in checks:
+        getattr(estimator_checks, name)("OfNumbers", OfNumbers())
+
+
+def test_selection_and_scores_of_scikit_learn() -> None:
+    """Cross-validation, grid search, pipelines and clones, with a label that some folds do not have."""
+    from sklearn.base import clone
+    from sklearn.metrics import f1_score, label_ranking_average_precision_score
+    from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+    from sklearn.pipeline import make_pipeline
+
+    y = np.column_stack((INDICATOR, np.zeros(len(TEXTS), dtype=int)))
+    y[0, 3] = 1
+    folds = KFold(4)
+    scores = cross_val_score(TextClassifier(), TEXTS, y, cv=folds, scoring="f1_micro")
+    expected = []
+    for train, test in folds.split(TEXTS):
+        fitted = TextClassifier().fit([TEXTS[i] for i in train], y[train])
+        expected.append(f1_score(y[test], fitted.predict([TEXTS[i] for i in test]), average="micro"))
+    np.testing.assert_array_equal(scores, expected)
+    assert cross_val_score(TextClassifier(), TEXTS, LISTS, cv=folds).mean() > 0.5  # lists: by the subset accuracy
+    probabilities = cross_val_predict(TextClassifier(), TEXTS, y, cv=folds, method="predict_proba")
+    assert probabilities.shape == y.shape
+    assert label_ranking_average_precision_score(y, probabilities) > 0.8
+    grid = GridSearchCV(
+        TextClassifier(), {"stop_words": [(), tuple(set(" ".join(TEXTS).split()) - {"rose"})]}, scoring="f1_micro", cv=3
+    )
+    grid.fit(TEXTS, y)
+    assert grid.best_params_["stop_words"] == ()
+    assert grid.predict(TEXTS).shape == y.shape
+    pipeline = make_pipeline(clone(grid.best_estimator_)).fit(TEXTS, y)
+    np.testing.assert_array_equal(pipeline.predict(TEXTS), grid.predict(TEXTS))
 
 
 def test_numbers_as_labels() -> None:
