@@ -7,6 +7,8 @@ CODE    = nbtext tests corpora .github
 PYTEST  = $(BIN)/python -m pytest -q
 # pytest-xdist: as many processes as there are processors
 PARALLEL = -n logical --dist worksteal
+# without cached bytecode each start of the program takes twice the time, and pytest rewrites all tests in each process
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick check format lint types plain docs dist release lowest man site bench bench-all fuzz torture corpora clean
 

@@ -45,6 +45,25 @@ def corpora() -> Callable[[str], Path]:
     return unpacked
 
 
+@pytest.fixture
+def hang_guard() -> Iterator[None]:
+    """End the test with an error after a minute of CPU time, where what it tests could run for hours."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise AssertionError("it used a minute of CPU time: it hangs, or takes more than linear time")
+
+    previous = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, 60)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A browser for all tests, driven by Playwright; where there is none the tests are skipped, but never in CI."""

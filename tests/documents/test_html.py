@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,11 +45,10 @@ def test_any_text_is_html(html: str) -> None:
     assert isinstance(text_of_html(html), str)
 
 
+@pytest.mark.usefixtures("hang_guard")
 @pytest.mark.parametrize(
     "piece", ["<", "<!", "<!--", "<a ", "<a b='", '<a b="', "<script>", "&", "&#", "<a =' =\" ", "</"]
 )
 def test_broken_html_takes_linear_time(piece: str) -> None:
     """100,000 pieces that never end are read in a moment (html.parser takes minutes)."""
-    begin = time.perf_counter()
     text_of_html(piece * 100_000)
-    assert time.perf_counter() - begin < 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mailbox
 import os
-import time
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
@@ -144,16 +143,16 @@ def nested(depth: int, kind: str = "multipart/mixed") -> str:
     return f"Subject: deep\n{opening}Content-Type: text/plain\n\nbottom\n"
 
 
+@pytest.mark.usefixtures("hang_guard")
 @pytest.mark.parametrize("depth", [50, 99, 101, 400, 1000, 5000])
 @pytest.mark.parametrize("kind", ["multipart/mixed", "multipart/alternative"])
 def test_deep_mails_are_read(depth: int, kind: str) -> None:
     """The text of a thousand nested parts is read quickly, without a recursion error."""
-    begin = time.perf_counter()
     words = text_of(nested(depth, kind)).split()
     assert (words[0], words[-1]) == ("deep", "bottom")
-    assert time.perf_counter() - begin < 3
 
 
+@pytest.mark.usefixtures("hang_guard")
 @pytest.mark.parametrize(
     "raw",
     [
@@ -171,9 +170,7 @@ def test_deep_mails_are_read(depth: int, kind: str) -> None:
 )
 def test_hostile_mails_cost_no_quadratic_time(raw: bytes) -> None:
     """A megabyte that takes the library quadratic time is read quickly."""
-    begin = time.perf_counter()
     text_of(raw)
-    assert time.perf_counter() - begin < 4
 
 
 @pytest.mark.parametrize("name", ["1.eml", "1.EML"])
@@ -187,12 +184,11 @@ def test_a_mail_file_is_a_document(read: Callable[..., Any], tmp_path: Path, nam
     assert read(tmp_path / "ham" / name) == [(*expected[:2], None)]
 
 
+@pytest.mark.usefixtures("hang_guard")
 @pytest.mark.parametrize("line", [b"@" * 1_000_000 + b" x", b"Mon " * 250_000, b"Mon 1:" * 150_000, b"a@" * 500_000])
 def test_long_lines_are_compared_in_linear_time(line: bytes) -> None:
     """A line of a megabyte that begins like an mbox separator, but is not one, is recognized in linear time."""
-    begin = time.process_time()
     assert not is_separator(b"From " + line + b"\n x")
-    assert time.process_time() - begin < 2
 
 
 def test_an_mbox_gives_its_mails(read: Callable[..., Any], tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -89,15 +88,14 @@ def test_settings_are_bounded(options: dict[str, object]) -> None:
 HOPELESS = [r"(?:\w+)+x", r"(?:\w+\s?)+x", r"(\w|\w\w)+!", r"(?:a|a)+b", r"(?:\w*)*x"]
 
 
+@pytest.mark.usefixtures("hang_guard")
 @pytest.mark.parametrize("pattern", HOPELESS)
 def test_a_pattern_without_end_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern that backtracks for too long gives one error, and signal handlers are restored."""
-    monkeypatch.setattr(regex_timeout, "MIN_SECONDS", 0.2)
+    monkeypatch.setattr(regex_timeout, "MIN_SECONDS", 0.05)
     counting = counter(FeatureSettings(token_pattern=pattern))
-    start = time.monotonic()
     with pytest.raises(InputError, match="takes too long"):
         counting.rows([["a" * 60]])
-    assert time.monotonic() - start < 10
     assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_DFL
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 

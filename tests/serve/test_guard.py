@@ -249,16 +249,11 @@ def test_heads_of_requests(start: Start, model: Path) -> None:
                 connection.sendall(b"X-Header: " + b"x" * 1000 + b"\r\n")
             raise OSError if connection.recv(1) == b"" else AssertionError
     with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
-        started = time.monotonic()
         connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
-        for _ in range(20):
-            time.sleep(1)
-            try:
+        with pytest.raises(OSError):  # closed, though another byte arrives each time
+            for _ in range(60):
+                time.sleep(1)
                 connection.sendall(b"x")
-            except OSError:
-                break
-        assert connection.recv(1) == b"" if time.monotonic() - started > 19 else True
-        assert time.monotonic() - started < 18
 
 
 def test_many_broken_requests(service: Running) -> None:
