@@ -153,16 +153,25 @@ def test_the_picture(tmp_path: Path) -> None:
 
 
 def test_the_figures_of_the_readme() -> None:
-    """Each row of its table is a row of the guide; each accuracy is one of the guide's table."""
+    """Each time is the one of its program and job in the results, each accuracy that of its program and corpus."""
     readme = section(TOP / "README.md", "Speed and accuracy")
-    guide = {row[0]: row for row in rows(section(GUIDES / "benchmarks.md", "Speed"))}
-    guide["train on 500 MB of JSONL, two threads"] = guide["train on 500 MB of JSONL"]
-    for job, ours, peers in rows(readme):
-        assert ours == guide[job][1].partition(",")[0], job
-        theirs = {each["program"]: each["wall"] for each in MEASURED.finditer(guide[job][2])}
-        for each in MEASURED.finditer(peers):
-            assert theirs[each["program"].replace(" (one thread)", "")] == each["wall"], job
-    table = [row[2] for row in rows(section(GUIDES / "benchmarks.md", "Accuracy"))]
-    said = re.findall(r"0\.\d{4}", readme)
-    assert len(said) >= 6
-    assert [figure for figure in said if figure not in " ".join(table)] == []
+    programs = next(line for line in readme.splitlines() if line.startswith("|")).split("|")[3:-1]
+    programs = [each.strip().strip("`") for each in programs]
+    corpora = {
+        "test accuracy": ("20 Newsgroups by date", JOBS["train on 20 Newsgroups, 11,314 files, 22 MB"]),
+        "test accuracy on IMDB": ("IMDB, own split", "Train on IMDB as files: 25,000 files, 2 labels, 33 MB"),
+    }
+    for name, ours, *theirs in rows(readme):
+        if name in corpora:
+            corpus, job = corpora[name]
+            default, best = re.findall(r"0\.\d{4}", ours)
+            assert default == accuracies()[corpus, "the default (auto)"][0], corpus
+            assert best == accuracies()[corpus, "--model best"][0], corpus
+            measured = {row[0]: row[5] for row in rows(section(RESULTS / "speed.md", job))}
+        else:
+            found = speeds(JOBS[name.removesuffix(", two threads")])
+            measured = {program.strip("`"): wall for program, (wall, _) in found.items()}
+            assert ours == measured["nbtext"], name
+        for program, said in zip(programs, theirs, strict=True):
+            assert said.removesuffix(" (one thread)") == measured[program] if said else True, (name, program)
+    assert len(programs) == 4
