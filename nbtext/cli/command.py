@@ -21,10 +21,9 @@ TYPED = "nbtext.typed"  # the key under which click keeps the options as they we
 MODEL_OPTION = "model_option"  # the parameter of -m, in commands that also accept MODEL as an argument
 SOURCE_HELP = (
     "SOURCE is a directory (DIR/LABEL/**/FILE, or files without labels), a file (.jsonl, .json, .csv, .tsv, .txt, "
-    ".mbox, .eml, all of them also as .gz, .bz2, .xz, .zst; .parquet, .arrow, .db, or a matrix .npz), or - for "
-    "standard input. A .txt file "
-    "holds one text per line, unless a given model was trained on whole files; --input-format lines or files overrides "
-    "this."
+    ".mbox, .eml, each also compressed as .gz, .bz2, .xz or .zst; .parquet, .arrow, .db, or a matrix .npz), or - for "
+    "standard input. A .txt file holds one text per line; --input-format files reads it as one text. A command that "
+    "uses a model reads .txt files as the model was trained."
 )
 SHORT_SOURCE_HELP = (
     "SOURCE is a directory with a folder per label, a .csv, .tsv, .jsonl, .txt or .mbox file, or - for standard input."
@@ -99,6 +98,11 @@ class Stage(Generic[T]):
     def without(self, *names: str) -> Stage[T]:
         """Return the same stage without some options, whose fields keep their defaults."""
         return Stage(self.name, self.record, tuple(each for each in self.options if each.name not in names), self.build)
+
+    def replace(self, option: Option) -> Stage[T]:
+        """Return the same stage with another option for the same field."""
+        options = tuple(option if each.name == option.name else each for each in self.options)
+        return Stage(self.name, self.record, options, self.build)
 
     def settings(self, values: Mapping[str, Any]) -> T:
         """Return the record of the given values; other fields have their defaults."""

@@ -10,7 +10,7 @@ import click
 from nbtext.cli import completion
 from nbtext.cli.command import Option, command
 from nbtext.cli.files import OUTPUT
-from nbtext.cli.options import INPUT_STAGE, MODEL_FILE, RUN_PARTS, SOURCES, RunSettings, result_options
+from nbtext.cli.options import MODEL_FILE, RUN_PARTS, SOURCES, UNLABELED_INPUT_STAGE, RunSettings, result_options
 from nbtext.cli.running import is_watched, open_documents, refuse_compression, result_file, result_format, screen
 from nbtext.errors import SettingsError
 from nbtext.report.records import OUTPUT_FORMATS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     *result_options((*OUTPUT_FORMATS, "html")),
     Option("--html", type=OUTPUT, help="Write an HTML page of the first 200 documents, like -o FILE.html. Needs "
            "nbtext[report]."),
-    INPUT_STAGE,
+    UNLABELED_INPUT_STAGE,
     *RUN_PARTS,
     common="-m --label --against --features -o --to --html --input-format --text-field",
     example="nbtext explain letters/test/trash -m letters.joblib --features 3",

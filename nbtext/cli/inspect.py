@@ -9,7 +9,15 @@ import click
 from nbtext.cli import completion
 from nbtext.cli.command import Option, command
 from nbtext.cli.files import MODEL, SOURCE
-from nbtext.cli.options import DEBUG, INPUT_STAGE, MODEL_PARTS, RUN_STAGE, VERBOSE, RunSettings, result_options
+from nbtext.cli.options import (
+    DEBUG,
+    MODEL_PARTS,
+    RUN_STAGE,
+    UNLABELED_INPUT_STAGE,
+    VERBOSE,
+    RunSettings,
+    result_options,
+)
 from nbtext.cli.running import open_documents, result_format, screen, write_result
 from nbtext.documents.streams import is_matrix
 from nbtext.errors import SettingsError
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
     Option("--words-from", type=SOURCE,
            help="Documents in which to look up the words of hashed features, because the model does not store words."),
     *result_options(OUTPUT_FORMATS),
-    INPUT_STAGE,
+    UNLABELED_INPUT_STAGE,
     RUN_STAGE.without("jobs"),
     VERBOSE,
     DEBUG,

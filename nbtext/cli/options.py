@@ -26,7 +26,6 @@ else:  # before click 8.5 it takes no parameter
     ParamType = click.ParamType
 
 MAX_JOBS = 4096
-AUTO_THRESHOLD = "auto"
 DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}  # days of each unit of time
 
 
@@ -89,7 +88,7 @@ def _parse_label_share(text: str) -> tuple[str, float]:
 
 def _parse_threshold(text: str) -> tuple[str, float] | float | str:
     """Return the threshold of a label, or of all labels, or `auto`."""
-    if text == AUTO_THRESHOLD:
+    if text == "auto":
         return text
     try:
         return float(text)
@@ -105,14 +104,12 @@ def _make_decisions(values: Mapping[str, Any]) -> DecisionSettings:
     if len(of_all) > 1:
         hint = "give one P or `auto`; LABEL=P may be repeated"
         raise SettingsError("the threshold of all labels is given twice", where="threshold", hint=hint)
-    label_threshold = None if not of_all or of_all[0] == AUTO_THRESHOLD else of_all[0]
-    return DecisionSettings(**{**values, "threshold": pairs, "label_threshold": label_threshold})
+    return DecisionSettings(**{**values, "threshold": pairs, "label_threshold": of_all[0] if of_all else None})
 
 
 LABEL_SHARE = Parsed("LABEL=P", _parse_label_share)
 DURATION = Parsed("TIME", parse_time(DAYS, "d", "30d, 12h or 4w"))
 
-# for commands that use labels; the others have INPUT_STAGE
 LABELED_INPUT_STAGE = stage(
     "input_settings", InputSettings, "Input",
     Option("--input-format", type=click.Choice(FORMAT_NAMES), metavar="NAME",
@@ -120,7 +117,8 @@ LABELED_INPUT_STAGE = stage(
            "text per line; `files` reads each file as one text."),
     Option("--encoding", metavar="NAME", help="Text encoding. A byte order mark takes precedence."),
     Option("--encoding-errors", type=click.Choice(["replace", "strict"]), metavar="NAME",
-           help="How invalid bytes are handled. `replace` replaces and counts them; `strict` rejects the document."),
+           help="How invalid bytes are handled. `replace` replaces and counts them; with `strict`, the document "
+           "cannot be read."),
     Option("--text-field", type=Parsed("NAME[,NAME…]", parse_names),
            help="Column, JSON key or mail header of the text. Separate several names with commas. For a file without "
            "a header, give the number of the column, counted from 1."),
@@ -144,28 +142,34 @@ LABELED_INPUT_STAGE = stage(
     Option("--separate-fields", is_flag=True, default=None,
            help="Make a separate feature `field:word` for each text field. By default, the texts are joined."),
     Option("--max-document-bytes", type=int, metavar="N",
-           help="Maximum size of a document in bytes. Larger documents are rejected."),
+           help="Maximum size of a document in bytes. A larger document cannot be read."),
 )  # fmt: skip
 INPUT_STAGE = LABELED_INPUT_STAGE.without("label", "label_separator", "label_fields", "single_label")
+UNLABELED_INPUT_STAGE = INPUT_STAGE.replace(
+    Option("--label-field", metavar="NAME", title="Input", default_help=InputSettings().label_field,
+           help="Column, JSON key or mail header of the label, which is ignored. It helps to recognize the header row "
+           "of a table."),
+)  # fmt: skip
 
 
 DECISION_STAGE = stage(
     "decisions", DecisionSettings, "Predictions",
     Option("--min-probability", type=float, metavar="P", help="Predict no label if its probability is below P."),
     Option("--coverage", type=float, metavar="P",
-           help="Predict the smallest set of labels that contains the true one with probability P, such as 0.95. With "
-           "several labels for a document, it contains a share P of the true labels."),
+           help="Add the smallest set of labels that contains the true label with probability P, such as 0.95 "
+           "(conformal prediction). A document with an empty set gets no label. With several labels for a document, "
+           "the sets contain a share P of the true labels."),
     Option("--cost", type=FileType(parse=_parse_costs),
            help="Predict the label with the lowest expected cost. The columns of FILE are true label, predicted "
            "label and cost. Other pairs cost 0 if the labels are equal, else 1."),
-    Option("--threshold", type=Parsed("LABEL=P", _parse_threshold), multiple=True,
-           help="Predict LABEL where its probability is at least P, and otherwise the most probable other label; may "
-           "be repeated. Of several labels that reach their thresholds, the most probable one is predicted. If the "
-           "model gives a document several labels, it predicts every label that reaches its threshold; P alone is the "
-           "threshold of all labels, and `auto` is the threshold stored in the model."),
+    Option("--threshold", type=Parsed("[LABEL=]P|auto", _parse_threshold), multiple=True,
+           help="Predict LABEL if its probability is at least P, otherwise the most probable other label; may be "
+           "repeated. Of several labels that reach their thresholds, the most probable one is predicted. A model of "
+           "several labels for a document predicts every label that reaches its threshold. Only with such a model, P "
+           "alone is the threshold of all labels, and `auto` means the thresholds stored in the model, the default."),
     Option("--at-least-one", is_flag=True, default=None,
-           help="With several labels for a document: predict the most probable label if no label reaches its "
-           "threshold."),
+           help="Predict the most probable label if no label reaches its threshold. Only with a model of several "
+           "labels for a document."),
     Option("--top-k", type=int, metavar="K",
            help="Add the K most probable labels with their probabilities. In jsonl and json, `scores` holds only "
            "these."),
@@ -180,7 +184,7 @@ CLUSTER_STAGE = stage(
            help="Run on a Dask cluster: a scheduler address such as tcp://HOST:8786, or `local`. Workers must see "
            "the same paths. Needs nbtext[dask]."),
     Option("--shard-bytes", type=int, metavar="N", default_help="two shards per thread, of 16 to 512 MiB",
-           help="--cluster: size of a shard, the part of SOURCE that a worker reads at once."),
+           help="Size of a shard, the part of SOURCE that a worker reads at once. Only with --cluster."),
 )  # fmt: skip
 
 DECAY_STAGE = stage(
@@ -257,18 +261,20 @@ REPORT = Option("--report", type=OUTPUT,
 
 SPREADSHEET_SAFE = Option(
     "--spreadsheet-safe", is_flag=True, expose_value=False,
-    help="--to csv: put an apostrophe before cells that a spreadsheet would evaluate as formulas.")  # fmt: skip
+    help="Put an apostrophe before cells that a spreadsheet would evaluate as formulas. Only with --to csv.",
+)  # fmt: skip
 
 
-def result_options(formats: tuple[str, ...], piped: str = "tsv") -> tuple[Option, Option, Option]:
+def result_options(formats: tuple[str, ...], piped: str = "tsv", notes: str = "") -> tuple[Option, Option, Option]:
     """Return the options for the output file, its format, and cells that are safe for spreadsheets.
 
     piped  the format by default if a program reads the result
+    notes  further sentences of the help of the format
     """
     return (
         Option("-o", "--output", type=OUTPUT, default="-", default_help="standard output",
                help="File to write. Its suffix, such as .jsonl, implies the format."),
         Option("--to", "output_format", type=click.Choice(formats), metavar="FORMAT",
-               default_help=f"table on a terminal, else {piped}", help="Output format."),
+               default_help=f"table on a terminal, else {piped}", help=f"Output format. {notes}"),
         SPREADSHEET_SAFE,
     )  # fmt: skip

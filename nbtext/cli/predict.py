@@ -15,10 +15,10 @@ from nbtext.cli.command import Option, command, stage, typed_options
 from nbtext.cli.options import (
     CLUSTER_STAGE,
     DECISION_STAGE,
-    INPUT_STAGE,
     MODEL_FILE,
     RUN_PARTS,
     SOURCES,
+    UNLABELED_INPUT_STAGE,
     Parsed,
     RunSettings,
     parse_names,
@@ -56,8 +56,11 @@ COLUMN_STAGE = stage(
            help="Write the rows of SOURCE as they are, in its format, with predictions as further columns. SOURCE is "
            f"{', '.join(WRITABLE_NAMES[:-1])} or {WRITABLE_NAMES[-1]}."),
     Option("--columns", type=Parsed("NAME,…", parse_names),
-           help=f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that the model knows; "
-           "typicality is the conformal p-value of the likelihood."),
+           help=f"Columns to add: any of {', '.join(FIELDS)}. known is the share of the tokens that are in the "
+           "vocabulary. typicality, from 0 to 1, is the share of training documents whose words are as improbable or "
+           "more (a conformal p-value). outlier is true if the words are less probable than those of 99 % of the "
+           "training documents. reason says why there is no label. labels and probabilities are lists, of models of "
+           "several labels for a document."),
     Option("--column-prefix", metavar="TEXT", help="Beginning of the names of added columns, such as predicted_."),
     Option("--table", metavar="NAME", default_help="predictions",
            help="Name of the new table, if SOURCE is a database. -o is a new or existing SQLite file."),
@@ -67,7 +70,8 @@ COLUMN_STAGE = stage(
 @command(
     SOURCES,
     MODEL_FILE,
-    *result_options(PREDICTION_FORMATS),
+    *result_options(PREDICTION_FORMATS, notes="`header` is a line X-Nbtext-Label for the header of each mail, for "
+                    "procmail and sieve; `fasttext` is a line __label__NAME."),
     Option("--resume", is_flag=True,
            help="Write each record as soon as it is predicted, and continue the file of an interrupted run (tsv or "
            "jsonl). The records in the file must come from the same model, documents and options. They are verified "
@@ -81,7 +85,7 @@ COLUMN_STAGE = stage(
            "It assumes that only these shares differ from those in training. SOURCE is read twice."),
     COLUMN_STAGE,
     DECISION_STAGE,
-    INPUT_STAGE,
+    UNLABELED_INPUT_STAGE,
     CLUSTER_STAGE,
     *RUN_PARTS,
     common="-m -o --to --add-columns --resume --min-probability --coverage --top-k --explain --input-format "
@@ -107,7 +111,7 @@ def predict(
     """Predict the labels of documents, and print one record for each, in order.
 
     A document that cannot be read, has no token, or has a probability below --min-probability gets a record with an
-    empty label and the reason.
+    empty label. jsonl, json, table and header also have the reason; --columns reason adds it to other formats.
     """
     from nbtext.model.source_prediction import predict_any_source
     from nbtext.report.predictions import write_predictions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtext.cli.command import command
-from nbtext.cli.options import INPUT_STAGE, MODEL_FILE, RUN_PARTS, SOURCES, RunSettings, result_options
+from nbtext.cli.options import MODEL_FILE, RUN_PARTS, SOURCES, UNLABELED_INPUT_STAGE, RunSettings, result_options
 from nbtext.cli.running import open_documents, result_format, say, screen, write_result
 from nbtext.report.records import OUTPUT_FORMATS
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     SOURCES,
     MODEL_FILE,
     *result_options(OUTPUT_FORMATS),
-    INPUT_STAGE,
+    UNLABELED_INPUT_STAGE,
     *RUN_PARTS,
     common="-m -o --to --input-format --text-field -j",
     example="nbtext prevalence letters/test -m letters.joblib --to table",

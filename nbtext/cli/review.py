@@ -58,9 +58,10 @@ def review(
     """Find probable label errors, duplicates and outliers in documents, without changing them.
 
     There is one record for each finding, most certain first: label_error (another label is more probable, given all
-    other documents), conflicting_duplicates (equal documents with different labels), duplicate, near_duplicate, leak
-    (also in --against), outlier (improbable for every label), and not_text (empty, unreadable, encoded data such as
-    base64, or a table of numbers). Only labels of documents with exactly one label are judged.
+    other documents), conflicting_duplicates (same words, different labels), duplicate (same words, same label),
+    near_duplicate (at least four fifths of the words are the same), leak (also in --against), outlier (improbable for
+    every label), and not_text (empty, unreadable, encoded data such as base64, or a table of numbers). Only labels of
+    documents with exactly one label are judged.
 
     --apply FILE writes a corrected copy of SOURCE. Each line of FILE is a JSON object with the id of a document (also
     its file and line, if ids are not unique) and a decision: keep, remove, or relabel with the new label.

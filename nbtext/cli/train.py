@@ -61,8 +61,8 @@ def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
            help="File with the ids of documents that are left out, one per line."),
     Option("--keywords", type=FileType(parse=_parse_keywords), title="Unlabeled documents",
            help="Words and phrases of each label, instead of labeled documents: TOML such as spam = [\"free\", \"prize "
-           "money\"], or CSV with a label and its words on each line. SOURCE is the unlabeled documents. "
-           "With --unlabeled, that is the unlabeled documents, and SOURCE is labeled documents. --em may be added."),
+           "money\"], or CSV with a label and its words on each line. SOURCE holds the unlabeled documents; "
+           "if --unlabeled is given, that holds them, and SOURCE holds labeled documents. --em may be added."),
     CLUSTER_STAGE,
     *RUN_PARTS,
     deferred=(SEARCHED_MODEL_STAGE, FEATURE_STAGE),

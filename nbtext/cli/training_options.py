@@ -11,7 +11,7 @@ import click
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
 from nbtext.bayes.settings import AUTO, LOSSES, METRICS, ModelSettings
 from nbtext.cli import completion
-from nbtext.cli.command import Deferred, Option, Stage, refuse, stage
+from nbtext.cli.command import Deferred, Option, refuse, stage
 from nbtext.cli.files import FileType
 from nbtext.cli.options import CLUSTER_STAGE, LABEL_SHARE, LABELED_INPUT_STAGE, Parsed, parse_names, parse_time
 from nbtext.evaluation.settings import BEST, CurveSettings, FoldSettings, SearchSettings, models_to_compare
@@ -139,35 +139,41 @@ MODEL_STAGE = stage(
     "model_settings", ModelSettings, "Model",
     Option("--model", type=click.Choice([AUTO, *EVENT_MODELS, *LINEAR_MODELS]), metavar="NAME", help="Model to train."),
     Option("--smoothing", type=Parsed("auto|N", _parse_number_or_auto(None)), default_help="auto",
-           help="Naive Bayes: additive smoothing, the pseudo-count of each feature in each class. `auto` selects it "
-           "by leave-one-out; 0 is maximum likelihood. gaussian: this proportion of the largest variance is added "
-           "to all variances; `auto` is 1e-9."),
+           help="Additive smoothing of Naive Bayes, the pseudo-count of each feature in each class. `auto` selects it "
+           "by leave-one-out; 0 is maximum likelihood. With --model gaussian, N times the largest variance is added to "
+           "all variances; `auto` is 1e-9."),
     Option("--prior", type=Parsed("empirical|uniform|N,N…", _parse_prior),
            default_help="empirical; uniform for complement",
-           help="Naive Bayes: class prior. N,N… is one weight for each label, in sorted order of the labels."),
+           help="Class prior of Naive Bayes. N,N… is one weight for each label, in sorted order of the labels."),
     Option("--calibrate/--no-calibrate", default=None, default_help="--calibrate",
            help="Calibrate probabilities with leave-one-out scores."),
     Option("--optimize", type=click.Choice(METRICS), metavar="METRIC",
-           help="Metric to optimize, on leave-one-out scores, by an offset for each label that is added to its "
-           "log-probability. Only log_loss also changes the probabilities."),
+           help="Metric to optimize on leave-one-out scores. For accuracy and macro_f1, an offset for each label is "
+           "added to its log-probability before the label is chosen; reported probabilities do not change. log_loss "
+           "adjusts the probabilities. With several labels for a document, macro_f1 selects a threshold for each "
+           "label; by default, one threshold of all labels maximizes micro F1."),
     Option("--min-recall", type=LABEL_SHARE, multiple=True,
            help="Minimum recall of a label on new documents, such as ham=0.995; may be repeated. The threshold is "
            "chosen on leave-one-out scores."),
     Option("--min-precision", type=LABEL_SHARE, multiple=True,
            help="Minimum precision of a label on new documents, such as spam=0.99; may be repeated."),
     Option("--confidence", type=float, metavar="P",
-           help="--min-recall, --min-precision: probability that new documents meet the target."),
+           help="Probability that new documents meet the targets of --min-recall and --min-precision."),
     Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
-           help="logistic, nbsvm: inverse regularization strength; `auto` selects it by cross-validation."),
-    Option("--loss", type=click.Choice(LOSSES), metavar="NAME", help="nbsvm: loss function."),
+           help="Inverse regularization strength. `auto` selects it by cross-validation. Only with --model logistic or "
+           "nbsvm."),
+    Option("--loss", type=click.Choice(LOSSES), metavar="NAME",
+           help="Loss function. Only with --model nbsvm."),
     Option("--interpolation", "--beta", "interpolation", type=float, metavar="N",
-           help="nbsvm: weight of the support vector machine, from 0 (log-count ratios only) to 1. Wang and Manning "
-           "(2012) recommend 0.25."),
-    Option("--ratio-smoothing", type=float, metavar="N", help="nbsvm: additive smoothing of the log-count ratios."),
+           help="Weight of the support vector machine, from 0 (log-count ratios only) to 1. Wang and Manning (2012) "
+           "recommend 0.25. Only with --model nbsvm."),
+    Option("--ratio-smoothing", type=float, metavar="N",
+           help="Additive smoothing of the log-count ratios. Only with --model nbsvm."),
     Option("--normalize-weights", is_flag=True, default=None,
-           help="complement: divide the weights of each class by their sum (Rennie et al. 2003)."),
+           help="Divide the weights of each class by their sum (Rennie et al. 2003). Only with --model complement."),
     Option("--values", type=int, metavar="N",
-           help="categorical: number of categories of a feature. All counts from N - 1 upwards are one category."),
+           help="Number of categories of a feature. All counts from N - 1 upwards are one category. Only with --model "
+           "categorical."),
     Option("--keep-sample", type=int, metavar="N",
            help="Number of documents whose counts the model retains. With them, update, merge and forget refit "
            "smoothing and calibration."),
@@ -186,7 +192,7 @@ SEARCHED_MODEL = Option(
     "leave-one-out accuracy. `best` also tries pairs of words, character n-grams and linear models.",
 )  # fmt: skip
 
-SEARCHED_MODEL_STAGE = Stage(MODEL_STAGE.name, ModelSettings, (SEARCHED_MODEL, *MODEL_STAGE.options[1:]))
+SEARCHED_MODEL_STAGE = MODEL_STAGE.replace(SEARCHED_MODEL)
 
 UNLABELED_STAGE = stage(
     "semi_supervised", UnlabeledSettings, "Unlabeled documents",

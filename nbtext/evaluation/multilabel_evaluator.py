@@ -14,7 +14,6 @@ from itertools import chain, product
 import numpy as np
 
 from nbtext.bayes.scorer import Floats
-from nbtext.documents.batch import missing_label
 from nbtext.errors import InputError
 from nbtext.evaluation.metrics import compute_metrics, ratio
 from nbtext.evaluation.multilabel import (
@@ -28,7 +27,7 @@ from nbtext.evaluation.multilabel import (
     MultilabelTotals,
     sum_outcomes,
 )
-from nbtext.evaluation.outcomes import LabelNumbers
+from nbtext.evaluation.outcomes import LabelNumbers, unknown_label
 from nbtext.evaluation.reliability import N_BINS
 from nbtext.model.multilabel_predictions import MultilabelPredictions
 
@@ -44,7 +43,7 @@ def true_sets(predictions: MultilabelPredictions) -> Sets:
     """Return the true labels of each document; InputError if a document has no list of labels."""
     for row, labels in enumerate(predictions.true_labels):
         if labels is None:
-            raise missing_label(predictions.ids[row])
+            raise unknown_label(predictions, row)
     return [labels for labels in predictions.true_labels if labels is not None]
 
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
 from nbtext.documents.batch import missing_label
+from nbtext.errors import InputError
+from nbtext.model.multilabel_predictions import AnyPredictions
 from nbtext.model.predictor import Predictions
 
 MIN_PROBABILITY = 1e-15  # log-loss clips the probability of a true label to this
@@ -100,7 +102,7 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
     """
     for row, label in enumerate(predictions.true_labels):
         if label is None:
-            raise missing_label(predictions.ids[row])
+            raise unknown_label(predictions, row)
     classes = numbers.add(predictions.classes)
     true = numbers.add(label for label in predictions.true_labels if label is not None)
     columns = np.full(len(numbers), -1)
@@ -124,6 +126,14 @@ def measure(predictions: Predictions, numbers: LabelNumbers, *, min_probability:
         typicality=typicality if typicality is not None else np.full(len(true), np.nan),
         is_outlier=np.array([bool(flag) for flag in predictions.outliers], dtype=np.bool_),
     )
+
+
+def unknown_label(predictions: AnyPredictions, row: int) -> InputError:
+    """Return the error for a document without a true label: why it could not be read, or that it has no label."""
+    reason = predictions.reasons[row]
+    if reason is not None and np.isnan(predictions.probabilities[row]).any():
+        return InputError(reason)
+    return missing_label(predictions.ids[row])
 
 
 def join_outcomes(parts: list[Outcomes], numbers: LabelNumbers, labels: tuple[str, ...]) -> Outcomes:

@@ -91,7 +91,7 @@ def decide_labels(
     """
     labels, n = model.labels, len(probabilities)
     thresholds = fit_of(model).thresholds
-    if decisions.label_threshold is not None:
+    if isinstance(decisions.label_threshold, int | float):
         thresholds = np.full(len(labels), decisions.label_threshold)
     if decisions.threshold:
         given = dict(decisions.threshold)

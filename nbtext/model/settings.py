@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nbtext.errors import InputError, SettingsError
 
@@ -127,7 +127,7 @@ class DecisionSettings:
     threshold        labels with the minimum probability at which each is predicted, from 0 to 1
     explain          number of features that explain each prediction; None: no explanation
     top_k            number of most probable labels that are reported; None: see the output format
-    label_threshold  probability from which a model of several labels predicts each; None: its own thresholds
+    label_threshold  probability from which a model of several labels predicts each; None or "auto": its own thresholds
     at_least_one     whether a model of several labels predicts the most probable one if none reaches its threshold
     """
 
@@ -137,7 +137,7 @@ class DecisionSettings:
     threshold: tuple[tuple[str, float], ...] = ()
     explain: int | None = None
     top_k: int | None = None
-    label_threshold: float | None = None
+    label_threshold: float | Literal["auto"] | None = None
     at_least_one: bool = False
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class DecisionSettings:
                 where="min_probability",
                 hint="give a number from 0 to 1",
             )
-        if self.label_threshold is not None and not 0 <= self.label_threshold <= 1:
+        if isinstance(self.label_threshold, int | float) and not 0 <= self.label_threshold <= 1:
             what, hint = f"{self.label_threshold:g} is not a probability", "give a number from 0 to 1, or auto"
             raise SettingsError(what, where="threshold", hint=hint)
         if self.coverage is not None and not 0 < self.coverage < 1:

@@ -43,3 +43,12 @@ def test_training_names_file_and_line(nbtext: Any, tmp_path: Path, name: str, co
     assert (result.status, result.err.count("\n")) == (1, 1)
     assert message in result.err
     assert len(result.err) < 400
+
+
+def test_evaluate_says_why_a_document_cannot_be_read(nbtext: Any, model: str, tmp_path: Path) -> None:
+    """A document that cannot be read has no label either, but that is not the reason."""
+    (tmp_path / "noise").mkdir()
+    (tmp_path / "noise" / "1.txt").write_text("loud music, loud music")
+    ran = nbtext("evaluate", ".", "-m", model, "--max-document-bytes", "9", cwd=tmp_path)
+    assert ran.status == 1
+    assert "1.txt: the document has more than 9 bytes" in ran.err

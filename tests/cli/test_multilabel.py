@@ -183,7 +183,7 @@ def test_options_of_one_label(nbtext: Any, folder: Path, arguments: tuple[str, .
     assert message in done.err
 
 
-@pytest.mark.parametrize("arguments", [("--threshold", "0.5"), ("--at-least-one",)])
+@pytest.mark.parametrize("arguments", [("--threshold", "0.5"), ("--threshold", "auto"), ("--at-least-one",)])
 def test_options_of_several_labels(nbtext: Any, model: str, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Options of several labels are refused by a model of one label."""
     (tmp_path / "t.txt").write_text("bins\n")
