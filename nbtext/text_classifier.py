@@ -85,7 +85,7 @@ class TextClassifier:
         "plain", "plus-one" or "smooth"; norm to which each document is scaled: "none", "l1" or "l2".
     model : str
         "auto" selects multinomial or complement, on counts or binary counts, by leave-one-out accuracy. Others:
-        "multinomial", "bernoulli", "complement", "categorical", "gaussian", "logistic" or "nbsvm".
+        "multinomial", "bernoulli", "complement", "categorical", "gaussian", "logistic", "nbsvm" or "svm".
     smoothing : float, optional
         Additive smoothing of an event model; None selects it by leave-one-out.
     prior : "empirical", "uniform" or tuple of float, optional
@@ -108,13 +108,13 @@ class TextClassifier:
     keep_sample : int, optional
         Retain the counts of this many documents, so that updates select the smoothing again.
     C : float or "auto"
-        logistic, nbsvm: inverse regularization strength; "auto" selects it by cross-validation.
+        logistic, nbsvm, svm: inverse regularization strength; "auto" selects it by cross-validation.
     loss : {"squared-hinge", "logistic"}
         nbsvm: loss function.
     interpolation, ratio_smoothing : float
         nbsvm: from 0 (log-count ratios alone) to 1 (support vector machine); additive smoothing of the ratios.
     folds, seed : int
-        logistic, nbsvm: folds for calibration and the selection of C; seed of the order of documents.
+        logistic, nbsvm, svm: folds for calibration and the selection of C; seed of the order of documents.
 
     Attributes
     ----------

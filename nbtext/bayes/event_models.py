@@ -47,4 +47,5 @@ EVENT_MODELS: Registry[EventModel] = Registry({
 LINEAR_MODELS: Registry[Any] = Registry({  # of nbtext.linear.models.LinearModel, which is in a later layer
     "logistic": "nbtext.linear.models:LOGISTIC",
     "nbsvm": "nbtext.linear.models:NBSVM",
+    "svm": "nbtext.linear.models:SVM",
 })  # fmt: skip

@@ -160,8 +160,8 @@ MODEL_STAGE = stage(
     Option("--confidence", type=float, metavar="P",
            help="Probability that new documents meet the targets of --min-recall and --min-precision."),
     Option("--C", "C", type=Parsed("auto|N", _parse_number_or_auto("auto")),
-           help="Inverse regularization strength. `auto` selects it by cross-validation. Only with --model logistic or "
-           "nbsvm."),
+           help="Inverse regularization strength. `auto` selects it by cross-validation. Only with --model logistic, "
+           "nbsvm or svm."),
     Option("--loss", type=click.Choice(LOSSES), metavar="NAME",
            help="Loss function. Only with --model nbsvm."),
     Option("--interpolation", "--beta", "interpolation", type=float, metavar="N",

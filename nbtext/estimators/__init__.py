@@ -9,6 +9,7 @@
 
 from nbtext.estimators.models import (
     NBSVM,
+    SVM,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -20,6 +21,7 @@ from nbtext.estimators.models import (
 
 __all__ = [
     "NBSVM",
+    "SVM",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",

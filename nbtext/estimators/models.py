@@ -247,3 +247,11 @@ class NBSVM(Linear):
     interpolation: float = 1.0
     ratio_smoothing: float = 1.0
     model: ClassVar[str] = "nbsvm"
+
+
+@dataclass(eq=False, kw_only=True)
+class SVM(Linear):
+    """A linear support vector machine, each class against the rest, with a regularized intercept."""
+
+    model: ClassVar[str] = "svm"
+    is_positive: ClassVar[bool] = False

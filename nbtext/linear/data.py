@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nbtext.bayes.label_sets import LabelSets
 from nbtext.errors import ModelError
 from nbtext.features.csr import running_sums
 
@@ -24,12 +25,15 @@ AT_ONCE = 2**20  # entries whose squares are in memory at once
 class TrainingData:
     """The weighted features of documents as a CSR matrix (n_documents, n_features), and their classes.
 
+    With `sets`, a document has several classes, or none.
+
     indptr   (n_documents + 1,) int64
     indices  (n_entries,) int32
     values   (n_entries,) float64, finite
-    classes  (n_documents,) int32, 0 to n_classes - 1
+    classes  (n_documents,) int32, 0 to n_classes - 1; with `sets`, the number of the document's set
     hashes   (n_documents,) of their content: documents with equal hashes are duplicates; None: there are none
-    class_weights  (n_classes,), > 0, of each document of a class in all sums of documents; None: 1
+    class_weights  (n_classes,), > 0, of each document of a class in all sums of documents; None: 1, as with `sets`
+    sets     of classes; None: each document has one class
     """
 
     indptr: NDArray[np.int64]
@@ -40,6 +44,7 @@ class TrainingData:
     n_classes: int
     hashes: NDArray[np.uint64] | None = None
     class_weights: Floats | None = None
+    sets: LabelSets | None = None
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -48,6 +53,26 @@ class TrainingData:
     def document_weights(self) -> Floats:
         """The class weight of each document, (n_documents,)."""
         return np.ones(len(self)) if self.class_weights is None else self.class_weights[self.classes]
+
+    @cached_property
+    def members(self) -> list[NDArray[np.int32]]:
+        """The documents of each class, ascending."""
+        documents, classes = np.arange(len(self), dtype=np.int32), self.classes
+        if self.sets is not None:
+            own = self.sets.take(self.classes)
+            documents, classes = own.entry_sets.astype(np.int32), own.classes
+        order = np.argsort(classes, kind="stable")
+        return np.split(documents[order], np.searchsorted(classes[order], np.arange(1, self.n_classes)))
+
+    def is_of(self, own_class: int) -> NDArray[np.bool_]:
+        """Return whether each document is of a class, (n_documents,)."""
+        is_own = np.zeros(len(self), dtype=bool)
+        is_own[self.members[own_class]] = True
+        return is_own
+
+    def signs(self, own_class: int) -> Floats:
+        """Return 1 for each document of a class, and -1 for the others, (n_documents,)."""
+        return np.where(self.is_of(own_class), 1.0, -1.0)
 
     @cached_property
     def matrix(self) -> csr_array:

@@ -50,7 +50,7 @@ def learn(
     Parameters
     ----------
     lengths : (n_documents,), known tokens of each document
-    settings : of a `logistic` or `nbsvm` model
+    settings : of a linear model
     goals : what the decisions have to achieve; None: `optimize` of the settings
 
     Raises

@@ -14,6 +14,7 @@ from nbtext.linear.data import Floats
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.logistic import LogisticRegression
 from nbtext.linear.nbsvm import NbSvm
+from nbtext.linear.svm import LinearSvm
 
 
 class Problem(Protocol):
@@ -57,3 +58,4 @@ NBSVM = LinearModel(
         ("triples", "binary-tfidf", 1.0), ("characters", "log-tfidf", 1.0),
     ),
 )  # fmt: skip
+SVM = LinearModel(problem=LinearSvm, searched=(("words", "log-tfidf", 1.0),))

@@ -202,11 +202,11 @@ def test_an_output_is_never_plain_under_the_name_of_a_compression(
 NAIVE_BAYES = ("multinomial", "bernoulli", "complement", "categorical", "gaussian")
 
 
-@pytest.mark.parametrize("model", [*NAIVE_BAYES, "logistic", "nbsvm"])
+@pytest.mark.parametrize("model", [*NAIVE_BAYES, "logistic", "nbsvm", "svm"])
 def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model: str) -> None:
     """The help of an option that only some models take names them, and each other model refuses it."""
     options = {
-        "--C": ("1e3", ("logistic", "nbsvm")),
+        "--C": ("1e3", ("logistic", "nbsvm", "svm")),
         "--loss": ("logistic", ("nbsvm",)),
         "--interpolation": ("0.5", ("nbsvm",)),
         "--ratio-smoothing": ("0.5", ("nbsvm",)),

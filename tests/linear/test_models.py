@@ -17,7 +17,7 @@ from nbtext.bayes.event_models import LINEAR_MODELS
 from nbtext.bayes.settings import LinearSettings, ModelSettings
 from nbtext.errors import ConvergenceWarning, ModelError, NbtextWarning, SettingsError
 from nbtext.features.folds import NEVER_HELD_OUT
-from nbtext.linear import lbfgs, learning, logistic, nbsvm
+from nbtext.linear import lbfgs, learning, logistic, nbsvm, one_vs_rest
 from nbtext.linear.data import Floats, TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.learning import learn
@@ -189,7 +189,7 @@ def test_class_weights_are_numbers_of_copies(
     options: dict[str, str], has_kernel: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A class of weight 3 gives the model of a corpus that holds each of its documents three times."""
-    for module in (nbsvm, logistic, lbfgs):
+    for module in (one_vs_rest, logistic, lbfgs):
         monkeypatch.setattr(module, "HAS_KERNEL", has_kernel and module.HAS_KERNEL)
     name, settings = options["model"], {key: value for key, value in options.items() if key != "model"}
     weighted, repeated = weigh_classes(separable())

@@ -14,7 +14,7 @@ from made_rows import Floats, binary_objective, every, fit, softmax_objective, t
 
 from nbtext.errors import ModelError, NbtextWarning
 from nbtext.features.kernel import HAS_KERNEL
-from nbtext.linear import lbfgs, logistic, nbsvm
+from nbtext.linear import lbfgs, logistic, one_vs_rest
 from nbtext.linear.data import TrainingData
 from nbtext.linear.lbfgs import SolverSettings
 from nbtext.linear.logistic import solve_softmax
@@ -32,7 +32,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     """Every test runs with both."""
     if request.param == "compiled" and not HAS_KERNEL:
         pytest.skip("the kernel is not compiled")
-    for module in (nbsvm, logistic, lbfgs):
+    for module in (one_vs_rest, logistic, lbfgs):
         monkeypatch.setattr(module, "HAS_KERNEL", request.param == "compiled")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NbtextWarning)

@@ -1,0 +1,331 @@
+"""Each class against the rest: the problems that NB-SVM and the linear SVM share.
+
+The weights w of a class minimize ½ Σ w_j² / f_j² + C Σ loss(± w·x), where f_j is the factor of feature j: its log-count
+ratio, or 1. This is the problem with the weights v and the features x ∘ f, and w = f ∘ v. Of two classes, one is
+fitted against the other; if documents have several classes, each is fitted.
+
+The intercept, if there is one, is the weight of a feature that each document has with the value 1 and the factor 1. So
+it is regularized like the others, as in LIBLINEAR.
+
+Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: A Library for Large Linear Classification, 2008.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.scorer import LinearScorer
+from nbtext.bayes.settings import LinearSettings
+from nbtext.features.csr import running_sums
+from nbtext.features.folds import NEVER_HELD_OUT
+from nbtext.features.kernel import HAS_KERNEL
+from nbtext.linear.data import NO_FOLD, CompactMatrix, Floats, TrainingData, check_finite
+from nbtext.linear.lbfgs import SolverSettings, minimize_binary
+from nbtext.linear.logistic import continuation
+from nbtext.parallel import parallel_map
+
+START_DUAL = 1e-8  # of the logistic loss, as in LIBLINEAR: its dual variables are inside of (0, 1)
+FAR_MARGIN = 1.5  # a document beyond it rarely gets a dual variable when others are left out
+NO_SCORES = np.zeros(0)
+
+
+class ClassSolution(NamedTuple):
+    """The solution of a class against the rest.
+
+    documents     (n_close,) int32, those with a dual variable, or with a margin up to FAR_MARGIN
+    dual          (n_close,), the dual variables divided by C
+    weights       (n_shared,), from L-BFGS; None: they follow from the dual variables
+    is_converged  whether the tolerance is met
+    """
+
+    documents: NDArray[np.int32]
+    dual: Floats
+    weights: Floats | None
+    is_converged: bool
+
+
+class Solution(NamedTuple):
+    """The solutions of all classes, by number, for all documents, or where the solver stopped."""
+
+    C: float
+    classes: dict[int, ClassSolution]
+    is_converged: bool
+
+
+class Factors(ABC):
+    """The factors of the features in the problems of one fold, and the documents that are not in the fold.
+
+    is_fitted  (n_documents,), whether each document is not in the fold
+    """
+
+    is_fitted: NDArray[np.bool_]
+
+    @abstractmethod
+    def of_shared(self, own_class: int) -> Floats:
+        """Return the factors (n_shared,) of the shared features of a CompactMatrix."""
+
+    @abstractmethod
+    def of_single(self, own_class: int, entries: NDArray[np.int64]) -> Floats:
+        """Return the factors (n,) of some of its features of one document."""
+
+    @abstractmethod
+    def single_squares(self, own_class: int) -> Floats:
+        """Return Σ (x f)² over the features of one document, (n_documents,)."""
+
+    @abstractmethod
+    def of_all(self, own_class: int) -> Floats:
+        """Return the factors (n_features,) of all features."""
+
+
+class OneVsRest(ABC):
+    """Binary problems over given training data, one for each class."""
+
+    def __init__(
+        self, data: TrainingData, settings: LinearSettings, *, has_intercept: bool = False, jobs: int = 1
+    ) -> None:
+        self._data = add_constant(data) if has_intercept else data
+        self._has_intercept, self._settings, self._jobs = has_intercept, settings, jobs
+        self._is_logistic = settings.loss == "logistic"
+        has_two = data.n_classes <= 2 and data.sets is None
+        self._classes = range(1, data.n_classes) if has_two else range(data.n_classes)
+
+    @abstractmethod
+    def _make_factors(self, folds: NDArray[np.int32], numbers: list[int]) -> Iterable[Factors]:
+        """Yield the factors in the problems of some folds, or of NO_FOLD."""
+
+    @cached_property
+    def _compact(self) -> CompactMatrix:
+        is_splitting = HAS_KERNEL and self._settings.interpolation == 1 and len(self._data) > 1
+        return CompactMatrix.of(self._data, is_splitting=is_splitting)
+
+    @cached_property
+    def _constant(self) -> int | None:
+        """The place of the feature of the intercept among the shared ones; None: there is none."""
+        if not self._has_intercept:
+            return None
+        return int(np.flatnonzero(self._compact.columns == self._data.n_features - 1)[0])
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """The compact matrix as the compiled functions take it; None without them."""
+        if not HAS_KERNEL:
+            return None
+        from nbtext.linear._solvers import CheckedMatrix
+
+        compact = self._compact
+        return CheckedMatrix(compact.indptr, compact.features, compact.values, len(compact.columns))
+
+    @cached_property
+    def _all(self) -> Factors:
+        """The factors in the problems of all documents."""
+        folds = np.full(len(self._data), NEVER_HELD_OUT, dtype=np.int32)
+        return next(iter(self._make_factors(folds, [NO_FOLD])))
+
+    def _sum_magnitudes(self, folds: NDArray[np.int32]) -> tuple[NDArray[np.int32], Floats]:
+        """Return the folds, and the sums of each shared feature's magnitudes in them, (n_folds, n_shared).
+
+        Documents count with their class weights. Without the kernel the sums are 0, because nothing needs them.
+        """
+        numbers, places = np.unique(folds, return_inverse=True)
+        sums = np.zeros((len(numbers), len(self._compact.columns)))
+        if HAS_KERNEL:
+            from nbtext.linear._solvers import add_by_fold
+
+            add_by_fold(self._matrix, self._data.document_weights, places.astype(np.int32), sums)
+        return numbers, sums
+
+    def solve(
+        self, solver: SolverSettings, start: Solution | None = None, *, classes: Iterable[int] | None = None
+    ) -> Solution:
+        """Return the solution for all documents. It does not depend on the number of threads.
+
+        start    the solution for another C
+        classes  to solve; None: all
+
+        raises  ModelError: the values are too large to compute with
+        """
+        factors = self._all  # made once, before threads share it
+        numbers = list(self._classes if classes is None else classes)
+
+        def solve_class(own_class: int) -> ClassSolution:
+            return self._solve(own_class, factors, solver, start)
+
+        solved = list(parallel_map(solve_class, numbers, jobs=self._jobs))
+        is_converged = all(each.is_converged for each in solved)
+        return Solution(solver.C, dict(zip(numbers, solved, strict=True)), is_converged)
+
+    def score_folds(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution) -> Floats:
+        """Return scores (n_documents, n_classes) of documents by models of the other folds; 0 of those never held out.
+
+        The documents that a model scores affect neither its factors nor its weights. The dual variables
+        of the other documents start from those of `start`, which saves passes.
+        """
+        scores = np.zeros((len(self._data), self._data.n_classes))
+        held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+        own = scores if len(held_out) == len(scores) else np.zeros((len(held_out), self._data.n_classes))
+        self.score_held_out(folds, solver, start, own)
+        scores[held_out] = own
+        return scores
+
+    def score_held_out(
+        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: Floats
+    ) -> None:
+        """Score the documents that are held out by the classes of `start`, as `score_folds` does.
+
+        scores  (n_held_out, n_classes), whose columns of these classes are set
+        """
+        data = self._data
+        numbers = [number for number in np.unique(folds).tolist() if number != NEVER_HELD_OUT]
+        left_out = list(self._make_factors(folds, numbers))
+        places = np.full(len(data), -1)
+        held_out = np.flatnonzero(folds != NEVER_HELD_OUT)
+        places[held_out] = np.arange(len(held_out))
+
+        def score_class(task: tuple[int, int]) -> None:
+            factors, own_class = left_out[task[0]], task[1]
+            is_held_out, own = ~factors.is_fitted, np.zeros(len(data))
+            solution = self._solve(own_class, factors, solver, start, scores=own)
+            if solution.weights is not None or self._settings.interpolation != 1:
+                own = data.matrix @ self._weigh(own_class, factors, solution, solver.C)
+            scores[places[is_held_out], own_class] = own[is_held_out]
+
+        tasks = [(place, own_class) for place in range(len(numbers)) for own_class in start.classes]
+        for _ in parallel_map(score_class, tasks, jobs=self._jobs):
+            pass
+
+    def scorer(self, solution: Solution) -> LinearScorer:
+        """Return a scorer of a solution. Of two labels the first has score 0."""
+        data, factors, bias = self._data, self._all, np.zeros(self._data.n_classes)
+        n_features = data.n_features - self._has_intercept
+
+        def weigh(own_class: int) -> tuple[NDArray[np.int64], Floats]:
+            weights = self._weigh(own_class, factors, solution.classes[own_class], solution.C)
+            check_finite(weights)
+            if self._has_intercept:
+                bias[own_class] = weights[n_features]
+            columns = np.flatnonzero(weights[:n_features])
+            return columns, weights[columns]
+
+        entries = list(parallel_map(weigh, self._classes, jobs=self._jobs))
+        widths = np.zeros(n_features, dtype=np.int64)
+        for columns, _ in entries:
+            widths[columns] += 1
+        indptr = running_sums(widths)
+        places, classes, deltas = indptr[:-1].copy(), np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+        for own_class, (columns, values) in zip(self._classes, entries, strict=True):  # they ascend for each feature
+            own = places[columns]
+            classes[own], deltas[own] = own_class, values
+            places[columns] += 1
+        return LinearScorer(bias, np.zeros(data.n_classes), indptr, classes, deltas)
+
+    def _solve(
+        self,
+        own_class: int,
+        factors: Factors,
+        solver: SolverSettings,
+        start: Solution | None,
+        scores: Floats = NO_SCORES,
+    ) -> ClassSolution:
+        """Solve a class against the rest, for the documents outside of a fold.
+
+        scores  (n_documents,) or empty, set to the scores of the documents in the fold if L-BFGS is not needed
+        """
+        data, begin = self._data, np.zeros(self._data.n_features)
+        if HAS_KERNEL:
+            before = None if start is None else start.classes[own_class]
+            found = self._descend(own_class, factors, solver, before, scores)
+            if found.is_converged or solver.is_rough:
+                return found
+            begin = self._weigh(own_class, factors, found, solver.C, is_mixed=False)
+        weights, dual, is_converged = minimize_binary(
+            data, self._strengths(own_class, factors), factors.of_all(own_class) ** 2, solver, begin,
+            is_logistic=self._is_logistic,
+        )  # fmt: skip
+        documents = np.flatnonzero(dual).astype(np.int32)
+        return ClassSolution(documents, dual[documents], weights, is_converged)
+
+    def _strengths(self, own_class: int, factors: Factors) -> Floats:
+        """Return the weight of each document, > 0 in the class and < 0 outside of it; 0 in the fold."""
+        return self._data.signs(own_class) * self._data.document_weights * factors.is_fitted
+
+    def _descend(
+        self, own_class: int, factors: Factors, solver: SolverSettings, start: ClassSolution | None, scores: Floats
+    ) -> ClassSolution:
+        """Solve a class against the rest by dual coordinate descent."""
+        from nbtext.linear._solvers import fit_binary
+
+        data = self._data
+        diagonal = factors.single_squares(own_class).astype(np.float32)
+        with np.errstate(over="ignore"):
+            scales = np.square(factors.of_shared(own_class)).astype(np.float32)
+        if start is not None:
+            dual, margins = np.zeros(len(data)), np.full(len(data), np.inf, dtype=np.float32)
+            dual[start.documents], margins[start.documents] = start.dual, 0
+            stages = [solver]
+        else:
+            dual, margins = np.full(len(data), START_DUAL * self._is_logistic), np.zeros(len(data), dtype=np.float32)
+            mean_square = float(scales @ self._compact.squares + diagonal.sum()) / len(data)
+            check_finite(mean_square)
+            stages = list(continuation(solver, mean_square * float(data.document_weights.max())))
+        strengths, gap = self._strengths(own_class, factors), np.inf
+        for stage in stages:
+            is_last = stage is stages[-1]
+            gap, _ = fit_binary(
+                self._matrix, stage.C * strengths, scales, diagonal, dual, margins, scores if is_last else NO_SCORES,
+                is_logistic=self._is_logistic, tolerance=stage.tolerance, max_iter=solver.max_iter, seed=solver.seed,
+                is_rough=not is_last or (solver.is_rough and len(scores) > 0),
+            )  # fmt: skip
+            if np.isnan(gap):
+                check_finite(gap)
+        documents = np.flatnonzero((dual != 0) | (margins <= FAR_MARGIN)).astype(np.int32)
+        return ClassSolution(documents, dual[documents], None, bool(gap <= solver.tolerance))
+
+    def _weigh(
+        self, own_class: int, factors: Factors, solution: ClassSolution, C: float, *, is_mixed: bool = True
+    ) -> Floats:
+        """Return the weights (n_features,) of a class.
+
+        is_mixed  whether to interpolate with the factors, if the settings say so
+        """
+        compact, data, beta = self._compact, self._data, self._settings.interpolation
+        weights, documents = np.zeros(data.n_features), solution.documents
+        if solution.weights is not None:
+            weights[:] = solution.weights
+        else:
+            from nbtext.linear._solvers import add_rows
+
+            multiples = C * solution.dual * (data.signs(own_class) * data.document_weights)[documents]
+            sums = np.zeros(len(compact.columns))
+            add_rows(self._matrix, documents, multiples, sums)
+            weights[compact.columns] = np.square(factors.of_shared(own_class)) * sums
+            by_row = np.zeros(len(data))
+            by_row[documents] = multiples
+            single = np.flatnonzero(by_row[compact.single_rows])
+            own = by_row[compact.single_rows[single]] * factors.of_single(own_class, single) ** 2
+            weights[compact.single_columns[single]] = own * compact.single_values[single]
+        if beta == 1 or not is_mixed:
+            return weights
+        words = slice(0, data.n_features - self._has_intercept)
+        ratios, own = factors.of_all(own_class)[words], weights[words]
+        mean = np.abs(np.divide(own, ratios, out=np.zeros_like(own), where=ratios != 0)).mean()
+        weights[words] = (1 - beta) * mean * ratios + beta * own
+        return weights
+
+
+def add_constant(data: TrainingData) -> TrainingData:
+    """Return training data with a further column, which has the value 1 in each document."""
+    ends = data.indptr[1:]
+    return replace(
+        data,
+        indptr=data.indptr + np.arange(len(data) + 1),
+        indices=np.insert(data.indices, ends, np.int32(data.n_features)),
+        values=np.insert(data.values, ends, 1.0),
+        n_features=data.n_features + 1,
+    )
