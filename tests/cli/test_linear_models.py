@@ -12,6 +12,7 @@ from nbtext.features.kernel import HAS_KERNEL
 
 LINEAR = [
     ("nbsvm", "--weighting", "tfidf"),
+    ("svm", "--weighting", "tfidf"),
     ("nbsvm", "--loss", "logistic", "--beta", "0.25", "--ratio-smoothing", "0.5"),
     ("logistic", "--C", "10", "--weighting", "binary"),
 ]
