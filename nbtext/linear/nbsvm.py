@@ -62,7 +62,7 @@ class Ratios(Factors):
         from nbtext.linear._solvers import log_count_ratios as ratios_of_rows
 
         documents, weights = self.data.members[own_class], self.data.class_weights
-        ratios = ratios_of_rows(
+        ratios: Floats = ratios_of_rows(
             self.matrix, documents[self.is_fitted[documents]], self.totals, self.absent,
             factor=1.0 if weights is None else float(weights[own_class]), pseudo_count=self.pseudo_count,
             offset=self._offset(own_class),
@@ -79,7 +79,7 @@ class Ratios(Factors):
     def single_squares(self, own_class: int) -> Floats:
         # Σ x² r² with r = ±l + offset, l the log-share
         offset, signs, squares = self._offset(own_class), self.data.signs(own_class), self.squares
-        return np.maximum(0, squares[2] + 2 * offset * signs * squares[1] + offset**2 * squares[0])
+        return np.asarray(np.maximum(0, squares[2] + 2 * offset * signs * squares[1] + offset**2 * squares[0]))
 
     def of_all(self, own_class: int) -> Floats:
         data, is_own = self.data, self.data.is_of(own_class)
@@ -157,8 +157,8 @@ class NbSvm(OneVsRest):
             terms = (squares, squares * shares, squares * shares**2)
             single = [np.bincount(compact.single_rows, term, minlength=len(data)) for term in terms]
             yield Ratios(
-                data, compact, self._matrix, self._constant, is_fitted, totals, absent, own, total, n_features, pseudo_count,
-                np.array(single),
+                data, compact, self._matrix, self._constant, is_fitted,
+                totals, absent, own, total, n_features, pseudo_count, np.array(single),
             )  # fmt: skip
 
     def _sum_classes(self, is_fitted: NDArray[np.bool_]) -> tuple[Floats, float]:

@@ -174,9 +174,7 @@ class OneVsRest(ABC):
         scores[held_out] = own
         return scores
 
-    def score_held_out(
-        self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: Floats
-    ) -> None:
+    def score_held_out(self, folds: NDArray[np.int32], solver: SolverSettings, start: Solution, scores: Floats) -> None:
         """Score the documents that are held out by the classes of `start`, as `score_folds` does.
 
         scores  (n_held_out, n_classes), whose columns of these classes are set

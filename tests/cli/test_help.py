@@ -218,7 +218,8 @@ def test_options_of_other_models_are_refused(nbtext: Any, tmp_path: Path, model:
     helps = {each.flag: each.help or "" for each in command_of("train").params if isinstance(each, Option)}
     (tmp_path / "t.csv").write_text("text,label\nthe bins,trash\nthe taxes,taxes\n")
     for option, (value, takers) in options.items():
-        named = "of Naive Bayes" if takers == NAIVE_BAYES else f"Only with --model {' or '.join(takers)}."
+        listed = " or ".join(", ".join(takers).rsplit(", ", 1))
+        named = "of Naive Bayes" if takers == NAIVE_BAYES else f"Only with --model {listed}."
         assert named in helps[option], option
         if model not in takers:
             given = [option, value] if value is not None else [option]
