@@ -9,18 +9,17 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from nbtext.features.kernel.memory cimport AHEAD, is_indptr, nb_prefetch
+from nbtext.bayes.class_rows cimport ClassRows, Counted, fetch, nb_add_multiple, release_rows, reserve_rows, row_of
+from nbtext.features.kernel.memory cimport is_indptr
 
 ctypedef fused Number:
     int64_t
     double
 
-cdef int64_t NO_CLASS = 0x80000000
+cdef enum:
+    MAX_REMOVED = 4  # a feature has rows for complements from which 1, 2, ... occurrences are removed
 
-cdef struct Counted:
-    const int64_t* starts
-    const int32_t* classes
-    const int64_t* documents
+cdef int64_t NO_CLASS = 0x80000000
 
 
 cdef int64_t combine(
@@ -120,6 +119,13 @@ cdef struct Logarithms:
     size_t n_smoothings
 
 
+cdef inline double log_ratio(const Logarithms* logs, int64_t count, size_t a) noexcept nogil:
+    """Return log(1 + count / smoothing) for smoothing number a."""
+    if count < logs.n_rows:
+        return logs.table[count * logs.n_smoothings + a]
+    return log(count + logs.smoothings[a]) - logs.log_smoothings[a]
+
+
 cdef inline void add_gains(const Logarithms* logs, int64_t others, double count, double* gains) noexcept nogil:
     """Add count * log(1 + others / smoothing) for each smoothing."""
     cdef size_t a
@@ -134,34 +140,70 @@ cdef inline void add_gains(const Logarithms* logs, int64_t others, double count,
             gains[a] += count * (log(others + logs.smoothings[a]) - logs.log_smoothings[a])
 
 
-cdef inline bint fetch(
-    const Counted* corpus, const int64_t* occurrences, int64_t n_features, const int32_t* features, size_t i,
-    size_t length
-) noexcept nogil:
-    """Prefetch the entries of features after feature i of a document; return whether feature i is of the corpus."""
-    if i + 2 * AHEAD < length and 0 <= features[i + 2 * AHEAD] < n_features and 0 <= features[i + AHEAD] < n_features:
-        nb_prefetch(&corpus.starts[features[i + 2 * AHEAD]])
-        nb_prefetch(corpus.classes + corpus.starts[features[i + AHEAD]])
-        nb_prefetch(occurrences + corpus.starts[features[i + AHEAD]])
-    return 0 <= features[i] < n_features
-
-
 cdef bint add_left_out(
     const Counted* corpus, const int64_t* occurrences, int64_t n_features, const int32_t* features,
-    const int32_t* counts, size_t length, int32_t own, const Logarithms* logs, double* gains
+    const int32_t* counts, size_t length, int32_t own, const Logarithms* logs, ClassRows* rows, double* own_gains,
+    double* gains
 ) noexcept nogil:
-    """Add the gains of a document in each class, its own counts left out; return False if it is not part of the corpus."""
+    """Add the gains of a document in each class, its own counts left out; return False if it is not part of the corpus.
+
+    own_gains  memory for a sum for each smoothing
+    """
     cdef size_t i
-    cdef int64_t entry, others
+    cdef int64_t entry, others, row
+    for i in range(logs.n_smoothings):
+        own_gains[i] = 0
     for i in range(length):
-        if not fetch(corpus, occurrences, n_features, features, i, length):
+        if not fetch(corpus, occurrences, rows, n_features, features, i, length, own, NULL):
             return False
-        for entry in range(corpus.starts[features[i]], corpus.starts[features[i] + 1]):
-            others = occurrences[entry] - (counts[i] if corpus.classes[entry] == own else 0)
-            if others < 0:
+        row = row_of(rows, corpus, occurrences, features[i])
+        if row >= 0:
+            others = rows.occurrences[row * rows.n_classes + own]
+            if 0 < others < counts[i]:
                 return False
-            add_gains(logs, others, counts[i], gains + corpus.classes[entry] * logs.n_smoothings)
+            if others > counts[i]:
+                add_gains(logs, others - counts[i], counts[i], own_gains)
+            nb_add_multiple(gains, gains_of_row(corpus, logs, rows, features[i], row), counts[i], rows.width)
+            continue
+        for entry in range(corpus.starts[features[i]], corpus.starts[features[i] + 1]):
+            if corpus.classes[entry] != own:
+                add_gains(logs, occurrences[entry], counts[i], gains + corpus.classes[entry] * logs.n_smoothings)
+            elif occurrences[entry] < counts[i]:
+                return False
+            else:
+                add_gains(logs, occurrences[entry] - counts[i], counts[i], own_gains)
+    for i in range(logs.n_smoothings):
+        gains[own * logs.n_smoothings + i] = own_gains[i]
     return True
+
+
+cdef inline const double* gains_of_row(
+    const Counted* corpus, const Logarithms* logs, ClassRows* rows, int64_t feature, int64_t row
+) noexcept nogil:
+    """Return log(1 + t / smoothing) of a feature for each class and smoothing."""
+    cdef double* found = rows.logs + row * rows.width
+    cdef size_t a, k
+    if not rows.is_filled[row]:
+        rows.is_filled[row] = True
+        for k in range(rows.n_classes):
+            for a in range(logs.n_smoothings):
+                found[k * logs.n_smoothings + a] = log_ratio(logs, rows.occurrences[row * rows.n_classes + k], a)
+    return found
+
+
+cdef class Rows:
+    """Memory for dense rows of the features of a corpus."""
+
+    cdef ClassRows rows
+
+    def __init__(self, corpus, n_classes, n_smoothings, depth, has_own):
+        self.rows.n_classes, self.rows.n_smoothings = n_classes, n_smoothings
+        self.rows.width = max(1, n_classes * n_smoothings)
+        if not reserve_rows(&self.rows, len(corpus[0]) - 1, depth, has_own):
+            raise MemoryError
+
+    def __dealloc__(self):
+        release_rows(&self.rows)
 
 
 cdef check_arrays(
@@ -197,60 +239,94 @@ def left_out_gains(rows, row_classes, corpus, n_classes, smoothings, log_smoothi
     cdef Logarithms logs
     check_arrays(starts, features, counts, n_rows, corpus, n_classes, alphas, log_alphas, logarithms)
     logs = Logarithms(&logarithms[0, 0], len(table), &alphas[0], &log_alphas[0], len(smoothings))
-    gains = np.zeros((n_rows, n_classes, len(smoothings)), dtype=np.float64)
+    gains, memory = np.zeros((n_rows, n_classes, len(smoothings)), dtype=np.float64), np.empty(len(smoothings))
     cdef double[:, :, ::1] to_gains = gains
+    cdef double[::1] to_memory = memory
+    cdef Rows dense = Rows(corpus, n_classes, len(smoothings), 1, False)
     if len(features) and n_classes:
         with nogil:
             for row in range(n_rows):
                 is_part &= add_left_out(
                     &entries.counted, entries.whole, n_features, &features[0] + starts[row], &counts[0] + starts[row],
-                    starts[row + 1] - starts[row], own[row], &logs, &to_gains[row, 0, 0]
+                    starts[row + 1] - starts[row], own[row], &logs, &dense.rows, &to_memory[0], &to_gains[row, 0, 0]
                 )
     if not is_part:
         raise ValueError("a document is not part of the corpus")
     return gains
 
 
-cdef inline double log_ratio(const Logarithms* logs, int64_t count, size_t a) noexcept nogil:
-    """Return log(1 + count / smoothing) for smoothing number a."""
-    if count < logs.n_rows:
-        return logs.table[count * logs.n_smoothings + a]
-    return log(count + logs.smoothings[a]) - logs.log_smoothings[a]
-
-
 cdef bint add_complements(
     const Counted* corpus, const int64_t* occurrences, const int64_t* everywhere, int64_t n_features,
     const int32_t* features, const int32_t* counts, size_t length, int32_t own, int64_t copies, int64_t others,
-    const Logarithms* logs, double* rest_logs, double* base, double* changes
+    const Logarithms* logs, ClassRows* rows, double* memory, double* base, double* changes
 ) noexcept nogil:
     """Add the sums of a document over the complement of each class, without the document; False if it is not counted.
 
-    base       is of the classes that have none of the features; changes are the differences of the other classes
-    rest_logs  memory for a logarithm for each smoothing
+    base     is of the classes that have none of the features; changes are the differences of the other classes
+    memory   for a logarithm and a sum for each smoothing
     """
-    cdef size_t i, a
-    cdef int64_t entry, rest, left
+    cdef size_t i, a, S = logs.n_smoothings
+    cdef int64_t entry, rest, left, row, removed
     cdef double* change
+    cdef double* rest_logs = memory
+    cdef double* own_changes = memory + S
+    for a in range(S):
+        own_changes[a] = 0
     for i in range(length):
-        if not fetch(corpus, occurrences, n_features, features, i, length):
+        if not fetch(corpus, occurrences, rows, n_features, features, i, length, own, everywhere):
             return False
-        rest = everywhere[features[i]] - copies * counts[i]
+        removed = copies * counts[i]
+        rest = everywhere[features[i]] - removed
         if rest < 0:
             return False
-        for a in range(logs.n_smoothings):
+        row = row_of(rows, corpus, occurrences, features[i])
+        if row >= 0 and others == 0 and 1 <= removed <= <int64_t> rows.depth:
+            row += (removed - 1) * rows.limit
+            if not rows.is_filled[row]:
+                fill_changes(logs, rows, row, rest, everywhere[features[i]])
+            nb_add_multiple(changes, rows.logs + row * rows.width, counts[i], rows.width)
+            nb_add_multiple(own_changes, rows.of_own + row * rows.width + own * S, counts[i], S)
+            nb_add_multiple(base, rows.rests + row * S, counts[i], S)
+            continue
+        for a in range(S):
             rest_logs[a] = log_ratio(logs, rest, a)
             base[a] += counts[i] * rest_logs[a]
         for entry in range(corpus.starts[features[i]], corpus.starts[features[i] + 1]):
-            if corpus.classes[entry] == own:
-                left = everywhere[features[i]] - occurrences[entry] - others * counts[i]
+            if corpus.classes[entry] != own:
+                left, change = rest - occurrences[entry], changes + corpus.classes[entry] * S
+                left = max(0, left)  # below 0 if the class has copies too; its score is taken from a row of its own
+            else:
+                left, change = everywhere[features[i]] - occurrences[entry] - others * counts[i], own_changes
                 if left < 0:
                     return False
-            else:  # below 0 if the class has copies too; then its score is taken from a row of its own
-                left = max(0, rest - occurrences[entry])
-            change = changes + corpus.classes[entry] * logs.n_smoothings
-            for a in range(logs.n_smoothings):
+            for a in range(S):
                 change[a] += counts[i] * (log_ratio(logs, left, a) - rest_logs[a])
+    for a in range(S):
+        changes[own * S + a] = own_changes[a]
     return True
+
+
+cdef void fill_changes(const Logarithms* logs, ClassRows* rows, int64_t row, int64_t rest, int64_t all) noexcept nogil:
+    """Write the logarithm of a feature's remaining count for each smoothing, and its differences for each class.
+
+    rest, all  occurrences of the feature in all classes, without and with those that are removed from them
+    """
+    cdef const int64_t* occurrences = rows.occurrences + row % rows.limit * rows.n_classes
+    cdef double* rest_logs = rows.rests + row * logs.n_smoothings
+    cdef double* changes = rows.logs + row * rows.width
+    cdef double* of_own = rows.of_own + row * rows.width
+    cdef size_t a, k
+    rows.is_filled[row] = True
+    for a in range(logs.n_smoothings):
+        rest_logs[a] = log_ratio(logs, rest, a)
+    for k in range(rows.n_classes):
+        for a in range(logs.n_smoothings):
+            changes[a] = of_own[a] = 0
+            if occurrences[k]:
+                changes[a] = log_ratio(logs, max(0, rest - occurrences[k]), a) - rest_logs[a]
+                of_own[a] = log_ratio(logs, all - occurrences[k], a) - rest_logs[a]
+        changes += logs.n_smoothings
+        of_own += logs.n_smoothings
 
 
 def left_out_complements(rows, row_classes, copies, corpus, everywhere, n_classes, logarithms):
@@ -279,7 +355,8 @@ def left_out_complements(rows, row_classes, copies, corpus, everywhere, n_classe
         raise ValueError("there must be copies for each document, and occurrences of each feature")
     logs = Logarithms(&table[0, 0], len(table), &alphas[0], &log_alphas[0], n_smoothings)
     sums, base = np.zeros((n_rows, n_classes, n_smoothings)), np.zeros((n_rows, 1, n_smoothings))
-    memory = np.zeros(n_smoothings)
+    memory = np.zeros(2 * n_smoothings)
+    cdef Rows dense = Rows(corpus, n_classes, n_smoothings, MAX_REMOVED, True)
     cdef double[:, :, ::1] to_sums = sums, to_base = base
     cdef double[::1] to_memory = memory
     if len(features) and n_classes:
@@ -288,7 +365,7 @@ def left_out_complements(rows, row_classes, copies, corpus, everywhere, n_classe
                 is_part &= add_complements(
                     &entries.counted, entries.whole, &totals[0], n_features, &features[0] + starts[row],
                     &counts[0] + starts[row], starts[row + 1] - starts[row], own[row], of_all[row],
-                    of_all[row] - of_class[row], &logs, &to_memory[0], &to_base[row, 0, 0], &to_sums[row, 0, 0]
+                    of_all[row] - of_class[row], &logs, &dense.rows, &to_memory[0], &to_base[row, 0, 0], &to_sums[row, 0, 0]
                 )
     if not is_part:
         raise ValueError("a document is not part of the corpus")

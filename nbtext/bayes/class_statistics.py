@@ -123,10 +123,17 @@ class ClassStatistics:
         """Whether documents were counted; scikit-learn's models count only occurrences."""
         return bool(self.documents.any() or not self.occurrences.any())
 
-    @property
+    @cached_property
     def document_frequencies(self) -> NDArray[np.int64]:
         """The number of documents that have each feature, shape (V,)."""
         return self.feature_sums(self.documents)
+
+    @cached_property
+    def feature_occurrences(self) -> NDArray[Any]:
+        """The occurrences of each feature in all documents, t_j: shape (V,)."""
+        if self.occurrences is self.documents:
+            return self.document_frequencies
+        return self.feature_sums(self.occurrences)
 
     @property
     def is_within_totals(self) -> bool:

@@ -41,7 +41,7 @@ def compile_complement(
     Source: Rennie, Shih, Teevan, Karger, Tackling the Poor Assumptions of Naive Bayes Text Classifiers, 2003,
     sections 3.1 and 3.2.
     """
-    base, deltas = _log_counts(statistics, statistics.feature_sums(statistics.occurrences), smoothing)
+    base, deltas = _log_counts(statistics, statistics.feature_occurrences, smoothing)
     default = np.log(np.maximum(_complement_totals(statistics, smoothing), CLIP))
     scale = np.ones(statistics.n_classes)
     if normalize_weights:
@@ -64,7 +64,7 @@ def leave_out(
 
     The score of the own class changes only if there are copies in other classes too.
     """
-    everywhere = statistics.feature_sums(statistics.occurrences)
+    everywhere = statistics.feature_occurrences
     documents = left_out.documents
     gone = left_out.all_copies * documents.totals
     log_totals = np.log(np.maximum(_complement_totals(statistics, smoothing)[None, :] - gone[:, None], CLIP))
@@ -96,7 +96,7 @@ def leave_out_counts(statistics: ClassStatistics, left_out: LeftOut, *, smoothin
     """
     documents, copies = left_out.documents, left_out.all_copies
     alphas = np.array(smoothings, dtype=np.float64)
-    everywhere = statistics.feature_sums(statistics.occurrences)
+    everywhere = statistics.feature_occurrences
     counts = np.arange(min(TABLE_SIZE, int(everywhere.max(initial=0)) + 1), dtype=np.float64)
     sums = left_out_complements(
         (documents.indptr, documents.indices, documents.counts.astype(np.int32, copy=False)),

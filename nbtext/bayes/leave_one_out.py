@@ -125,7 +125,7 @@ def leave_one_out(
     """
     duplicates = duplicates or group_duplicates(documents)
     left_out = duplicates.left_out
-    parts = left_out.split(min(AT_ONCE, len(left_out) // 2 + 1))
+    parts = left_out.split(min(AT_ONCE, len(left_out) // jobs + 1))
     counted = model.leave_one_out_counts
     is_counted = documents.is_counted and min(smoothings) > 0
     if counted is not None and is_counted and all(part.entry_counts.max(initial=0) <= LARGEST_INT32 for part in parts):

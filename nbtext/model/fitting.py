@@ -188,14 +188,19 @@ def _select_event_model(
     names = SELECTABLE_MODELS[:1] if statistics.n_classes < 3 else SELECTABLE_MODELS
     has_binary = features.is_counting and features.tf == "count" and counts.weighting is None
     tfs = (features.tf, "binary") if has_binary and statistics.knows_documents else (features.tf,)
-    candidates = [(replace(features, tf=tf), replace(model_settings, model=name)) for tf in tfs for name in names]
-    corpora = []
-    for tf_features, settings in candidates:
-        weighting = _weighting(counts, tf_features, settings.event_model)
-        _check_signs(settings.event_model, settings, weighting)
-        weighted = compute_sufficient_statistics(counts, weighting, settings)
-        prior = settings.prior_of(counts.labels)
-        corpora.append(LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs))
+    candidates, corpora = [], []
+    for tf in tfs:
+        tf_features = replace(features, tf=tf)
+        of_tf = [(tf_features, replace(model_settings, model=name)) for name in names]
+        weighting = _weighting(counts, tf_features, of_tf[0][1].event_model)
+        weighted = compute_sufficient_statistics(counts, weighting, of_tf[0][1])  # the same for all of these models
+        for candidate in of_tf:
+            settings = candidate[1]
+            _check_signs(settings.event_model, settings, weighting)
+            candidates.append(candidate)
+            corpora.append(
+                LeaveOneOut(*weighted, n_hapax, settings.event_model, settings.prior_of(counts.labels), jobs)
+            )
     return candidates[compare_event_models(corpora, model_settings.smoothing)]
 
 

@@ -118,6 +118,32 @@ def test_left_out_complements_have_the_same_bits(n_tabled: int, smoothings: list
             np.testing.assert_array_equal(found, plain.left_out_complements(*arguments))
 
 
+@pytest.mark.parametrize(("n_classes", "share"), [(2000, 0.6), (40, 0.2)])
+def test_left_out_rows_of_many_classes_have_the_same_bits(n_classes: int, share: float) -> None:
+    """With features that few or many classes have, and more of them than the kernel keeps dense rows for."""
+    if not HAS_KERNEL:
+        pytest.skip("the kernel is not compiled")
+    from nbtext.bayes import _statistics
+
+    random = np.random.default_rng(n_classes)
+    occurrences = random.poisson(3, (60, n_classes)) * (random.random((60, n_classes)) < share)
+    counts, classes = random.poisson(1, (30, 60)), random.integers(0, n_classes, 30).astype(np.int32)
+    np.add.at(occurrences, (slice(None), classes), 2 * counts.T)
+    features = np.nonzero(counts)
+    indptr = np.searchsorted(features[0], np.arange(31)).astype(np.int64)
+    rows = indptr, features[1].astype(np.int32), counts[features].astype(np.int32)
+    corpus, everywhere = dense_entries(occurrences, occurrences), occurrences.sum(axis=1)
+    alphas = np.array([0.01, 1.0, 7.0])
+    logarithms = alphas, np.log(alphas), np.log(np.arange(50)[:, None] + alphas) - np.log(alphas)
+    gains = rows, classes, corpus, n_classes, *logarithms
+    np.testing.assert_array_equal(_statistics.left_out_gains(*gains), plain.left_out_gains(*gains))
+    ones = np.ones(30, dtype=np.int64)
+    for copies in ((ones, ones), (ones, ones + 1)):
+        arguments = rows, classes, copies, corpus, everywhere, n_classes, logarithms
+        found = _statistics.left_out_complements(*arguments)
+        np.testing.assert_array_equal(found, plain.left_out_complements(*arguments))
+
+
 def test_left_out_complements_are_sums_over_the_other_classes(functions: ModuleType) -> None:
     """Of the logarithms of the counts in all other classes, without the document."""
     rows, classes, occurrences = a_corpus(2, times=3)
