@@ -132,7 +132,7 @@ def evaluate(
         if has_sets:
             sets, diagnosis = _evaluate_sets(predicted, foreign, with_details=report is not None)
         else:
-            found = log.record_all(predicted) if log is not None else select_predictions(predicted, Predictions)
+            found = select_predictions(predicted, Predictions, log)
             evaluator.add_all(found)
     if has_sets:
         _write_sets(sets, diagnosis, sources, report, output, chosen)
@@ -237,7 +237,7 @@ class _CrossValidation:
                 source, self.folds, features=self.features.settings(), model_settings=self.model_settings.settings(),
                 decisions=self.decisions, jobs=self.run.jobs, on_batch=on_batch,
             )  # fmt: skip
-        from nbtext.evaluation.nested import cross_validate_search
+        from nbtext.evaluation.cross_validation import cross_validate_search
 
         candidates = list_searched(self.features, self.model_settings, source)
         predicted = cross_validate_search(
@@ -282,8 +282,7 @@ def _evaluate_sets(
         what = "a model of several labels has no likelihood of a document"
         raise SettingsError(what, where="--foreign", hint="leave out --foreign")
     log, evaluator = SetLog(), MultilabelEvaluator()
-    sets = log.record_all(predicted) if with_details else select_predictions(predicted, MultilabelPredictions)
-    evaluator.add_all(sets)
+    evaluator.add_all(select_predictions(predicted, MultilabelPredictions, log if with_details else None))
     evaluation = evaluator.evaluation()
     return evaluation, log.diagnose(evaluation) if with_details else None
 
@@ -297,10 +296,10 @@ def _write_sets(
     output_format: str,
 ) -> None:
     """Write the evaluation of predictions of several labels, and its page if there are details."""
-    from nbtext.report.multilabel_evaluation import format_set_evaluation
+    from nbtext.report.evaluation import format_set_evaluation
 
     if diagnosis is not None and report is not None:
-        from nbtext.report.multilabel_page import render_set_page
+        from nbtext.report.evaluation_page import render_set_page
         from nbtext.report.page.rendering import write_page
 
         names = ", ".join(sources)

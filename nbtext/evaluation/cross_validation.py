@@ -1,8 +1,11 @@
-"""Cross-validation: the text is read once, and the counts of each fold are subtracted from those of the corpus."""
+"""Cross-validation: the text is read once. The counts of each fold are subtracted from those of the corpus.
+
+A model search is cross-validated by a search for each fold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -11,24 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.settings import ModelSettings
+from nbtext.documents.batch import Batch, ReadBlock
 from nbtext.evaluation.settings import FoldSettings
-from nbtext.evaluation.splits import assign_folds
+from nbtext.evaluation.splits import assign_folds, split_folds
 from nbtext.features.document_counts import DocumentCounts
 from nbtext.features.settings import FeatureSettings
-from nbtext.model.corpus_counts import CorpusCounts
-from nbtext.model.fitted_model import FittedModel
+from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
+from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, check_hashing, fit_model, sample_size
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.model.multilabel_predictor import predict_counts
-from nbtext.model.predictor import MOST_PROBABLE, Predictions, apply_decisions
+from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions
 from nbtext.model.settings import DecisionSettings, check_decisions
-from nbtext.model.source_counting import OnBatch, count_source
+from nbtext.model.source_counting import OnBatch, count_blocks, count_source
 from nbtext.model.source_prediction import MAX_PROBABILITIES
 from nbtext.parallel import parallel_map
 
 if TYPE_CHECKING:
     from nbtext.documents.source import Source
 
+Search = Callable[[Callable[[FeatureSettings], CorpusCounts]], TrainedModel]
+
+BLOCK_SIZE = 512  # documents that a search counts, or predicts, at once
 N_CALIBRATED = 4096  # training documents that the calibration of a fold's model is fitted to
 
 
@@ -70,9 +77,9 @@ def cross_validate(
         size = min(size, N_CALIBRATED)
     has_own_vocabulary = corpus.vocabulary is not None and features.vocabulary is None
 
-    def predict_fold(fold: int) -> Iterator[AnyPredictions]:
-        is_held_out = folds == fold
-        training = everything.without(folds >= fold if is_forward else is_held_out, sample_size=size)
+    def predict_fold(split: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Iterator[AnyPredictions]:
+        is_training, is_held_out = split
+        training = everything.without(~is_training, sample_size=size)
         held_out = everything.sample.take(np.flatnonzero(is_held_out))
         if has_own_vocabulary:
             columns = np.flatnonzero(np.diff(training.statistics.indptr))  # features that the training documents have
@@ -85,11 +92,11 @@ def cross_validate(
             training, held_out, corpus.labels, features=features, model_settings=model_settings, decisions=decisions
         )
 
-    numbers = iter(np.unique(folds).tolist()[is_forward:])
+    splits = split_folds(folds, is_forward=is_forward)
     if len(folds) * len(corpus.labels) > MAX_PROBABILITIES or jobs == 1:  # to use little memory
-        yield from chain.from_iterable(map(predict_fold, numbers))
+        yield from chain.from_iterable(map(predict_fold, splits))
     else:
-        yield from chain.from_iterable(parallel_map(lambda fold: list(predict_fold(fold)), numbers, jobs=jobs))
+        yield from chain.from_iterable(parallel_map(lambda split: list(predict_fold(split)), splits, jobs=jobs))
 
 
 def predict_documents(
@@ -177,3 +184,88 @@ def cross_validate_source(
         is_forward=settings.order_field is not None,
         jobs=jobs,
     )
+
+
+def cross_validate_search(
+    source: Source,
+    settings: FoldSettings,
+    features: FeatureSettings,
+    search: Search,
+    *,
+    decisions: DecisionSettings = MOST_PROBABLE,
+    jobs: int = 1,
+    on_batch: OnBatch | None = None,
+) -> Iterator[tuple[Predictions, tuple[list[str], ...]]]:
+    """Read a source once, search a model for each fold among the other folds, and predict the fold with it.
+
+    This is nested cross-validation: the documents of a fold influence neither the features nor the choice of the model
+    that predicts them. The texts of all documents are kept in memory.
+
+    Parameters
+    ----------
+    features : FeatureSettings
+        Documents with equal counts of these features are duplicates, which are in one fold.
+    search : callable
+        Returns a model that is trained on some documents. It gets a function that counts their features.
+
+    Yields
+    ------
+    tuple of Predictions and texts
+        Block by block.
+    """
+    documents, sample = _read_documents(source, features, on_batch)
+    folds = _assign_folds_in_order(documents, sample, settings)
+    decisions.check(tuple(sorted({label for label in documents.labels if label is not None})))
+    for is_training, is_held_out in split_folds(folds, is_forward=settings.order_field is not None):
+        training = _cut_documents(documents, np.flatnonzero(is_training))
+
+        def count(features: FeatureSettings, blocks: list[ReadBlock] = training) -> CorpusCounts:
+            return count_blocks(iter(blocks), features, jobs=jobs, sample_size=None)
+
+        predictor = Predictor(search(count).fitted)
+        for block in _cut_documents(documents, np.flatnonzero(is_held_out)):
+            yield predictor.predict_batch(block.read, decisions), block.read.columns
+
+
+def _read_documents(
+    source: Source, features: FeatureSettings, on_batch: OnBatch | None
+) -> tuple[Batch, DocumentCounts]:
+    """Return all documents of a source as one batch, and their counts, whose groups are the rows of the batch.
+
+    raises  InputError: a document has no label, or several, or could not be read
+    """
+    documents = Batch([], tuple([] for _ in source.field_names or ("",)), [])
+    groups: list[str] = []
+    counter = CorpusCounter(features, sample_size=None)
+    for block in source.blocks():
+        batch = block.batch()
+        first = len(documents.ids)
+        counter.add(replace(batch, groups=[str(first + row) for row in range(len(batch))]))
+        for column, more in zip(documents.columns, batch.columns, strict=True):
+            column.extend(more)
+        documents.ids.extend(batch.ids)
+        documents.labels.extend(batch.single_labels())
+        groups.extend(batch.groups or ())
+        if on_batch is not None:
+            on_batch(block, batch)
+    return replace(documents, groups=groups or None), counter.finish().sample
+
+
+def _assign_folds_in_order(documents: Batch, sample: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:
+    """Return the fold of each document of a batch."""
+    rows = np.array([] if sample.groups is None else sample.groups.tolist(), dtype=np.int64)
+    groups = None if documents.groups is None else np.array(documents.groups, dtype=object)[rows]
+    folds = np.empty(len(rows), dtype=np.int64)
+    folds[rows] = assign_folds(replace(sample, groups=groups), settings)
+    return folds
+
+
+def _cut_documents(documents: Batch, rows: NDArray[np.int64]) -> list[ReadBlock]:
+    """Return some of the documents in blocks."""
+    blocks = []
+    for start in range(0, len(rows), BLOCK_SIZE):
+        own = rows[start : start + BLOCK_SIZE].tolist()
+        columns = tuple([column[row] for row in own] for column in documents.columns)
+        batch = Batch([documents.ids[row] for row in own], columns, [documents.labels[row] for row in own])
+        blocks.append(ReadBlock(batch, len(own)))
+    return blocks

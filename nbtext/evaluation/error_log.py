@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -54,9 +54,19 @@ class PredictedBatch(NamedTuple):
     scores: Floats | None = None
 
 
-def select_predictions(batches: Iterable[PredictedBatch], kind: type[Kind]) -> Iterator[Kind]:
-    """Yield the predictions of batches, which are all of this kind."""
+class Recorder(Protocol):
+    """Keeps details of the predictions of batches."""
+
+    def record(self, batch: PredictedBatch) -> None: ...
+
+
+def select_predictions(
+    batches: Iterable[PredictedBatch], kind: type[Kind], recorder: Recorder | None = None
+) -> Iterator[Kind]:
+    """Yield the predictions of batches, which are all of this kind, each after the recorder has recorded the batch."""
     for batch in batches:
+        if recorder is not None:
+            recorder.record(batch)
         assert isinstance(batch.predictions, kind)
         yield batch.predictions
 
@@ -138,6 +148,7 @@ class Example:
 
 
 Make = Callable[[], Example]
+Item = TypeVar("Item")
 
 
 class ExamplesByCell:
@@ -145,12 +156,12 @@ class ExamplesByCell:
 
     Parameters
     ----------
-    most : int
+    maximum : int
         Maximum number of examples; if there are more, the largest cells keep fewer.
     """
 
     def __init__(self, maximum: int) -> None:
-        self._most = maximum
+        self._maximum = maximum
         self._kept: dict[Cell, list[tuple[float, int, Example]]] = {}
         self._n_kept = 0
         self.counts: Counter[Cell] = Counter()
@@ -160,7 +171,7 @@ class ExamplesByCell:
         self.counts[cell] += 1
         self._kept.setdefault(cell, []).append((-probability, place, make()))
         self._n_kept += 1
-        if self._n_kept > 2 * self._most:
+        if self._n_kept > 2 * self._maximum:
             self._trim()
 
     def cells(self) -> dict[Cell, list[Example]]:
@@ -169,34 +180,34 @@ class ExamplesByCell:
         return {cell: [example for *_, example in entries] for cell, entries in self._kept.items()}
 
     def _trim(self) -> None:
-        if len(self._kept) > self._most:
+        if len(self._kept) > self._maximum:
             largest = sorted(self._kept, key=lambda cell: (-self.counts[cell], str(cell)))
-            self._kept = {cell: self._kept[cell] for cell in largest[: self._most]}
+            self._kept = {cell: self._kept[cell] for cell in largest[: self._maximum]}
         sizes = [len(entries) for entries in self._kept.values()]
         limits = range(max(sizes, default=0) + 1)
-        limit = bisect_right(limits, self._most, key=lambda limit: sum(min(size, limit) for size in sizes)) - 1
+        limit = bisect_right(limits, self._maximum, key=lambda limit: sum(min(size, limit) for size in sizes)) - 1
         for entries in self._kept.values():
             entries.sort(key=lambda entry: entry[:2])
             del entries[limit:]
         self._n_kept = sum(map(len, self._kept.values()))
 
 
-class TopExamples:
+class TopExamples(Generic[Item]):
     """Keeps the examples with the highest rank; of equal ones the first."""
 
     def __init__(self, maximum: int) -> None:
-        self._most = maximum
-        self._heap: list[tuple[float, int, Example]] = []
+        self._maximum = maximum
+        self._heap: list[tuple[float, int, Item]] = []
 
-    def add(self, place: int, rank: float, make: Make) -> None:
+    def add(self, place: int, rank: float, make: Callable[[], Item]) -> None:
         """Keep an example if its rank is high enough."""
         key = (rank, -place)
-        if len(self._heap) < self._most:
+        if len(self._heap) < self._maximum:
             heapq.heappush(self._heap, (*key, make()))
         elif key > self._heap[0][:2]:
             heapq.heapreplace(self._heap, (*key, make()))
 
-    def rank_examples(self) -> list[tuple[float, Example]]:
+    def rank_examples(self) -> list[tuple[float, Item]]:
         """Return the examples with their ranks, the highest first."""
         return [(rank, example) for rank, _, example in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
 
@@ -221,16 +232,9 @@ class ErrorLog:
         self._probabilities = ThinnedRows(MAX_PROBABILITIES)
         self.before_calibration: Reliability | None = None
         self.listed, self.studied = ExamplesByCell(MAX_LISTED), ExamplesByCell(MAX_STUDIED)
-        self.mistakes, self.outliers = TopExamples(N_TOP), TopExamples(N_TOP)
+        self.mistakes, self.outliers = TopExamples[Example](N_TOP), TopExamples[Example](N_TOP)
         self.n_documents = 0
         self.has_texts = False
-
-    def record_all(self, batches: Iterable[PredictedBatch]) -> Iterator[Predictions]:
-        """Yield the predictions of each batch after it was recorded."""
-        for batch in batches:
-            self.record(batch)
-            assert isinstance(batch.predictions, Predictions)
-            yield batch.predictions
 
     def record(self, batch: PredictedBatch) -> None:
         """Record a batch; InputError if a document has no label."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.scorer import Floats
 from nbtext.evaluation.bootstrap import Estimate, bias_corrected_interval, resample
-from nbtext.evaluation.error_log import PredictedBatch
+from nbtext.evaluation.error_log import PredictedBatch, TopExamples
 from nbtext.evaluation.metrics import compute_metrics
 from nbtext.evaluation.multilabel import (
     MULTILABEL_METRICS,
@@ -70,16 +69,9 @@ class SetLog:
     def __init__(self) -> None:
         self._parts: list[MultilabelOutcomes] = []
         self._examples: dict[PairKey, list[SetExample]] = {}
-        self._worst: list[tuple[float, int, SetExample]] = []
+        self._worst = TopExamples[SetExample](N_WORST)
         self._reliability = Reliability()
         self._n_documents = 0
-
-    def record_all(self, batches: Iterable[PredictedBatch]) -> Iterator[MultilabelPredictions]:
-        """Yield the predictions of each batch after it was recorded."""
-        for batch in batches:
-            self.record(batch)
-            assert isinstance(batch.predictions, MultilabelPredictions)
-            yield batch.predictions
 
     def record(self, batch: PredictedBatch) -> None:
         """Record a batch; InputError if a document has no list of labels."""
@@ -94,7 +86,8 @@ class SetLog:
             if not pairs or not predictions.ids[row]:  # counts alone have no names
                 continue
             text = " · ".join(column[row] for column in batch.columns) if batch.columns is not None else ""
-            example = SetExample(
+            make = partial(
+                SetExample,
                 predictions.ids[row],
                 tuple(label for label in predicted if label in true),
                 tuple(label for label in predicted if label not in true),
@@ -102,19 +95,12 @@ class SetLog:
                 gaps[row],
                 text[:MAX_CHARACTERS],
             )
-            self._keep(example, pairs, self._n_documents + row)
+            for pair in pairs:
+                if pair in self._examples or len(self._examples) < MAX_PAIRS:
+                    found = self._examples.setdefault(pair, [])
+                    found += [make()] * (len(found) < N_EXAMPLES)
+            self._worst.add(self._n_documents + row, gaps[row], make)
         self._n_documents += len(predictions)
-
-    def _keep(self, example: SetExample, pairs: list[PairKey], place: int) -> None:
-        for pair in pairs:
-            if pair in self._examples or len(self._examples) < MAX_PAIRS:
-                found = self._examples.setdefault(pair, [])
-                found += [example] * (len(found) < N_EXAMPLES)
-        entry = (example.gap, -place, example)
-        if len(self._worst) < N_WORST:
-            heapq.heappush(self._worst, entry)
-        elif entry[:2] > self._worst[0][:2]:
-            heapq.heapreplace(self._worst, entry)
 
     def _measure_gaps(self, predictions: MultilabelPredictions) -> list[float]:
         """Return the gap of each document, and count its probabilities; those of an unread document are 0."""
@@ -140,7 +126,7 @@ class SetLog:
             evaluation,
             compute_set_intervals(join_set_outcomes(self._parts), len(evaluation.labels), seed=seed),
             {pair: examples for pair, examples in self._examples.items() if pair in shown},
-            tuple(example for *_, example in sorted(self._worst, key=lambda entry: entry[:2], reverse=True)),
+            tuple(example for _, example in self._worst.rank_examples()),
             self._reliability.bins(),
         )
 

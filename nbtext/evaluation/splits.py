@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,6 +47,17 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
     if folds.min() == folds.max():
         raise SettingsError("all documents have the same content, so they cannot be split into folds", where="--folds")
     return folds
+
+
+def split_folds(folds: NDArray[np.int64], *, is_forward: bool) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Yield for each fold which documents a model is trained on, and which it predicts; both (n_documents,).
+
+    The training documents are those of all other folds, or with `is_forward` those of earlier folds; then the first
+    fold is not predicted.
+    """
+    for fold in np.unique(folds).tolist()[is_forward:]:
+        is_held_out = folds == fold
+        yield folds < fold if is_forward else ~is_held_out, is_held_out
 
 
 def grouped_folds(groups: NDArray[Any], n_folds: int | None, *, seed: int) -> NDArray[np.int64]:

@@ -1,14 +1,17 @@
-"""The page of an evaluation: its charts, each with a summary in words, and the content of its template."""
+"""The page of an evaluation, of one label or of several: its charts, with summaries in words, and its content."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nbtext.errors import printable
+from nbtext.evaluation.bootstrap import Estimate
 from nbtext.evaluation.diagnosis import N_TYPICALITY_BINS, Diagnosis, Mistake
 from nbtext.evaluation.error_log import Example
-from nbtext.evaluation.metrics import METRICS
+from nbtext.evaluation.metrics import METRICS, Metric
+from nbtext.evaluation.multilabel import MULTILABEL_METRICS
+from nbtext.evaluation.multilabel_log import SetDiagnosis
 from nbtext.features.occurrences import Locator
 from nbtext.report.explanation import Run, cut_runs, highlight, part_weights
 from nbtext.report.inspection import summary_lines
@@ -43,7 +46,7 @@ def render_evaluation_page(
         "diagnosis": diagnosis,
         "evaluation": evaluation,
         "metrics": evaluation.metrics,
-        "tiles": _tiles(diagnosis),
+        "tiles": list(_tiles(METRICS, evaluation.metrics, diagnosis.intervals)),
         "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
         "target": target,
         "areas": {curve.label: curve for curve in diagnosis.curves.labels} if diagnosis.curves is not None else {},
@@ -57,17 +60,23 @@ def render_evaluation_page(
 
 def excerpt(example: Example) -> str:
     """Return the beginning of a document, on one line."""
-    text = printable(" ".join(" · ".join(example.texts).split()))
-    is_cut = len(text) > EXCERPT or example.n_missing > 0
-    return text[:EXCERPT].rstrip() + "…" if is_cut and text else text
+    return _shorten(" · ".join(example.texts), is_cut=example.n_missing > 0)
 
 
-def _tiles(diagnosis: Diagnosis) -> Iterator[dict[str, str]]:
-    for name, metric in METRICS.items():
-        if metric.note and name in diagnosis.intervals:
-            _, low, high = diagnosis.intervals[name]
-            value = f"{diagnosis.evaluation.metrics[name]:.4f}"
-            yield {"name": metric.title, "value": value, "range": f"{low:.4f} to {high:.4f}", "note": metric.note}
+def _shorten(text: str, *, is_cut: bool = False) -> str:
+    """Return the beginning of a text, on one line; an ellipsis shows that it is cut, here or before."""
+    line = printable(" ".join(text.split()))
+    return line[:EXCERPT].rstrip() + "…" if line and (is_cut or len(line) > EXCERPT) else line
+
+
+def _tiles(
+    registry: Mapping[str, Metric[Any]], values: Mapping[str, float], intervals: Mapping[str, Estimate]
+) -> Iterator[dict[str, str]]:
+    """Yield each metric that has a note, with its interval if it has one."""
+    for name, metric in registry.items():
+        if metric.note and name in values:
+            interval = f"{intervals[name].low:.4f} to {intervals[name].high:.4f}" if name in intervals else ""
+            yield {"name": metric.title, "value": f"{values[name]:.4f}", "range": interval, "note": metric.note}
 
 
 def _matrix(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -182,4 +191,50 @@ def _reliability_chart(diagnosis: Diagnosis) -> Chart:
     return Chart(
         "reliability", "Reliability", words, ("kind", "probability", "right", "documents"),
         ("probabilities", "mean probability", "accuracy", "documents"), rows,
+    )  # fmt: skip
+
+
+def render_set_page(diagnosis: SetDiagnosis, *, subject: str, settings: dict[str, str]) -> bytes:
+    """Render the page of an evaluation of several labels.
+
+    Parameters
+    ----------
+    subject : str
+        What was evaluated.
+    settings : dict[str, str]
+        The options that were given, by name.
+    """
+    evaluation = diagnosis.evaluation
+    by_support = sorted(evaluation.per_label, key=lambda score: (-score.support, score.label))
+    content: dict[str, Any] = {
+        "subject": subject,
+        "settings": settings,
+        "evaluation": evaluation,
+        "metrics": evaluation.metrics,
+        "intervals": diagnosis.intervals,
+        "tiles": list(_tiles(MULTILABEL_METRICS, evaluation.metrics, diagnosis.intervals)),
+        "scores": sorted(by_support[:MAX_SCORES], key=lambda score: score.label),
+        "pairs": [
+            (
+                pair,
+                [
+                    (each.id, _shorten(each.text))
+                    for each in diagnosis.examples.get((pair.kind, pair.label, pair.other), ())
+                ],
+            )
+            for pair in evaluation.label_pairs
+        ],
+        "worst": [(each, _shorten(each.text)) for each in diagnosis.worst],
+    }
+    return render_page("multilabel.html", content, charts=[_set_reliability_chart(diagnosis)])
+
+
+def _set_reliability_chart(diagnosis: SetDiagnosis) -> Chart:
+    """Make the chart of probability against frequency, over all pairs of a document and a label."""
+    return Chart(
+        "reliability", "Reliability",
+        "Each pair of a document and a label is counted. On the dashed line, documents have a label as often as its "
+        "probability says; below it, less often.",
+        ("kind", "probability", "right", "documents"), ("probabilities", "mean probability", "frequency", "pairs"),
+        [("of labels", b.mean_probability, b.accuracy, b.documents) for b in diagnosis.reliability],
     )  # fmt: skip

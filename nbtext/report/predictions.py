@@ -1,19 +1,25 @@
-"""Predictions as records: one for each document."""
+"""Predictions as records: one for each document, with one label or several."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nbtext.errors import printable
+import numpy as np
+
+from nbtext.errors import SettingsError, printable
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
-from nbtext.report.multilabel_records import format_sets, set_records, set_rows
 from nbtext.report.records import DIGITS, FASTTEXT, HEADER, field_text, format_records, join_labels, write_text
 
 if TYPE_CHECKING:
     from nbtext.model.predictor import Predictions
     from nbtext.model.settings import DecisionSettings
+
+
+MAX_SCORED, FEW_SCORED = 1000, 64  # labels whose probabilities a record has, of several: all, or the most probable ones
+FASTTEXT_PREFIX = "__label__"
 
 
 def write_predictions(
@@ -46,8 +52,6 @@ def write_predictions(
     with_sets = decisions is not None and decisions.coverage is not None
     top_k = decisions.top_k if decisions is not None else None
     if output_format == FASTTEXT:
-        from nbtext.report.fasttext import format_fasttext
-
         write_text((format_fasttext(batch, top_k) for batch in predictions), file)
         return
     fields = ("labels", "probabilities", "label_set") if is_multilabel else ("label", "probability", "labels")
@@ -169,3 +173,102 @@ def _table(batch: AnyPredictions, top_k: int | None) -> str:
         note = f"  {{{top_labels}}}{note}" if top_labels else note
         lines.append(f"{name}{' ' * (width - cell_len(name))}  {shown}  {printable(identity)}{found}{note}\n")
     return "".join(lines)
+
+
+def set_records(batch: MultilabelPredictions, top_k: int | None) -> Iterator[dict[str, Any]]:
+    """Yield each prediction as a dictionary of plain data, its keys in the order of the JSON output.
+
+    `probabilities` are those of `labels`. `scores` has the probability of each label, or of the `top_k` most probable
+    ones, the most probable first. If the model has more than 1,000 labels, it has the 64 most probable ones.
+    """
+    if top_k is None and len(batch.classes) > MAX_SCORED:
+        top_k = FEW_SCORED
+    known, shares = batch.known.round(DIGITS).tolist(), batch.probabilities.round(DIGITS)
+    best = batch.most_probable(top_k) if top_k is not None else None
+    for row, (labels, probabilities) in enumerate(zip(batch.predicted, predicted_probabilities(batch), strict=True)):
+        scores: dict[str, float] | None = None
+        if not np.isnan(shares[row]).any():
+            classes = best[row] if best is not None else range(len(batch.classes))
+            scores = {batch.classes[k]: float(shares[row, k]) for k in classes}
+        record: dict[str, Any] = {
+            "id": batch.ids[row],
+            "labels": list(labels),
+            "probabilities": [round(share, DIGITS) for share in probabilities],
+            "known": known[row],
+            "outlier": batch.outliers[row],
+            "scores": scores,
+        }
+        if batch.sets is not None:
+            record["label_set"] = list(batch.sets[row])
+        if batch.explanations is not None:
+            words = batch.explanations[row]
+            record["explanation"] = [{"feature": word, "log_odds": round(odds, DIGITS)} for word, odds in words]
+        if batch.reasons[row] is not None:
+            record["reason"] = batch.reasons[row]
+        yield record
+
+
+def predicted_probabilities(batch: MultilabelPredictions) -> list[list[float]]:
+    """Return the probabilities of the predicted labels of each document."""
+    places = {label: place for place, label in enumerate(batch.classes)}
+    return [
+        batch.probabilities[row, [places[label] for label in labels]].tolist() if labels else []
+        for row, labels in enumerate(batch.predicted)
+    ]
+
+
+def set_rows(batch: MultilabelPredictions) -> Iterator[tuple[str, ...]]:
+    """Yield id, labels and probabilities as text, and the label set if there is one."""
+    for row, probabilities in enumerate(predicted_probabilities(batch)):
+        shares = join_labels([f"{share:.{DIGITS}f}" for share in probabilities], batch.separator)
+        fields = (batch.ids[row], join_labels(batch.predicted[row], batch.separator), shares)
+        yield fields if batch.sets is None else (*fields, join_labels(batch.sets[row], batch.separator))
+
+
+def format_sets(batch: MultilabelPredictions, top_k: int | None) -> str:
+    """Format lines for a terminal: the labels of a document with their probabilities, its id, and whatever else."""
+    lines = []
+    best = batch.most_probable(top_k) if top_k is not None else [[]] * len(batch)
+    for row, probabilities in enumerate(predicted_probabilities(batch)):
+        pairs = zip(batch.predicted[row], probabilities, strict=True)
+        shown = ", ".join(f"{printable(label)} {share:.1%}" for label, share in pairs) or "–"
+        line = f"{printable(batch.ids[row])}  {shown}"
+        if batch.sets is not None:
+            line += f"  [{', '.join(map(printable, batch.sets[row]))}]"
+        if best[row]:
+            top = ", ".join(f"{printable(batch.classes[k])} {batch.probabilities[row, k]:.1%}" for k in best[row])
+            line += f"  {{{top}}}"
+        reason = batch.reasons[row]
+        lines.append(f"{line}  ({printable(reason)})\n" if reason is not None else f"{line}\n")
+    return "".join(lines)
+
+
+def format_fasttext(batch: AnyPredictions, top_k: int | None) -> str:
+    """Format the predicted labels, as `fasttext predict` prints them; of `top_k` labels, with their probabilities.
+
+    Raises
+    ------
+    SettingsError
+        A label holds a space, which ends a label in this format.
+    """
+    for label in batch.classes:
+        if re.search(r"\s", label) or not label:
+            hint = "choose --to jsonl, or rename the label"
+            raise SettingsError(
+                f"the label {label!r} holds a space, which ends a label", where="--to fasttext", hint=hint
+            )
+    if top_k is not None:
+        return "".join(
+            " ".join(f"{FASTTEXT_PREFIX}{batch.classes[k]} {batch.probabilities[row, k]:.{DIGITS}f}" for k in classes)
+            + "\n"
+            for row, classes in enumerate(batch.most_probable(top_k))
+        )
+    return "".join(
+        " ".join(f"{FASTTEXT_PREFIX}{label}" for label in labels) + "\n" for labels in _predicted_labels(batch)
+    )
+
+
+def _predicted_labels(batch: AnyPredictions) -> Iterable[tuple[str, ...]]:
+    if isinstance(batch, MultilabelPredictions):
+        return batch.predicted
+    return ((label,) if label is not None else () for label in batch.labels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbtext.bayes.scorer import Floats
-from nbtext.evaluation.error_log import ErrorLog, PredictedBatch
+from nbtext.evaluation.error_log import ErrorLog, PredictedBatch, select_predictions
 from nbtext.evaluation.evaluator import Evaluator
 from nbtext.evaluation.outcomes import Outcomes
 from nbtext.model.predictor import Predictions
@@ -45,7 +45,9 @@ def recorded(n: int, n_labels: int, seed: int = 1) -> tuple[ErrorLog, Evaluator,
         rows = slice(start, start + 100)
         batch = predictions_of(probabilities[rows], true[rows], first=start)
         texts = [f"text of {identity}" for identity in batch.ids]
-        evaluator.add_all(error_log.record_all([PredictedBatch(batch, (texts,), np.log(probabilities[rows]))]))
+        evaluator.add_all(
+            select_predictions([PredictedBatch(batch, (texts,), np.log(probabilities[rows]))], Predictions, error_log)
+        )
     return error_log, evaluator, probabilities, true
 
 

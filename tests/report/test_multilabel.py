@@ -19,7 +19,7 @@ from nbtext.model.multilabel_predictions import MultilabelPredictions, select_la
 from nbtext.model.predictor import Predictions
 from nbtext.model.settings import DecisionSettings
 from nbtext.report import columns as columns_module
-from nbtext.report.multilabel_evaluation import format_set_evaluation
+from nbtext.report.evaluation import format_set_evaluation
 from nbtext.report.predictions import write_predictions
 from nbtext.report.records import OUTPUT_FORMATS, PREDICTION_FORMATS
 from nbtext.report.settings import ColumnSettings
