@@ -28,14 +28,17 @@ def labels(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
     return [CompletionItem(label) for label in known if label.startswith(incomplete) and label.isprintable()]
 
 
-def names(known: Callable[[], tuple[str, ...]]) -> Complete:
-    """Make a completion of a list of names between commas, in which no name occurs twice."""
+def names(known: Callable[[], tuple[str, ...]], *, alone: str | None = None) -> Complete:
+    """Make a completion of a list of names between commas, in which no name occurs twice.
+
+    alone  a further name, which cannot be combined with others
+    """
 
     def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, last = incomplete.rpartition(",")
         taken = before.split(",")
-        return [
-            CompletionItem(f"{before}{comma}{name}") for name in known() if name.startswith(last) and name not in taken
-        ]
+        offered = [name for name in known() if name not in taken]
+        offered += [alone] if alone is not None and not comma else []
+        return [CompletionItem(f"{before}{comma}{name}") for name in offered if name.startswith(last)]
 
     return complete

@@ -217,7 +217,8 @@ FOLD_STAGE = stage(
 
 CURVE_STAGE = stage(
     "curves", CurveSettings, "Models to train",
-    Option("--models", type=Parsed("MODEL,…", parse_names), shell_complete=completion.names(models_to_compare),
+    Option("--models", type=Parsed("MODEL,…", parse_names),
+           shell_complete=completion.names(models_to_compare, alone=BEST),
            default_help="those that `update` can extend",
            help="Models to train and compare: values of --model, or `best` alone for all candidates of a search."),
     Option("--sizes", type=Parsed("N,N…", _parse_sizes), default_help="50, 100, 200 and so on, up to 70 % of SOURCE",

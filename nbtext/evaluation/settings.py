@@ -44,9 +44,9 @@ class FoldSettings:
 
 
 def models_to_compare() -> tuple[str, ...]:
-    """Return the names of all models, and of the search."""
+    """Return the names of all models."""
     (model,) = (field for field in fields(ModelSettings) if field.name == "model")
-    return (*model.metadata["choices"], BEST)
+    return tuple(model.metadata["choices"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class CurveSettings:
         return self.models == (BEST,)
 
     def __post_init__(self) -> None:
-        known = models_to_compare()
+        known = (*models_to_compare(), BEST)
         for name in self.models or ():
             if name not in known:
                 from difflib import get_close_matches

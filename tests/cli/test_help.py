@@ -263,6 +263,7 @@ def test_tab(model: str) -> None:
     assert completed("nbtext", "predict", "--to", "js") == ["jsonl", "json"]
     assert completed("nbtext", "train", "--input-format", "f") == ["files", "fasttext"]
     assert completed("nbtext", "compare", "x", "--models", "multinomial,be") == ["multinomial,bernoulli"]
+    assert completed("nbtext", "compare", "x", "--models", "be") == ["bernoulli", "best"]
     assert completed("nbtext", "explain", "x", "-m", model, "--against", "t") == ["taxes", "trash"]
     assert completed("nbtext", "inspect", model, "--label", "n") == ["noise"]
     assert completed("nbtext", "inspect", "missing.joblib", "--label", "n") == []
