@@ -13,6 +13,7 @@ from nbtext import __version__
 from nbtext.artifact import audit
 from nbtext.artifact.audit import MAX_NUMBER
 from nbtext.artifact.record import (
+    OPTIONAL_SETTINGS,
     narrow_integers,
     read_calibration,
     read_estimate,
@@ -20,8 +21,10 @@ from nbtext.artifact.record import (
     read_input,
     read_unlabeled,
     write_calibration,
+    write_estimate,
     write_input,
     write_mean_posteriors,
+    write_model_settings,
     write_unlabeled,
 )
 from nbtext.artifact.sample import read_sample, write_sample
@@ -74,7 +77,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             "nbtext": __version__,
             "features": asdict(replace(model.fitted.feature_settings, vocabulary=None)),
             "given": _write_vocabulary(_given_vocabulary(model.fitted.feature_settings)),
-            "model": asdict(model.fitted.model_settings),
+            "model": write_model_settings(fitted.model_settings),
             "labels": _write_vocabulary(Vocabulary.from_terms(fitted.labels)),
             "label_type": fitted.label_type,
             "class_documents": statistics.class_documents,
@@ -103,7 +106,7 @@ def save_model(model: TrainedModel, path: str | os.PathLike[str]) -> None:
             },
             "hyperparameters": asdict(fitted.hyperparameters),
             "calibration": write_calibration(fitted.calibration),
-            "estimate": None if fitted.estimate is None else asdict(fitted.estimate),
+            "estimate": write_estimate(fitted.estimate),
             "approximate": fitted.approximate,
             "is_model_selected": fitted.is_model_selected,
             "is_binary_selected": fitted.is_binary_selected,
@@ -261,6 +264,8 @@ def _read_fitted_model(
     estimate = read_estimate(record, n_classes)
     if not {label for _, label, _ in model_settings.targets} <= set(labels):
         raise audit.invalid_value("model", "has a target for a label that it does not have")
+    if estimate is not None and estimate.groups and model_settings.group is None:
+        raise audit.invalid_value("estimate.groups", "should be there only if documents are grouped")
     if estimate is not None and len(estimate.targets) != len(model_settings.targets):
         raise audit.invalid_value("estimate.targets", "should be one for each target of the settings")
     if estimate is not None and estimate.optimized is not None and model_settings.optimize is None:
@@ -376,7 +381,12 @@ def _read_corpus_counts(
 
 def _read_settings(record: Record, key: str, kind: type[Settings]) -> Settings:
     """Return the settings at `key`; each has its type and is among its choices."""
-    found = audit.read_section(record, key, tuple(field.name for field in fields(kind)))
+    names = tuple(field.name for field in fields(kind) if field.name not in OPTIONAL_SETTINGS)
+    optional = tuple(field.name for field in fields(kind) if field.name in OPTIONAL_SETTINGS)
+    given = audit.read_section(record, key, names, optional=optional)
+    for known in given.keys() & set(optional):
+        audit.read_value(record, f"{key}.{known}", str)
+    found: Record = {**dict.fromkeys(optional), **given}
     if (name := find_invalid_field(kind, found)) is not None:
         raise audit.invalid_value(f"{key}.{name}", "is not a setting")
     try:

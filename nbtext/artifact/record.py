@@ -22,14 +22,23 @@ from nbtext.bayes.diagnostics import (
 )
 from nbtext.bayes.prediction_sets import MAX_POINTS, Quantiles
 from nbtext.bayes.prevalence import MeanPosteriors
+from nbtext.bayes.settings import ModelSettings
 from nbtext.documents.batch import MAX_LABEL_CHARACTERS
 from nbtext.documents.formats import INPUT_UNITS
 from nbtext.documents.settings import ModelInput
 
 Record = dict[str, Any]
+OPTIONAL_SETTINGS = ("group",)  # settings of models, which only some models have
 SEVERAL_LABELS = ("label_separator", "label_fields")  # keys of the input, which only some models have
 MIN_PRIOR = 1e-300  # of a class, so that its logarithm is finite
 SUM_TOLERANCE = 1e-6  # of probabilities
+
+
+def write_model_settings(settings: ModelSettings) -> Record:
+    """Return the record of some settings, without those that only some models have, and this one has not."""
+    return {
+        name: value for name, value in asdict(settings).items() if value is not None or name not in OPTIONAL_SETTINGS
+    }
 
 
 def read_hyperparameters(record: Record) -> Hyperparameters:
@@ -129,11 +138,18 @@ def _read_mean_posteriors(record: Record, n_classes: int) -> MeanPosteriors | No
     return MeanPosteriors(means, audit.read_integers(record, f"{key}.documents", n_classes), spreads, prior)
 
 
+def write_estimate(estimate: LeaveOneOutEstimate | None) -> Record | None:
+    """Return the record of an estimate; only one by groups has their number."""
+    if estimate is None:
+        return None
+    return {name: value for name, value in asdict(estimate).items() if value or name != "groups"}
+
+
 def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
     if audit.read_optional(record, "estimate", dict) is None:
         return None
-    keys = tuple(field.name for field in fields(LeaveOneOutEstimate))
-    audit.read_section(record, "estimate", keys)
+    keys = tuple(field.name for field in fields(LeaveOneOutEstimate) if field.name != "groups")
+    found = audit.read_section(record, "estimate", keys, optional=("groups",))
     documents = audit.read_integer(record, "estimate.documents")
     pairs = audit.read_value(record, "estimate.confused", tuple)
     confused = tuple(_read_confusion(pair, n_classes) for pair in pairs)
@@ -150,6 +166,7 @@ def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
         audit.read_integer(record, "estimate.held_out", maximum=documents),
         _read_optimized(record),
         tuple(_read_proportion(each, documents) for each in audit.read_value(record, "estimate.targets", tuple)),
+        audit.read_integer(record, "estimate.groups", least=1) if "groups" in found else 0,
     )
 
 

@@ -75,6 +75,11 @@ class ClassStatistics:
         return len(self.indptr) - 1
 
     @property
+    def width(self) -> int:
+        """The number of columns for each feature of a document."""
+        return 1
+
+    @property
     def n_documents(self) -> int:
         """The number of documents; if documents weigh less than one, the sum of their weights."""
         number: int = (self.class_documents[:1] if self.has_totals else self.class_documents).sum().item()

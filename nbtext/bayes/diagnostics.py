@@ -70,6 +70,7 @@ class LeaveOneOutEstimate:
     held_out    number of documents that are not in the training set, so that they did not have to be left out
     optimized   the optimized metric before and after; equal if no decision offsets improve it; None: none is optimized
     targets     recall or precision of each target: those of `min_recall`, then those of `min_precision`
+    groups      number of groups of documents, each of which is left out as a whole; 0: only duplicates are
     """
 
     documents: int
@@ -81,6 +82,7 @@ class LeaveOneOutEstimate:
     held_out: int = 0
     optimized: tuple[float, float] | None = None
     targets: tuple[Proportion, ...] = ()
+    groups: int = 0
 
 
 @dataclass(frozen=True, slots=True)

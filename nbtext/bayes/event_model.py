@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtext.bayes.class_statistics import ClassStatistics
+from nbtext.bayes.left_out_groups import LeftOutGroups
 from nbtext.bayes.scorer import Derivation, Floats, LinearScorer
 from nbtext.features.csr import entries_of
 from nbtext.features.document_counts import DocumentCounts
@@ -104,6 +105,20 @@ class OutOfVocabularyWeight(Protocol):
     def __call__(self, statistics: ClassStatistics, left_out: LeftOut, *, smoothing: float) -> Floats: ...
 
 
+class GroupedScores(Protocol):
+    """Scores documents under the model without their groups: returns (n_smoothings, n_documents, n_classes)."""
+
+    def __call__(
+        self, statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothings: Sequence[float]
+    ) -> Floats: ...
+
+
+class GroupedOutOfVocabularyWeight(Protocol):
+    """Returns the weight of a feature that no document outside of a group has: (n_groups, n_classes)."""
+
+    def __call__(self, statistics: ClassStatistics, left_out: LeftOutGroups, *, smoothing: float) -> Floats: ...
+
+
 class SufficientStatistics(Protocol):
     """Counts what the model needs beyond ClassStatistics, from all documents of the corpus."""
 
@@ -145,7 +160,9 @@ class EventModel:
     compile                  see Compile
     leave_one_out            see LeaveOneOutScores
     leave_one_out_counts     see CountedLeaveOneOutScores; None: integer counts have no faster method
+    leave_groups_out         see GroupedScores
     out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all others
+    unseen_in_groups         see GroupedOutOfVocabularyWeight; there if out_of_vocabulary is
     sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models can be updated
     derivation               returns, for a number of values, how columns of the scorer are derived from features; None:
                              each feature is a column
@@ -170,8 +187,10 @@ class EventModel:
 
     compile: Compile
     leave_one_out: LeaveOneOutScores
+    leave_groups_out: GroupedScores
     leave_one_out_counts: CountedLeaveOneOutScores | None = None
     out_of_vocabulary: OutOfVocabularyWeight | None = None
+    unseen_in_groups: GroupedOutOfVocabularyWeight | None = None
     sufficient_statistics: SufficientStatistics | None = None
     derivation: Callable[[int], Derivation] | None = None
     generate: Generate | None = None

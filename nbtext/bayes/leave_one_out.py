@@ -186,6 +186,11 @@ class LeaveOneOut:
         """The groups of duplicates among the documents of the corpus; new documents are not left out."""
         return group_duplicates(self.documents if self.is_new is None else self.documents.filter(~self.is_new))
 
+    @property
+    def n_duplicates(self) -> int:
+        """The number of documents that repeat another one, and are left out with it."""
+        return self.duplicates.n_duplicates
+
     def take(self, documents: NDArray[np.int64]) -> LeaveOneOut:
         """Return only these documents; they must include all duplicates of each."""
         is_new = self.is_new[documents] if self.is_new is not None else None

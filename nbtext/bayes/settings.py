@@ -27,6 +27,7 @@ DECISION_METRICS = ("accuracy", "macro_f1")  # that decision offsets optimize; s
 METRICS = (*DECISION_METRICS, "log_loss")  # log-loss is optimized by an adjustment of the prior
 PRIORS = ("empirical", "uniform")
 CONFIDENCE = 0.95  # of a target of recall or precision
+NEAR_DUPLICATES, GROUP_FIELD = GROUPINGS = ("near-duplicates", "field")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,8 @@ class ModelSettings(LinearSettings):
 
     min_recall, min_precision  labels with their minimum recall or precision on new documents
     confidence                 the confidence in each of these targets
+    group                      what is left out together: near duplicates, or documents with the same value of a field;
+                               None: duplicates
     """
 
     model: str = field(default=AUTO, metadata={"choices": (AUTO, *EVENT_MODELS, *LINEAR_MODELS)})
@@ -73,6 +76,7 @@ class ModelSettings(LinearSettings):
     normalize_weights: bool = False
     values: int = 4
     keep_sample: int | None = None
+    group: str | None = field(default=None, metadata={"choices": GROUPINGS})
 
     def __post_init__(self) -> None:
         LinearSettings.__post_init__(self)
@@ -93,6 +97,9 @@ class ModelSettings(LinearSettings):
             raise SettingsError(f"{self.values} is not from 2 to {MAX_VALUES}", where="values")
         is_sound = self.keep_sample is None or 1 <= self.keep_sample <= MAX_KEPT
         _require(is_sound, self.keep_sample, f"a number from 1 to {MAX_KEPT:,}", "keep_sample")
+        if self.group is not None and self.keep_sample is not None:
+            what = "a model does not retain the groups of its documents"
+            raise SettingsError(what, where="keep_sample", hint="leave out this option")
         self._check_class_weight()
         self._check_targets()
 

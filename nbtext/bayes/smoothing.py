@@ -217,7 +217,7 @@ def select_smoothing(
     )  # fmt: skip
     if selection.estimate is not None:
         n_new = 0 if judged.is_new is None else int(judged.is_new.sum())
-        estimate = replace(selection.estimate, duplicates=corpus.duplicates.n_duplicates, held_out=n_new)
+        estimate = replace(selection.estimate, duplicates=corpus.n_duplicates, held_out=n_new)
         selection = selection._replace(estimate=estimate)
     is_likelihood = judged.model.is_generative and judged.documents.is_counted
     return add_likelihoods(selection, scores, judged.documents.lengths) if is_likelihood else selection

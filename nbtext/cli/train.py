@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import GROUP_FIELD, ModelSettings
 from nbtext.cli.command import Deferred, Option, command, refuse
 from nbtext.cli.files import INPUT, SOURCE, FileType
 from nbtext.cli.options import CLUSTER_STAGE, LABELED_INPUT_STAGE, NEW_MODEL, RUN_PARTS, SOURCES, RunSettings
@@ -57,6 +57,10 @@ def _parse_keywords(path: str) -> dict[str, tuple[str, ...]]:
            help="Documents to train on without their labels; may be repeated. Needs --em, --marginals "
            "or --keywords."),
     UNLABELED_STAGE,
+    Option("--group-field", metavar="NAME", title="Model",
+           help="Column, JSON key or mail header of a group, such as the thread or the author. Leave-one-out leaves "
+           "out whole groups, so that the estimate is for documents of new groups. Memory grows with the number of "
+           "documents."),
     Option("--exclude-ids", type=INPUT, title="Input",
            help="File with the ids of documents that are left out, one per line."),
     Option("--keywords", type=FileType(parse=_parse_keywords), title="Unlabeled documents",
@@ -77,6 +81,7 @@ def train(
     sources: tuple[str, ...],
     output: str | None,
     unlabeled: tuple[str, ...],
+    group_field: str | None,
     exclude_ids: str | None,
     input_settings: InputSettings,
     features: Deferred[FeatureSettings],
@@ -94,6 +99,12 @@ def train(
     """
     if exclude_ids is not None:
         input_settings = _exclude_ids(sources, input_settings, exclude_ids)
+    if group_field is not None:
+        is_counted = is_model_alone(sources, input_settings) or is_matrix_alone(sources, input_settings)
+        if keywords is not None or unlabeled or is_counted:
+            what = "only documents with labels and fields can be left out in groups"
+            raise SettingsError(what, where="--group-field", hint="leave out this option")
+        input_settings, model_settings = _group_by(group_field, input_settings, model_settings)
     with model_output(output) as target:
         job = _Training(sources, input_settings, features, model_settings, run)
         if not is_search(model_settings):
@@ -107,6 +118,21 @@ def train(
         else:
             trained = job.fit(searching, cluster)
         save(trained, target, quiet=run.quiet)
+
+
+def _group_by(
+    field: str, input_settings: InputSettings, model_settings: Deferred[ModelSettings]
+) -> tuple[InputSettings, Deferred[ModelSettings]]:
+    """Return the settings with which documents are left out in groups by a field.
+
+    raises  SettingsError: they are also left out in other groups, or the name of the field is empty
+    """
+    if "group" in model_settings.given:
+        raise SettingsError("cannot be combined with --group-field", where="--group", hint="leave out one of them")
+    if not field:
+        raise SettingsError("the name of the field is empty", where="--group-field")
+    grouped = replace(model_settings, given={**model_settings.given, "group": GROUP_FIELD})
+    return replace(input_settings, split_field=field), grouped
 
 
 def _exclude_ids(sources: tuple[str, ...], settings: InputSettings, path: str) -> InputSettings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nbtext.bayes.event_models import EVENT_MODELS, LINEAR_MODELS
-from nbtext.bayes.settings import AUTO, LOSSES, METRICS, ModelSettings
+from nbtext.bayes.settings import AUTO, LOSSES, METRICS, NEAR_DUPLICATES, ModelSettings
 from nbtext.cli import completion
 from nbtext.cli.command import Deferred, Option, refuse, stage
 from nbtext.cli.files import FileType
@@ -177,6 +177,9 @@ MODEL_STAGE = stage(
     Option("--keep-sample", type=int, metavar="N",
            help="Number of documents whose counts the model retains. With them, update, merge and forget refit "
            "smoothing and calibration."),
+    Option("--group", type=click.Choice([NEAR_DUPLICATES]), metavar="NAME",
+           help="What leave-one-out leaves out together, besides duplicates. Cross-validation keeps it in one fold. "
+           "Memory grows with the number of documents."),
 )  # fmt: skip
 
 SEARCH_STAGE = stage(

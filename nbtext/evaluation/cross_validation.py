@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import GROUP_FIELD, ModelSettings
 from nbtext.documents.batch import Batch, ReadBlock
 from nbtext.evaluation.settings import FoldSettings
 from nbtext.evaluation.splits import assign_folds, split_folds
@@ -22,6 +22,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, check_hashing, fit_model, sample_size
+from nbtext.model.groups import find_groups
 from nbtext.model.multilabel_predictions import AnyPredictions, MultilabelPredictions
 from nbtext.model.multilabel_predictor import predict_counts
 from nbtext.model.predictor import MOST_PROBABLE, Predictions, Predictor, apply_decisions
@@ -174,7 +175,9 @@ def cross_validate_source(
     features = replace(features, fields=source.field_names)
     corpus = count_source(source, features, jobs=jobs, sample_size=None, on_batch=on_batch, allows_several=True)
     check_decisions(decisions, corpus.labels, is_multilabel=corpus.is_multilabel)
-    folds = assign_folds(corpus.sample, settings)
+    folds = assign_folds(corpus.sample, settings, find_groups(corpus, model_settings))
+    if settings.group_field is not None and model_settings.group is None and not corpus.is_multilabel:
+        model_settings = replace(model_settings, group=GROUP_FIELD)
     yield from cross_validate(
         corpus,
         folds,

@@ -42,6 +42,7 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
 from nbtext.model.fitting import fit_model, sample_size
+from nbtext.model.groups import find_groups
 from nbtext.model.predictor import Predictions
 
 N_FOLDS = 5  # of finalists
@@ -353,7 +354,8 @@ def _choose(counting: _Fit, linear: _Fit, corpora: _Corpora, search: _Fitter) ->
     corpus = corpora.get(candidate)
     if corpus is None or not search.has_time(candidate, corpus, n_fits=N_FOLDS):
         return counting
-    contents = number_contents(corpus.sample)
+    contents = find_groups(corpus, candidate.model_settings)
+    contents = number_contents(corpus.sample) if contents is None else contents
     folds = stratified_folds(corpus.sample.classes, N_FOLDS, seed=SEED, contents=contents)
     settings = _without_goals(candidate.model_settings)
     n_correct = 0
@@ -395,4 +397,6 @@ def _take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
 def _retain(corpus: CorpusCounts, candidate: Candidate) -> CorpusCounts:
     """Return the counts as training with these settings retains them."""
     size = sample_size(candidate.features, candidate.model_settings)
+    if candidate.model_settings.group is not None:  # without the groups, it cannot be combined with another sample
+        return replace(corpus, sample_size=0)
     return replace(corpus, sample=corpus.sample.smallest(size), sample_size=size)

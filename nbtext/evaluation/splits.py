@@ -16,7 +16,9 @@ from nbtext.features.document_counts import DocumentCounts, number_contents
 from nbtext.features.folds import stratified_folds
 
 
-def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[np.int64]:
+def assign_folds(
+    documents: DocumentCounts, settings: FoldSettings, together: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """Return the fold of each document, 0 to n_folds - 1; in a time-series split fold 0 is only trained on.
 
     Without groups or timestamps, documents of equal content are in the same fold.
@@ -25,6 +27,8 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
     ----------
     documents : DocumentCounts
         With the group or timestamp of each document if the settings ask for it.
+    together : array of int64, shape (n_documents,), optional
+        Equal for documents of the same fold, if the settings name no field; None: those of equal content.
 
     Raises
     ------
@@ -43,7 +47,8 @@ def assign_folds(documents: DocumentCounts, settings: FoldSettings) -> NDArray[n
         hint = usual if n_documents > 1 else "give at least 2 documents"
         what = f"{n_folds} folds need at least as many documents; found {n_documents}"
         raise SettingsError(what, where="--folds", hint=hint)
-    folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=number_contents(documents))
+    together = number_contents(documents) if together is None else together
+    folds = stratified_folds(documents.classes, n_folds, seed=settings.seed, contents=together)
     if folds.min() == folds.max():
         raise SettingsError("all documents have the same content, so they cannot be split into folds", where="--folds")
     return folds

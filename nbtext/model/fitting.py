@@ -12,6 +12,7 @@ from nbtext.bayes.class_statistics import ClassStatistics, count_classes, log_pr
 from nbtext.bayes.event_model import EventModel
 from nbtext.bayes.label_sets import keep_totals
 from nbtext.bayes.leave_one_out import LeaveOneOut, count_hapaxes
+from nbtext.bayes.left_out_groups import count_group_hapaxes
 from nbtext.bayes.settings import AUTO, DECISION_METRICS, SELECTABLE_MODELS, ModelSettings
 from nbtext.bayes.smoothing import CALIBRATION_SIZE, Selection, compare_event_models, select_smoothing
 from nbtext.bayes.targets import Goals, find_goals
@@ -23,6 +24,7 @@ from nbtext.features.vocabulary import Vocabulary
 from nbtext.features.weighting import Weighting
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 from nbtext.model.fitted_model import FittedModel, TrainedModel, make_trained_model
+from nbtext.model.groups import count_groups, find_groups, group_corpus
 from nbtext.model.multilabel import check_multilabel_settings, fit_multilabel_model
 from nbtext.model.source_counting import CountingTask, Executor, OnBatch, ThreadExecutor
 
@@ -68,13 +70,16 @@ def train_on_counts(
     *,
     jobs: int = 1,
 ) -> TrainedModel:
-    """Train on a counted corpus."""
-    return make_trained_model(fit_model(counts, features, model_settings, jobs=jobs), counts)
+    """Train on a counted corpus. If documents are grouped, the sample of the model cannot be combined with others."""
+    fitted = fit_model(counts, features, model_settings, jobs=jobs)
+    return make_trained_model(fitted, counts if model_settings.group is None else replace(counts, sample_size=0))
 
 
 def sample_size(features: FeatureSettings, model_settings: ModelSettings) -> int | None:
     """Return how many documents the counts must retain for such a model to be fitted; None: all of them."""
-    return None if needs_all_documents(features, model_settings) else model_settings.keep_sample or SAMPLE_SIZE
+    if needs_all_documents(features, model_settings) or model_settings.group is not None:
+        return None
+    return model_settings.keep_sample or SAMPLE_SIZE
 
 
 def check_hashing(features: FeatureSettings, model_settings: ModelSettings) -> None:
@@ -124,19 +129,20 @@ def fit_model(
         raise ModelError("the counts contain no documents to train on")
     if counts.is_multilabel:
         check_multilabel_settings(features, model_settings)
+    groups = None if selection is not None else find_groups(counts, model_settings)
     counts, columns = select_features(align_to_vocabulary(counts, features), features)
-    n_hapax = count_unseen(counts, features, is_new)
+    n_hapax = count_unseen(counts, features, is_new, groups)
     if counts.is_multilabel:
         fit = None if isinstance(selection, Selection) else selection
         return fit_multilabel_model(counts, columns, n_hapax, features, model_settings, fit)
     is_binary_selected = False
     if model_settings.model == AUTO:
         is_model_selected, tf = True, features.tf
-        features, model_settings = _select_event_model(counts, n_hapax, features, model_settings, jobs)
+        features, model_settings = _select_event_model(counts, n_hapax, features, model_settings, groups, jobs)
         is_binary_selected = features.tf != tf
     if model_settings.is_linear:
         lengths = counts.sample.lengths if n_hapax is None else counts.sample.lengths - n_hapax
-        return _fit_linear_model(counts, columns, features, model_settings, lengths=lengths, jobs=jobs)
+        return _fit_linear_model(counts, columns, features, model_settings, lengths=lengths, groups=groups, jobs=jobs)
     event_model = model_settings.event_model
     weighting = _weighting(counts, features, event_model)
     if weighting is not counts.weighting:
@@ -144,14 +150,14 @@ def fit_model(
     statistics, sample = compute_sufficient_statistics(counts, weighting, model_settings)
     prior = model_settings.prior_of(counts.labels)
     if not isinstance(selection, Selection):
-        left_out = LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new)
         selection = select_smoothing(
-            left_out,
+            group_corpus(LeaveOneOut(statistics, sample, n_hapax, event_model, prior, jobs, is_new), groups),
             model_settings.smoothing,
             calibrate=model_settings.calibrate,
             goals=_find_goals(model_settings, counts.labels, adjusts_prior=is_model_selected),
             size=CALIBRATION_SIZE if is_model_selected else None,
         )
+        selection = count_groups(selection, groups)
     scorer = event_model.compile(statistics, smoothing=selection.hyperparameters.smoothing)
     log_priors = log_prior(statistics.class_documents, prior)
     return FittedModel(
@@ -173,6 +179,7 @@ def _select_event_model(
     n_hapax: NDArray[np.float64] | None,
     features: FeatureSettings,
     model_settings: ModelSettings,
+    groups: NDArray[np.int64] | None,
     jobs: int,
 ) -> tuple[FeatureSettings, ModelSettings]:
     """Select the event model, and counts or binary counts, with the highest leave-one-out accuracy (ties: log-loss).
@@ -198,9 +205,8 @@ def _select_event_model(
             settings = candidate[1]
             _check_signs(settings.event_model, settings, weighting)
             candidates.append(candidate)
-            corpora.append(
-                LeaveOneOut(*weighted, n_hapax, settings.event_model, settings.prior_of(counts.labels), jobs)
-            )
+            prior = settings.prior_of(counts.labels)
+            corpora.append(group_corpus(LeaveOneOut(*weighted, n_hapax, settings.event_model, prior, jobs), groups))
     return candidates[compare_event_models(corpora, model_settings.smoothing)]
 
 
@@ -211,11 +217,13 @@ def _fit_linear_model(
     model_settings: ModelSettings,
     *,
     lengths: NDArray[np.float64],
+    groups: NDArray[np.int64] | None,
     jobs: int,
 ) -> FittedModel:
     """Fit a discriminative model to all documents.
 
     lengths  (n_documents,), tokens of each document whose features occur in other documents too
+    groups   (n_documents,), the group of each document, which is in one fold; None: duplicates are in one fold
     """
     from nbtext.linear.data import TrainingData
     from nbtext.linear.learning import learn
@@ -229,14 +237,14 @@ def _fit_linear_model(
     class_weights = model_settings.class_weights_of(counts.labels, statistics.class_documents.tolist())
     data = TrainingData(
         sample.indptr, sample.indices, np.asarray(sample.counts, dtype=np.float64), sample.classes,
-        statistics.n_features, statistics.n_classes, sample.hashes,
+        statistics.n_features, statistics.n_classes, sample.hashes if groups is None else groups.astype(np.uint64),
         None if class_weights is None else np.array(class_weights),
     )  # fmt: skip
     learned = learn(data, lengths, model_settings, goals=find_goals(model_settings, counts.labels), jobs=jobs)
     log_priors = log_prior(statistics.class_documents, model_settings.prior_of(counts.labels))
     return FittedModel(
         counts.labels, features, model_settings, counts.vocabulary, columns,
-        weighting, learned.scorer, log_priors, *learned.selection,
+        weighting, learned.scorer, log_priors, *count_groups(learned.selection, groups),
     )  # fmt: skip
 
 
@@ -316,16 +324,22 @@ def _check_complete(statistics: ClassStatistics, sample: DocumentCounts) -> None
 
 
 def count_unseen(
-    counts: CorpusCounts, features: FeatureSettings, is_new: NDArray[np.bool_] | None = None
+    counts: CorpusCounts,
+    features: FeatureSettings,
+    is_new: NDArray[np.bool_] | None = None,
+    groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64] | None:
     """Return the tokens of each retained document that are out of vocabulary without it and its duplicates.
 
     Shape (n_sampled,). None if the vocabulary does not depend on the documents: it is hashed, given, or of a matrix.
 
     is_new  (n_sampled,), which documents are not in the counts; None: none
+    groups  (n_sampled,), the group that is left out with each document; None: duplicates are
     """
     if counts.vocabulary is None or counts.weighting is not None or features.vocabulary is not None:
         return None
+    if groups is not None:
+        return count_group_hapaxes(counts.statistics, counts.sample, groups)
     return count_hapaxes(counts.statistics, counts.sample, is_new)
 
 

@@ -174,6 +174,8 @@ def calibrate(model: TrainedModel, counts: CorpusCounts, *, jobs: int = 1) -> Tr
     check_growth(model)
     model.fitted.check_single("be calibrated after training")
     features, settings = model.fitted.feature_settings, model.fitted.model_settings
+    if settings.group is not None:
+        raise ModelError("the model does not store the groups of its training documents", hint="train it again")
     if needs_all_documents(features, settings):
         raise ModelError("only Naive Bayes models of counts can be calibrated after training", hint="train it again")
     judged = replace(model.counts, sample=_align_sample(counts, model.counts))
@@ -201,6 +203,9 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
     SettingsError
         The settings do not fit together.
     """
+    if changes.get("group") is not None:
+        what = "groups need the counts of each document, and SOURCE contains only sums over documents"
+        raise ModelError(what, where="--group", hint="train on the texts")
     is_semi_supervised = model.fitted.unlabeled is not None
     counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
     before, retains_choice = model.fitted.model_settings, not len(counts.sample) and "model" not in changes
@@ -247,7 +252,7 @@ def _applicable_settings(before: ModelSettings, name: str) -> ModelSettings:
     """Return the settings of a model, as far as they apply to the model of another name."""
     if name == before.model:
         return before
-    kept = ["calibrate", "optimize", "min_recall", "min_precision", "confidence", "keep_sample"]
+    kept = ["group", "calibrate", "optimize", "min_recall", "min_precision", "confidence", "keep_sample"]
     if _share_smoothing(before.model, name):
         kept += ["smoothing", "prior", "class_weight"]
     return ModelSettings(model=name, **{field: getattr(before, field) for field in kept})

@@ -238,6 +238,7 @@ def _resolve(features: FeatureSettings, settings: ModelSettings) -> tuple[Featur
         ("min_precision", bool(settings.min_precision)),
         ("keep_sample", settings.keep_sample is not None),
         ("class_weight", settings.class_weight is not None),
+        ("group", settings.group is not None),
     ):
         if is_given:
             raise SettingsError("it needs labeled documents only", where=name, hint="leave out this option")

@@ -12,6 +12,7 @@ from nbtext.bayes.scorer import Floats
 from nbtext.errors import ModelError
 from nbtext.model.fitted_model import TrainedModel
 from nbtext.model.fitting import align_to_vocabulary, compute_sufficient_statistics, count_unseen, select_features
+from nbtext.model.groups import find_groups, group_corpus
 
 
 def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64], Floats]:
@@ -32,13 +33,14 @@ def leave_one_out_probabilities(model: TrainedModel) -> tuple[NDArray[np.int64],
         raise ModelError(
             f"leave-one-out needs a Naive Bayes model of labeled documents, not {settings.model}", hint=hint
         )
+    numbers = find_groups(counts, settings)
     rows = np.arange(len(counts.sample)).astype(object)
     counts = replace(counts, sample=replace(counts.sample, groups=rows))
     counts, _ = select_features(align_to_vocabulary(counts, features), features)
     weighted = compute_sufficient_statistics(counts, fitted.weighting, settings)
-    corpus = LeaveOneOut(
-        *weighted, count_unseen(counts, features), settings.event_model, settings.prior_of(counts.labels)
-    )
+    n_hapax = count_unseen(counts, features, groups=numbers)
+    corpus = LeaveOneOut(*weighted, n_hapax, settings.event_model, settings.prior_of(counts.labels))
+    corpus = group_corpus(corpus, numbers)
     judged = corpus.complete().drop_single_documents()
     smoothing = fitted.hyperparameters.smoothing
     if not len(judged.documents):

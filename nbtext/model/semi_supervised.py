@@ -70,6 +70,8 @@ def check_semi_supervised(
         raise SettingsError(
             f"{model_settings.model} cannot be trained on unlabeled documents by this method", where=where, hint=hint
         )
+    if model_settings.group is not None:
+        raise SettingsError("it cannot leave out groups", where="group", hint="leave out this option")
     if model_settings.class_weight is not None:
         raise SettingsError("it fits the class priors itself", where="class_weight", hint="leave out this option")
     if model_settings.has_targets:

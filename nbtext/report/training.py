@@ -55,6 +55,8 @@ def format_training_summary(model: TrainedModel) -> str:
         judge = f"{number_of(expected.documents, 'document')}, {expected.held_out:,} of them not in the training set"
     elif expected.documents < statistics.n_documents:
         judge += f"{' of' if is_left_out else ', scores of'} {number_of(expected.documents, 'document')}"
+    if expected.groups:
+        judge += f", {number_of(expected.groups, 'group')}"
     if expected.duplicates:
         judge += f", {number_of(expected.duplicates, 'duplicate')}"
     return f"{found}; estimated accuracy {expected.accuracy:.4f}, log-loss {expected.log_loss:.4f} ({judge})"

@@ -1,0 +1,53 @@
+"""Groups of training documents that are left out together: near duplicates, or those of a thread or an author."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtext.bayes.grouped_leave_one_out import group_leave_one_out
+from nbtext.bayes.leave_one_out import LeaveOneOut
+from nbtext.bayes.settings import NEAR_DUPLICATES, ModelSettings
+from nbtext.bayes.smoothing import Selection
+from nbtext.errors import ModelError, SettingsError
+from nbtext.features.near_duplicates import find_near_duplicates
+from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
+
+
+def find_groups(counts: CorpusCounts, settings: ModelSettings) -> NDArray[np.int64] | None:
+    """Return the group of each retained document, from 0 on, shape (n_sampled,); None if documents are not grouped.
+
+    counts  over all features; they retain all documents, because a group is left out as a whole
+    raises  SettingsError: documents have several labels, or do not name groups; ModelError: some are not retained
+    """
+    if settings.group is None:
+        return None
+    if counts.is_multilabel:
+        what = "documents with several labels cannot be left out in groups"
+        raise SettingsError(what, where="group", hint="leave out this option")
+    if not counts.has_all_documents:
+        what = "groups need the counts of each document, and SOURCE contains only sums over documents"
+        raise ModelError(what, where="--group", hint="train on the texts")
+    if settings.group == NEAR_DUPLICATES:
+        return find_near_duplicates(counts.sample, counts.statistics.n_features).groups
+    if counts.sample.groups is None:
+        raise SettingsError("the documents name no groups", where="group", hint="give the group of each document")
+    return np.asarray(np.unique(counts.sample.groups, return_inverse=True)[1], dtype=np.int64)
+
+
+def group_corpus(corpus: LeaveOneOut, groups: NDArray[np.int64] | None) -> LeaveOneOut:
+    """Return the corpus for leave-one-out by group; the documents that are scored are those of leave-one-out.
+
+    groups  of all documents of the corpus, which are in the order of their hashes; None: the corpus stays as it is
+    """
+    return corpus if groups is None else group_leave_one_out(corpus, groups, np.arange(len(groups))[:SAMPLE_SIZE])
+
+
+def count_groups(selection: Selection, groups: NDArray[np.int64] | None) -> Selection:
+    """Return the selection with the number of groups in its estimate; duplicates are left out only with their group."""
+    if groups is None or selection.estimate is None:
+        return selection
+    n_groups = int(groups.max(initial=-1)) + 1
+    return selection._replace(estimate=replace(selection.estimate, duplicates=0, groups=n_groups))
