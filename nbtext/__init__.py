@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
@@ -17,13 +18,12 @@ __all__ = ["TextClassifier", "Vectorizer", "__version__", "load_model", "save_mo
 _HOMES = {  # imported when they are asked for: the command line starts without NumPy
     "TextClassifier": "nbtext.text_classifier",
     "Vectorizer": "nbtext.features.vectorizer",
-    "load_model": "nbtext.text_classifier",
-    "save_model": "nbtext.text_classifier",
 }
 
 if TYPE_CHECKING:
     from nbtext.features.vectorizer import Vectorizer
-    from nbtext.text_classifier import TextClassifier, load_model, save_model
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.text_classifier import TextClassifier
 else:
 
     def __getattr__(name: str) -> object:
@@ -35,3 +35,20 @@ else:
     def __dir__() -> list[str]:
         """Its own names, and those of other files."""
         return sorted({*globals(), *__all__})
+
+
+def load_model(path: str | PathLike[str]) -> TextClassifier:
+    """Return the classifier of a model file; see `TextClassifier.load`."""
+    from nbtext.text_classifier import TextClassifier
+
+    return TextClassifier.load(path)
+
+
+def save_model(classifier: TextClassifier | TrainedModel, path: str | PathLike[str]) -> None:
+    """Write a classifier, or a model such as `from_sklearn` returns, to a file; see `TextClassifier.save`."""
+    from nbtext.model.fitted_model import TrainedModel
+    from nbtext.text_classifier import TextClassifier
+
+    if not isinstance(classifier, TextClassifier | TrainedModel):
+        raise TypeError(f"save_model takes a TextClassifier, then a path; the first is {type(classifier).__name__}")
+    (TextClassifier.from_model(classifier) if isinstance(classifier, TrainedModel) else classifier).save(path)

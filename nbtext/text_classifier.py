@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.settings import ModelSettings
+from nbtext.bayes.settings import GROUP_FIELD, ModelSettings
 from nbtext.errors import in_python_terms
 from nbtext.features.settings import FeatureSettings
 from nbtext.model import growth
@@ -18,6 +18,7 @@ from nbtext.model.corpus_counts import CorpusCounts
 from nbtext.model.explanation import Explanation
 from nbtext.model.fitted_model import FittedModel, TrainedModel
 from nbtext.model.fitting import check_hashing, sample_size, train_on_counts, train_on_source
+from nbtext.model.groups import name_groups
 from nbtext.model.left_out import leave_one_out_probabilities
 from nbtext.model.multilabel_explanation import explain_batch
 from nbtext.model.predictor import Predictor
@@ -107,6 +108,8 @@ class TextClassifier:
         categorical: distinguish the counts 0 to values - 1; larger counts are values - 1.
     keep_sample : int, optional
         Retain the counts of this many documents, so that updates select the smoothing again.
+    group : {"near-duplicates", "field"}, optional
+        What leave-one-out leaves out together: near duplicates, or the `groups` that `fit` is given, which sets this.
     C : float or "auto"
         logistic, nbsvm, svm: inverse regularization strength; "auto" selects it by cross-validation.
     loss : {"squared-hinge", "logistic"}
@@ -175,6 +178,7 @@ class TextClassifier:
         normalize_weights: bool = False,
         values: int = 4,
         keep_sample: int | None = None,
+        group: str | None = None,
         C: float | str = 1.0,
         loss: str = "squared-hinge",
         interpolation: float = 1.0,
@@ -240,13 +244,19 @@ class TextClassifier:
         given = (f"{name}={value!r}" for name, value in self.get_params().items() if value != default[name])
         return f"TextClassifier({', '.join(given)})"
 
-    def fit(self, X: Iterable[str], y: Sequence[Any]) -> TextClassifier:
+    def fit(self, X: Iterable[str], y: Sequence[Any], *, groups: Sequence[Any] | None = None) -> TextClassifier:
         """Fit to texts X and labels y; InputError if they are not texts and labels, or their lengths differ.
 
-        y  a label for each text; or a list of labels for each, or an indicator matrix, and `predict` returns the same
+        y       a label for each text; or a list of labels for each, or an indicator matrix, and `predict` returns the
+                same
+        groups  the group of each text, such as its author; leave-one-out leaves out whole groups
         """
+        if groups is not None:
+            self.set_params(group=GROUP_FIELD)
         check_hashing(self.feature_settings, self.model_settings)
         counts, label_type, rows = self._count(X, y, sample_size(self.feature_settings, self.model_settings))
+        if groups is not None:
+            counts = name_groups(counts, groups, rows)
         self.fit_counts(counts, label_type=label_type)
         self._rows, self._n_fitted, self._n_columns = rows, counts.statistics.n_documents, count_columns(y)
         return self
@@ -385,15 +395,3 @@ class TextClassifier:
 
     def __sklearn_tags__(self) -> Any:
         return classifier_tags(takes_texts=True, multi_label=True)
-
-
-def load_model(path: str | PathLike[str]) -> TextClassifier:
-    """Return the classifier of a model file; see `TextClassifier.load`."""
-    return TextClassifier.load(path)
-
-
-def save_model(classifier: TextClassifier | TrainedModel, path: str | PathLike[str]) -> None:
-    """Write a classifier, or a model such as `from_sklearn` returns, to a file; see `TextClassifier.save`."""
-    if not isinstance(classifier, TextClassifier | TrainedModel):
-        raise TypeError(f"save_model takes a TextClassifier, then a path; the first is {type(classifier).__name__}")
-    (TextClassifier.from_model(classifier) if isinstance(classifier, TrainedModel) else classifier).save(path)

@@ -166,7 +166,7 @@ def read_estimate(record: Record, n_classes: int) -> LeaveOneOutEstimate | None:
         audit.read_integer(record, "estimate.held_out", maximum=documents),
         _read_optimized(record),
         tuple(_read_proportion(each, documents) for each in audit.read_value(record, "estimate.targets", tuple)),
-        audit.read_integer(record, "estimate.groups", least=1) if "groups" in found else 0,
+        audit.read_integer(record, "estimate.groups", minimum=1) if "groups" in found else 0,
     )
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nbtext.features.settings import FeatureSettings
     from nbtext.model.corpus_counts import CorpusCounts
 
-MODELS = MODEL_STAGE.without("model", "keep_sample")
+MODELS = MODEL_STAGE.without("model", "keep_sample", "group")
 
 
 @command(

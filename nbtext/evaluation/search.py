@@ -396,7 +396,6 @@ def _take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
 
 def _retain(corpus: CorpusCounts, candidate: Candidate) -> CorpusCounts:
     """Return the counts as training with these settings retains them."""
-    size = sample_size(candidate.features, candidate.model_settings)
-    if candidate.model_settings.group is not None:  # without the groups, it cannot be combined with another sample
-        return replace(corpus, sample_size=0)
+    is_grouped = candidate.model_settings.group is not None  # then no sample is retained
+    size = 0 if is_grouped else sample_size(candidate.features, candidate.model_settings)
     return replace(corpus, sample=corpus.sample.smallest(size), sample_size=size)

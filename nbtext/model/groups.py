@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from nbtext.bayes.grouped_leave_one_out import group_leave_one_out
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.settings import NEAR_DUPLICATES, ModelSettings
 from nbtext.bayes.smoothing import Selection
-from nbtext.errors import ModelError, SettingsError
+from nbtext.errors import InputError, ModelError, SettingsError, number_of
 from nbtext.features.near_duplicates import find_near_duplicates
 from nbtext.model.corpus_counts import SAMPLE_SIZE, CorpusCounts
 
@@ -51,3 +53,16 @@ def count_groups(selection: Selection, groups: NDArray[np.int64] | None) -> Sele
         return selection
     n_groups = int(groups.max(initial=-1)) + 1
     return selection._replace(estimate=replace(selection.estimate, duplicates=0, groups=n_groups))
+
+
+def name_groups(counts: CorpusCounts, groups: Iterable[Any], rows: NDArray[np.int64]) -> CorpusCounts:
+    """Return counts whose retained documents name their groups.
+
+    groups  of all texts, any values
+    rows    (n_sampled,), the text of each retained document
+    raises  InputError: there are not as many groups as texts
+    """
+    names = np.array(list(map(str, groups)), dtype=object)
+    if len(names) != len(rows):
+        raise InputError(f"{number_of(len(rows), 'text')} and {number_of(len(names), 'group')} differ in number")
+    return replace(counts, sample=replace(counts.sample, groups=names[rows]))

@@ -204,8 +204,7 @@ def refit(model: TrainedModel, changes: Mapping[str, Any], *, jobs: int = 1) -> 
         The settings do not fit together.
     """
     if changes.get("group") is not None:
-        what = "groups need the counts of each document, and SOURCE contains only sums over documents"
-        raise ModelError(what, where="--group", hint="train on the texts")
+        raise ModelError("groups need the counts of each document", where="--group", hint="train on the texts")
     is_semi_supervised = model.fitted.unlabeled is not None
     counts = model.counts.drop_unused_features() if is_semi_supervised else model.counts
     before, retains_choice = model.fitted.model_settings, not len(counts.sample) and "model" not in changes

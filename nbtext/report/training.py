@@ -47,6 +47,8 @@ def format_training_summary(model: TrainedModel) -> str:
         return f"{found}; there is only one label, which is predicted for every document"
     if expected is None and chosen.C is not None and not model.fitted.model_settings.calibrate:
         return f"{found}; no estimate without calibration (nbtext evaluate --folds gives one)"
+    if expected is None and fitted.model_settings.group is not None and not fitted.approximate:
+        return f"{found}; no estimate, because each group holds all documents of a label"
     if expected is None:
         return found
     is_left_out = chosen.C is None and fitted.unlabeled is None

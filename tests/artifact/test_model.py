@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import nbtext
+from nbtext import TextClassifier, load_model, save_model
 from nbtext.artifact import model as model_file
 from nbtext.artifact.storage import load, save
 from nbtext.errors import ArtifactError
-from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "İstanbul \udcff x1"]
 LABELS = ["apple", "apple", "banana", "banana", "city\n", "city\n"]
@@ -186,6 +186,11 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
         )
     ),
     ("mean_posteriors", set_at("mean_posteriors", value=None)),
+    ("model.group", set_at("model", "group", value="author")),
+    ("model.group", set_at("model", "group", value=None)),
+    ("estimate.groups", set_at("estimate", "groups", value=3)),
+    ("estimate.groups", set_at("estimate", "groups", value=0)),
+    ("estimate.groups", set_at("estimate", "groups", value=1.5)),
     ("hyperparameters.smoothing", set_at("hyperparameters", "smoothing", value=float("inf"))),
     ("weighting.tf", set_at("weighting", "tf", value="loud")),
 ]

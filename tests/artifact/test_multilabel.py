@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbtext import TextClassifier, load_model
 from nbtext.artifact.storage import load, save
 from nbtext.errors import ArtifactError
-from nbtext.text_classifier import TextClassifier, load_model
 
 TEXTS = ["red round leaf", "green round", "yellow long", "yellow curved long", "straße", "x1 x1"] * 2
 LISTS = [["apple", "red"], ["apple"], ["banana"], ["banana"], [], ["red"]] * 2

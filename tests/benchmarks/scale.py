@@ -34,6 +34,7 @@ import psutil
 from material import SEED, corpus, labeled_files
 from measuring import Cost, Step, measure
 
+from nbtext import load_model
 from nbtext.cluster.work import counts_of, plain_counts
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.shards import MAX_BYTES
@@ -41,7 +42,6 @@ from nbtext.documents.source import open_shard, open_source
 from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import SAMPLE_SIZE
 from nbtext.model.source_counting import CountingTask
-from nbtext.text_classifier import load_model
 
 GIGABYTE = 1_000_000_000
 MEBIBYTE = 1 << 20

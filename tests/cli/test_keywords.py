@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
-from nbtext.text_classifier import load_model
+from nbtext import load_model
 
 TOP = Path(__file__).parents[2]
 TEXTS = [

@@ -12,11 +12,11 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from nbtext import TextClassifier, load_model, save_model
 from nbtext.errors import ModelError
 from nbtext.model.growth import refit
 from nbtext.model.inspection import inspect
 from nbtext.report.inspection import format_inspection
-from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 VECTORIZERS: dict[str, Any] = {
     "counts": CountVectorizer(),

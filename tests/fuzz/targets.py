@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtext import TextClassifier, load_model
 from nbtext.artifact import storage
 from nbtext.documents import jsonl as jsonl_reader
 from nbtext.documents import streams
@@ -32,7 +33,6 @@ from nbtext.features.plain import PlainCounter
 from nbtext.features.settings import FeatureSettings
 from nbtext.features.vocabulary import Vocabulary
 from nbtext.model.predictor import Predictor
-from nbtext.text_classifier import TextClassifier, load_model
 
 ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-32", "shift_jis", "utf-7", "gb18030", "cp1252")
 QUESTIONS = ["red round leaf", "green", "", "yellow yellow \udcff İ"]

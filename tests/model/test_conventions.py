@@ -10,8 +10,8 @@ import joblib
 import numpy as np
 import pytest
 
+from nbtext import TextClassifier, load_model, save_model
 from nbtext.errors import InputError, SettingsError
-from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 TEXTS = ["red apple", "yellow banana", "red cherry", "green apple", "yellow lemon"]
 LABELS = ["a", "b", "a", "a", "b"]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbtext import TextClassifier, load_model, save_model
 from nbtext.bayes.class_statistics import MIN_DECAYED
 from nbtext.documents.batch import Batch
 from nbtext.errors import ModelError
@@ -18,7 +19,6 @@ from nbtext.features.settings import FeatureSettings
 from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.growth import calibrate, forget, merge, update
 from nbtext.model.settings import DecaySettings
-from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 Documents = list[tuple[str, str]]
 WORDS = ["apple", "pear", "plum", "fig"]

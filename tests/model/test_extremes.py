@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbtext import TextClassifier, load_model, save_model
 from nbtext.bayes.class_statistics import MAX_COUNTED
 from nbtext.bayes.settings import LARGEST, SMALLEST
 from nbtext.documents.matrix import Matrix
 from nbtext.errors import InputError, ModelError, NbtextError, SettingsError
 from nbtext.features.settings import FeatureSettings
-from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 MANY = 100_000
 ADDITIVE = ["multinomial", "bernoulli", "complement"]

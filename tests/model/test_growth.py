@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from nbtext import TextClassifier, load_model, save_model
 from nbtext.documents.batch import Batch
 from nbtext.documents.settings import InputSettings
 from nbtext.documents.source import open_source
@@ -22,7 +23,6 @@ from nbtext.model.corpus_counts import CorpusCounter, CorpusCounts
 from nbtext.model.fitting import sample_size
 from nbtext.model.growth import calibrate, forget, merge, refit, update
 from nbtext.model.reservoir import ALL_HASHES
-from nbtext.text_classifier import TextClassifier, load_model, save_model
 
 Documents = list[tuple[str, str]]
 SPLITS = int(os.environ.get("NBTEXT_TEST_SPLITS", "3"))  # of 20 Newsgroups; 200 take half an hour

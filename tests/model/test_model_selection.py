@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbtext import TextClassifier, load_model
 from nbtext.errors import ModelError
 from nbtext.model.fitted_model import FittedModel
 from nbtext.model.growth import calibrate, merge, refit
-from nbtext.text_classifier import TextClassifier, load_model
 
 WORDS = ("red", "green", "blue", "long", "round", "soft", "wide", "dark")
 CANDIDATES = tuple(product(("multinomial", "complement"), ("count", "binary")))

@@ -29,8 +29,8 @@ def attacked(folder: Path) -> dict[str, Any]:
 
 def flipped(folder: Path, step: int = 1) -> dict[str, int]:
     """Flip every bit of a model (every `step`-th): how many, how many loaded the same, or anything else."""
+    from nbtext import TextClassifier, load_model, save_model
     from nbtext.errors import ArtifactError
-    from nbtext.text_classifier import TextClassifier, load_model, save_model
 
     path = folder / "model"
     texts = ["red round leaf", "green round", "yellow long", "yellow curved long"]
