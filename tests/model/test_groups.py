@@ -68,5 +68,5 @@ def test_wrong_groups() -> None:
         TextClassifier(group="field").fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match="author"):
         TextClassifier(group="author")
-    with pytest.raises(ValueError, match="keep_sample"):
+    with pytest.raises(SettingsError, match="keep_sample"):
         TextClassifier(group="near-duplicates", keep_sample=5)
