@@ -160,9 +160,9 @@ class EventModel:
     compile                  see Compile
     leave_one_out            see LeaveOneOutScores
     leave_one_out_counts     see CountedLeaveOneOutScores; None: integer counts have no faster method
-    leave_groups_out         see GroupedScores
+    leave_groups_out         see GroupedScores; None: the model is fitted again without each group, which is slow
     out_of_vocabulary        see OutOfVocabularyWeight; None: such features are treated as all others
-    unseen_in_groups         see GroupedOutOfVocabularyWeight; there if out_of_vocabulary is
+    unseen_in_groups         see GroupedOutOfVocabularyWeight; None: such features are treated as all others
     sufficient_statistics    see SufficientStatistics; None: ClassStatistics are enough, so models can be updated
     derivation               returns, for a number of values, how columns of the scorer are derived from features; None:
                              each feature is a column
@@ -187,7 +187,7 @@ class EventModel:
 
     compile: Compile
     leave_one_out: LeaveOneOutScores
-    leave_groups_out: GroupedScores
+    leave_groups_out: GroupedScores | None = None
     leave_one_out_counts: CountedLeaveOneOutScores | None = None
     out_of_vocabulary: OutOfVocabularyWeight | None = None
     unseen_in_groups: GroupedOutOfVocabularyWeight | None = None

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtext.bayes.class_statistics import WeightedPrior, log_prior
+from nbtext.bayes.class_statistics import WeightedPrior, count_classes, log_prior
 from nbtext.bayes.leave_one_out import LeaveOneOut
 from nbtext.bayes.left_out_groups import LeftOutGroups, count_group_hapaxes, split_groups
 from nbtext.bayes.scorer import Floats
@@ -86,8 +86,26 @@ class GroupedLeaveOneOut(LeaveOneOut):
         )  # fmt: skip
 
     def _score_part(self, part: LeftOutGroups, smoothings: tuple[float, ...]) -> Floats:
-        scores = self.model.leave_groups_out(self.statistics, part, smoothings=smoothings)
+        leave_out = self.model.leave_groups_out
+        if leave_out is None:
+            scores = self._refit(part, smoothings)
+        else:
+            scores = leave_out(self.statistics, part, smoothings=smoothings)
         return np.asarray(scores + self._log_priors(part)[part.groups])
+
+    def _refit(self, part: LeftOutGroups, smoothings: tuple[float, ...]) -> Floats:
+        """Return the scores by models that are fitted without each group, and without the prior."""
+        statistics, documents = self.statistics, part.documents
+        scores = np.zeros((len(smoothings), len(documents), statistics.n_classes))
+        for group in range(part.n_groups):
+            members = part.members.take(np.flatnonzero(part.member_groups == group))
+            others = statistics - count_classes(members, statistics.n_features, statistics.n_classes)
+            rows = np.flatnonzero(part.groups == group)
+            own = documents.take(rows)
+            for number, smoothing in enumerate(smoothings):
+                scorer = self.model.compile(others, smoothing=smoothing)
+                scores[number, rows] = scorer.scores(own.indptr, own.indices, own.counts)
+        return scores
 
     def _log_priors(self, part: LeftOutGroups) -> Floats:
         """Return the log priors without each group, (n_groups, n_classes); of a class without documents −∞."""

@@ -106,6 +106,13 @@ def test_groups_of_one_document_are_leave_one_out() -> None:
     np.testing.assert_allclose(grouped.scores(0.1, 1.0), alone.scores(0.1, 1.0), rtol=1e-10, atol=1e-10)
 
 
+def test_a_model_without_a_function_for_groups_is_refitted() -> None:
+    """An event model need not know about groups: the scores are the same."""
+    grouped = corpus_of(np.arange(200) % 50)[1]
+    refitted = replace(grouped, model=replace(grouped.model, leave_groups_out=None))
+    np.testing.assert_allclose(refitted.scores(0.1, 1.0), grouped.scores(0.1, 1.0), rtol=1e-9, atol=1e-9)
+
+
 def test_the_scores_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bits with one thread and with three."""
     monkeypatch.setattr(grouped_leave_one_out, "AT_ONCE", 500)
