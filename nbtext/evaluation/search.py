@@ -396,6 +396,5 @@ def _take_documents(corpus: CorpusCounts, size: int) -> CorpusCounts:
 
 def _retain(corpus: CorpusCounts, candidate: Candidate) -> CorpusCounts:
     """Return the counts as training with these settings retains them."""
-    is_grouped = candidate.model_settings.group is not None  # then no sample is retained
-    size = 0 if is_grouped else sample_size(candidate.features, candidate.model_settings)
+    size = 0 if candidate.model_settings.group else sample_size(candidate.features, candidate.model_settings)
     return replace(corpus, sample=corpus.sample.smallest(size), sample_size=size)
